@@ -8,7 +8,7 @@
 //! | `hero:q:reply:{id}` | list | every end; foreign actors | 5 min |
 //! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign actor runs | 60 s |
 //! | `hero:q:scheduled` | zset by ms | whoever delays a job or a retry | an entry until it is due |
-//! | `hero:q:leases` | zset by ms | create, turn, renew, recover | an entry until the job leaves its actor |
+//! | `hero:q:leases` | zset by ms, of jobs that are away by 10^14 ms more | create, turn, renew, recover | an entry until the job leaves its actor, or its result is there |
 //! | `hero:q:unwritten` | zset by ms | turn, import_queues: ids whose hash is not there yet | an entry 5 s, and as long again when nobody looked for a while |
 //! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
@@ -41,6 +41,7 @@
 //! | `context:{n}` | hash | found_context, set_context, grant, close_context: who has which rights in this context, and its limits; fields as in the coordinator's specification | until the context is deleted |
 //! | `runner:{n}` · `hero:meta:runners` | hash · zset | set_runner, delete_runner; foreign programs: runners, fields as in the coordinator's specification · their numbers, in order | until deleted |
 //! | `message:{caller}:{n}` · `msg_out` · `msg_out:sending:{hand}` · `msg_in` · `hero:q:sent:{group}` | hash · lists | send_message, send_jobs, tend_messages, receive_message, receive_result; foreign programs | its time and a week · while not empty; 10,000 at most, of a runner 256, an hour longer than `timeout_ack` |
+//! | `hero:q:awaited:{group}` | zset by ms | settle_message: messages with jobs of a runner whose result is awaited | an entry until it is there, or its time over; 2,500 at most |
 //! | `hero:q:messages` · `:resting` · `:answers` · `:results` · `hero:meta:nonces` · `hero:meta:nodes` | zset by ms, results: list | settle_message: whose result is awaited, and what did not arrive · receive_message: jobs to be answered · their ends · messages that came, by signer and nonce · tend_messages: servers that send | an entry until that is done, or its time over |
 //! | `hero:bus:box:{whom}` · `hero:bus:letter:{whom}:{nonce}` · `hero:bus:receipt:{nonce}` | zset by ms · string · string | the Redis bus of the other side, and of this one: letters for a node (`in`: whoever serves the context), and what became of them | an hour after the last · an hour · 10 min |
 //! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`): counts up | for ever |
@@ -61,7 +62,7 @@
 //! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients, create_flow · and every transition | while not empty · as long as its job |
 //! | `flow:{n}` | hash | create_flow, advance_flow, every transition of a job of it: fields as in the coordinator's specification | 7 days after its end, or its retention; 7 days if nobody starts it |
 //! | `hero:meta:flows` | zset by number | create_flow, advance_flow | an entry as long as its flow |
-//! | `hero:q:flows` | zset by ms | create_flow, advance_flow, an end of a job in error: flows with all of whose jobs something is to be done | an entry until that is done |
+//! | `hero:q:flows` | zset by ms | create_flow, advance_flow, an end of a job in error, or of the last one: flows with all of whose jobs something is to be done | an entry until that is done |
 //! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
 //!
 //! A job that stands in a list of `hero:rel` says so in its hash (`waits:{list}:{id}`), else the entry counts for nothing.

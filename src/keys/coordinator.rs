@@ -39,6 +39,11 @@ impl Keys {
         self.key(format_args!("q:sent:{group}"))
     }
 
+    /// Those of a runner with jobs whose result is awaited, by the time when it is over.
+    pub fn awaited(&self, group: &str) -> String {
+        self.key(format_args!("q:awaited:{group}"))
+    }
+
     /// Messages of type job whose result is awaited, by the time when it is over.
     pub fn open_messages(&self) -> String {
         self.key(format_args!("q:messages"))

@@ -19,7 +19,7 @@ pub struct ContextLimits {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     pub queue_length: Option<u32>,
-    /// How many jobs run at once, on all servers together.
+    /// How many jobs run at once, on all servers together; those of runners elsewhere count there.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     pub max_running: Option<u32>,

@@ -84,7 +84,7 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     pub actors: Option<u32>,
-    /// How many jobs run in its context.
+    /// How many jobs run in its context, without those of runners elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub running: Option<u64>,

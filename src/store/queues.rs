@@ -8,6 +8,8 @@ use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
 const AT_ONCE: usize = 256;
 /// How many jobs, of those that are taken first, a job is looked for among.
 const LOOKED_AT: usize = 10_000;
+/// Where the leases of jobs that run here end; behind them are those of jobs that are away (`leases.lua`).
+const LAST_HERE: &str = "(100000000000000";
 
 /// Where a job stands in its queue, and why it may have to wait there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub struct QueuePosition {
     pub position: Option<u64>,
     /// Whether the queue is paused.
     pub paused: bool,
-    /// How many jobs run in the context.
+    /// How many jobs run in the context, without those that are away.
     pub running: u64,
 }
 
@@ -76,7 +78,7 @@ impl Store {
         let mut look = Pipeline::new();
         look.cmd("LLEN").arg(&name);
         look.cmd("GET").arg(self.keys().fair_part(&name, "held")).cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(queue));
-        look.cmd("ZCARD").arg(self.keys().leases());
+        look.cmd("ZCOUNT").arg(self.keys().leases()).arg("-inf").arg(LAST_HERE);
         if position {
             look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT);
         }

@@ -4,9 +4,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::error::Failure;
-use super::{Error, Flows, failed};
+use super::{Error, Flows, drive, failed};
 use crate::dispatch;
 use crate::model::{ContextId, ErrorKind, Flow, FlowId, FlowSpec, FlowStatus, JobId, RunnerId, Status};
+use crate::store::{Advanced, FlowAction};
 
 /// How many jobs that failed are named when a flow ends badly.
 const MOST_NAMED: usize = 16;
@@ -50,10 +51,18 @@ impl Flows {
                 }
                 // All of these have ended, so others run again, or are about to be stopped.
                 awaited = None;
+            } else if self.ends(context, flow).await? {
+                continue;
             }
             tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
             pause = (pause * 2).min(PAUSES.1);
         }
+    }
+
+    /// Goes on with what is being done with a flow whose jobs have all ended. Says whether it has ended with that.
+    async fn ends(&self, context: ContextId, flow: FlowId) -> Result<bool, Error> {
+        let advanced = drive(&*self.store(context).await?, flow, FlowAction::On).await?;
+        Ok(matches!(advanced, Advanced::Done(status) if status.is_final()))
     }
 
     /// The first job of a flow that has not ended and whose runner was deleted.

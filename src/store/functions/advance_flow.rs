@@ -46,7 +46,7 @@ pub enum Advanced {
     Done(FlowStatus),
     /// There is more to do: call with [`FlowAction::On`].
     More(FlowStatus),
-    /// There is more to do, but a queue is full. The servers go on when it is not.
+    /// There is more to do, but not now: a queue is full, or the flow ends again so soon. The servers go on.
     Later(FlowStatus),
     /// There is no such flow.
     Missing,
@@ -57,7 +57,7 @@ pub enum Advanced {
 }
 
 impl Store {
-    /// Does something with the jobs of a flow, up to 64 of them.
+    /// Does something with the jobs of a flow, up to 128 of them.
     pub async fn advance_flow(&self, flow: FlowId, action: FlowAction) -> Result<Advanced, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(flow.0).arg(action.word()).arg(self.0.bounds.queue_length());

@@ -16,7 +16,7 @@ impl Store {
     pub async fn send_jobs(&self, runner: &Runner, most: usize, ack: Duration, result: Duration) -> Result<usize, Error> {
         let Some(address) = &runner.address else { return Ok(0) };
         let mut call = self.0.call(&FUNCTION);
-        call.arg(runner.script_type.as_str()).arg(runner.runner_id.group().as_str()).arg(most).arg(self.max_running());
+        call.arg(runner.script_type.as_str()).arg(runner.runner_id.group().as_str()).arg(most);
         call.arg(u64::try_from((ack + result + BEYOND).as_millis()).unwrap_or(u64::MAX));
         call.arg(ack.as_secs().max(1)).arg(result.as_secs().max(1));
         call.arg(runner.target_context.0).arg(runner.topic.as_str()).arg(address.as_str());

@@ -1,30 +1,51 @@
 -- Flows: jobs that belong together, as the coordinator's specification has them. The hash of a flow says where it is; `open` counts its
 -- jobs that have not ended, `failed` those that ended in error. `busy` is what is being done with all of its jobs, round by round:
--- 'storing', 'starting', 'stopping', 'retrying' or 'deleting'; `at` is how many of them that was done with. `failing` says that the others
--- have been stopped, or are to be.
+-- 'storing', 'starting', 'stopping', 'counting' (after a stop), 'retrying' or 'deleting'; 'ending' when all have ended, and 'keeping' when
+-- one of an ended flow goes on. `at` is how many of them that was done with. `failing` says that the others have been stopped, or are to
+-- be.
 local try, insist = commands.try, commands.insist
 local flows = {}
 
 -- The most jobs of a flow; how long the jobs of one that has not ended are kept after their ends, s; how long a flow is kept that nobody
 -- has started, s (an hour longer than its jobs wait, which end it), and by default after its end.
 flows.MOST_JOBS, flows.OPEN_SECONDS, flows.CREATED_SECONDS, flows.KEPT_SECONDS = 1000, 2592000, 608400, '604800'
--- The longest output, and the longest of all together, that the result of a flow has, bytes.
-local LONGEST, LONGEST_TOGETHER = 65536, 1048576
+-- With how many jobs something is done in a round, and in a call in which other things end flows or have them go on.
+local A_ROUND, AT_ONCE = 64, 192
+-- The longest output, and the longest of all together, that the result of a flow has, bytes; and after how many a round ends.
+local LONGEST, LONGEST_TOGETHER, LONGEST_ROUND = 65536, 1048576, 262144
+-- For how much longer the first jobs of a flow are kept than it, s, where its end takes more than a round.
+local SPARE = 60
+-- A flow that takes more than a round does not end more often than this, ms: somebody may have a job of it run again and again.
+local BETWEEN_ENDS = 1000
+-- When others look at a flow where nobody goes on with what was begun, ms.
+flows.GONE = 5000
+-- What is noted until rounds have come to their end; and where each round of an end leaves what it has gathered: there are never so many.
+local OF_ROUNDS = {
+  'gathered_bytes', 'gathered_any', 'gathered_parts', 'left_out', 'counted_to', 'counted_open', 'counted_failed', 'goes',
+}
+local PARTS = {}
+for at = 1, 32 do PARTS[at] = 'gathered_' .. at end
+local join = values.joining(#PARTS + 3)
 
--- The keys of the jobs of a flow, in the order of their prerequisites.
-function flows.jobs_of(caller, list)
-  local read, numbers = pcall(cjson.decode, list or '[]')
-  if not read or type(numbers) ~= 'table' then return {} end
-  local found = {}
+-- The keys of jobs of a flow, in the order of their prerequisites: so many behind the first `at`. And how many it has.
+function flows.jobs_of(flow, at, many)
+  local read, numbers = pcall(cjson.decode, flow.jobs or '[]')
+  if not read or type(numbers) ~= 'table' then return {}, 0 end
+  local found, place = {}, 0
   for _, number in ipairs(numbers) do
-    local is_number = type(number) == 'number' and number >= 0 and number < 4294967296 and number % 1 == 0
-    if is_number and #found < flows.MOST_JOBS then found[#found + 1] = keys.runner_job(caller, values.digits(number)) end
+    if place == flows.MOST_JOBS then break end
+    if type(number) == 'number' and number >= 0 and number < 4294967296 and number % 1 == 0 then
+      place = place + 1
+      if place > at and place <= at + many then found[#found + 1] = keys.runner_job(flow.caller_id, values.digits(number)) end
+    end
   end
-  return found
+  return found, place
 end
 
 -- What every flow is read for.
-local FIELDS = { 'status', 'caller_id', 'jobs', 'busy', 'at', 'open', 'failed', 'begun_at', 'policy', 'retention', 'started_at', 'awaits' }
+local FIELDS = {
+  'status', 'caller_id', 'jobs', 'busy', 'at', 'open', 'failed', 'begun_at', 'policy', 'retention', 'started_at', 'awaits', 'ends_after',
+}
 local named = values.naming(FIELDS)
 
 -- Reads a flow. Nil: there is none.
@@ -44,6 +65,26 @@ function flows.is_over(status) return status == 'finished' or status == 'error' 
 -- Whether a job is that of a flow. Another one may have the id of one that was deleted.
 function flows.has(number, id) return id and values.is_uuid(id) and try('HGET', keys.job(id), 'flow') == number end
 
+-- Forgets what rounds have noted.
+function flows.forget_rounds(number)
+  try('HDEL', keys.flow(number), unpack(OF_ROUNDS))
+  try('HDEL', keys.flow(number), unpack(PARTS))
+end
+
+-- Begins something with all jobs of a flow, which the servers go on with.
+function flows.begin(number, what, ms)
+  flows.forget_rounds(number)
+  insist('HSET', keys.flow(number), 'busy', what, 'at', '0')
+  flows.look_at(number, ms)
+end
+
+-- Whether this call may do something with so many more jobs of flows.
+local function has_room(many)
+  if request.of_flows + many > AT_ONCE then return false end
+  request.of_flows = request.of_flows + many
+  return true
+end
+
 -- Keeps a job of a flow that goes on, with its hash in the runner layout, until the flow has ended.
 function flows.keep(number, of_job, id)
   redis.call('PERSIST', of_job)
@@ -53,48 +94,106 @@ function flows.keep(number, of_job, id)
 end
 
 -- A flow goes on that had ended, or that nobody has started, because one of its jobs does.
-local function open_again(number, key)
-  local flow = named(try('HMGET', key, unpack(FIELDS)) or {})
+local function open_again(number)
+  local key, flow = keys.flow(number), flows.read(number)
+  if not flow then return end
   redis.call('HDEL', key, 'finished_at', 'left_out', 'stopped', 'failing')
   redis.call('PERSIST', key)
-  for _, of_job in ipairs(flows.jobs_of(flow.caller_id or '0', flow.jobs)) do flows.keep(number, of_job, try('HGET', of_job, 'job_id')) end
+  -- What else is being done with all of its jobs keeps them, or deletes them.
+  if flow.busy and flow.busy ~= '' and flow.busy ~= 'ending' and flow.busy ~= 'keeping' then return end
+  local of_jobs, many = flows.jobs_of(flow, 0, A_ROUND)
+  if many > #of_jobs or not has_room(many) then return flows.begin(number, 'keeping', 0) end
+  for _, of_job in ipairs(of_jobs) do flows.keep(number, of_job, try('HGET', of_job, 'job_id')) end
+  if flow.busy == 'ending' then
+    flows.forget_rounds(number)
+    insist('HSET', key, 'busy', '', 'at', '0')
+    try('ZREM', keys.flows_to_do, number)
+  end
 end
 
--- What the jobs of a flow gave, by their names, as JSON; and whether something was left out because it is long. Each job is kept as long as
--- its flow.
-local function gather(number, flow, retention)
-  local result, bytes, left_out = {}, 0, false
-  for _, key in ipairs(flows.jobs_of(flow.caller_id, flow.jobs)) do
+-- Gathers what some jobs of a flow gave, by their names, as the inside of a JSON object; it goes on with what was gathered before. Each is
+-- kept for so long from now on. Gives how many it has done that with, and the text.
+local function gather(number, of_jobs, gathered, retention, seconds)
+  local parts, before = { gathered.any and '' or nil }, gathered.bytes
+  for at, key in ipairs(of_jobs) do
     local name, id = unpack(try('HMGET', key, 'name', 'job_id') or {}, 1, 2)
     if flows.has(number, id) then
       local job = keys.job(id)
       if name and jobs.status(id) == 'finished' then
         local size = try('HSTRLEN', job, 'output') or 0
-        if size <= LONGEST and bytes + size <= LONGEST_TOGETHER then
-          result[name], bytes = try('HGET', job, 'output') or '', bytes + size
+        if size <= LONGEST and gathered.bytes + size <= LONGEST_TOGETHER then
+          gathered.any, parts[#parts + 1] = '1', cjson.encode(name) .. ':' .. cjson.encode(try('HGET', job, 'output') or '')
+          gathered.bytes = gathered.bytes + size
         else
-          left_out = true
+          gathered.left_out = '1'
         end
       end
       insist('HSET', job, 'retention', retention)
-      redis.call('EXPIRE', job, retention)
+      redis.call('EXPIRE', job, seconds)
     end
-    redis.call('EXPIRE', key, retention)
+    redis.call('EXPIRE', key, seconds)
+    if gathered.bytes - before > LONGEST_ROUND then return at, table.concat(parts, ',') end
   end
-  return next(result) and cjson.encode(result) or '{}', left_out
+  return #of_jobs, table.concat(parts, ',')
 end
 
--- Ends a flow whose jobs have all ended, unless something is still being done with them.
-function flows.settle(number, flow)
-  if (tonumber(flow.open) or 0) > 0 or flow.busy and flow.busy ~= '' and flow.busy ~= 'stopping' then return end
-  local key = keys.flow(number)
+-- What so many rounds have gathered, as a JSON object with what the last one has.
+local function object_of(key, rounds, last)
+  if rounds == 0 then return '{' .. last .. '}' end
+  local texts = { '{' }
+  for at, part in ipairs(try('HMGET', key, unpack(PARTS)) or {}) do texts[at + 1] = at <= rounds and part or '' end
+  for at = #texts + 1, #PARTS + 1 do texts[at] = '' end
+  texts[#PARTS + 2], texts[#PARTS + 3] = last, '}'
+  return join(texts)
+end
+
+-- A round of the end of a flow whose jobs have all ended. True: it is over.
+function flows.end_some(number, flow)
+  local key, at = keys.flow(number), tonumber(flow.at) or 0
+  local of_jobs, many = flows.jobs_of(flow, at, A_ROUND)
   local retention = tonumber(flow.retention) and flow.retention or flows.KEPT_SECONDS
-  local result, left_out = gather(number, flow, retention)
+  local bytes, any, rounds, left_out
+  if at > 0 then
+    bytes, any, rounds, left_out = unpack(try('HMGET', key, 'gathered_bytes', 'gathered_any', 'gathered_parts', 'left_out') or {}, 1, 4)
+  end
+  rounds = math.min(tonumber(rounds or nil) or 0, #PARTS - 1)
+  local gathered = { bytes = tonumber(bytes or nil) or 0, any = any == '1' and any or nil, left_out = left_out or '' }
+  local is_only = at == 0 and #of_jobs >= many
+  local done, text = gather(number, of_jobs, gathered, retention, is_only and retention or math.ceil(retention) + SPARE)
+  at = at + done
+  if at < many then
+    insist('HSET', key, 'busy', 'ending', 'at', values.digits(at), PARTS[rounds + 1], text, 'gathered_parts', rounds + 1,
+      'gathered_bytes', values.digits(gathered.bytes), 'gathered_any', gathered.any or '', 'left_out', gathered.left_out)
+    flows.look_at(number, flows.GONE)
+    return false
+  end
   local status = (tonumber(flow.failed) or 0) > 0 and 'error' or 'finished'
-  insist('HSET', key, 'status', status, 'result', result, 'left_out', left_out and '1' or '', 'busy', '', 'at', '0',
+  local result = object_of(key, rounds, text)
+  if rounds > 0 then flows.forget_rounds(number) end
+  insist('HSET', key, 'status', status, 'result', result, 'left_out', gathered.left_out, 'busy', '', 'at', '0',
     'finished_at', request.now_text, 'updated_at', coordinator.seconds())
+  if many > A_ROUND then insist('HSET', key, 'ends_after', request.digits_in(BETWEEN_ENDS)) end
   redis.call('EXPIRE', key, retention)
   try('ZREM', keys.flows_to_do, number)
+  return true
+end
+
+-- For how long the end of a flow has to wait, ms.
+function flows.pause_of(flow)
+  local pause = (tonumber(flow.ends_after or nil) or 0) - request.now
+  -- A clock that was set back since then keeps nobody waiting.
+  return pause <= BETWEEN_ENDS and math.max(pause, 0) or 0
+end
+
+-- Ends a flow whose jobs have all ended, unless something is still being done with them: now, or from now on where it has many.
+function flows.settle(number, flow)
+  local gives_way = not flow.busy or flow.busy == '' or flow.busy == 'stopping' or flow.busy == 'counting'
+  if (tonumber(flow.open) or 0) > 0 or not gives_way then return end
+  local pause, _, many = flows.pause_of(flow), flows.jobs_of(flow, 0, 0)
+  if pause > 0 or not has_room(math.min(many, A_ROUND)) then return flows.begin(number, 'ending', pause) end
+  if flow.busy == 'counting' then flows.forget_rounds(number) end
+  flow.at = '0'
+  if not flows.end_some(number, flow) then flows.look_at(number, 0) end
 end
 
 -- The first job that fails stops the others, where that is what is wanted.
@@ -102,32 +201,37 @@ local function stop_others(number, key)
   local policy, busy = unpack(try('HMGET', key, 'policy', 'busy') or {}, 1, 2)
   local goes = busy == 'deleting' or busy == 'storing'
   if policy == 'continue' or goes or try('HSETNX', key, 'failing', '1') ~= 1 then return end
-  insist('HSET', key, 'busy', 'stopping', 'at', '0')
-  flows.look_at(number, 0)
+  flows.begin(number, 'stopping', 0)
 end
 
--- Notes that a job of a flow was something in the words of its layout, and is something else now.
-function flows.note(number, was, is)
+-- Notes that a job of a flow was something in the words of its layout, and is something else now. `job` is its number there.
+function flows.note(number, was, is, job)
   if was == is or not string.find(number, '^%d+$') then return end
   local key = keys.flow(number)
   if redis.call('EXISTS', key) == 0 then return end
-  local status, begun_at = unpack(try('HMGET', key, 'status', 'begun_at') or {}, 1, 2)
+  local status, begun_at, busy, counted_to = unpack(try('HMGET', key, 'status', 'begun_at', 'busy', 'counted_to') or {}, 1, 4)
+  -- What has been counted already where jobs are just being counted anew.
+  local is_counted = busy == 'counting' and job <= (tonumber(counted_to or nil) or -1)
+  local function add(field, by)
+    if is_counted then commands.increase(key, 'counted_' .. field, by) end
+    return commands.increase(key, field, by)
+  end
   if is == 'started' and try('HSETNX', key, 'started_at', request.now_text) == 1 then
-    if not begun_at then open_again(number, key) end
+    if not begun_at then open_again(number) end
     insist('HSET', key, 'status', 'started', 'updated_at', coordinator.seconds())
   end
   local had_ended, has_ended = flows.is_over(was), flows.is_over(is)
-  if was == 'error' and is ~= 'error' then commands.increase(key, 'failed', -1) end
+  if was == 'error' and is ~= 'error' then add('failed', -1) end
   if is == 'error' and was ~= 'error' then
-    commands.increase(key, 'failed', 1)
+    add('failed', 1)
     stop_others(number, key)
   end
   if had_ended and not has_ended then
-    commands.increase(key, 'open', 1)
+    add('open', 1)
     -- It goes on.
-    if flows.is_over(status) then open_again(number, key) end
+    if flows.is_over(status) or busy == 'ending' then open_again(number) end
     insist('HSET', key, 'status', 'started', 'updated_at', coordinator.seconds())
-  elseif has_ended and not had_ended and commands.increase(key, 'open', -1) <= 0 then
+  elseif has_ended and not had_ended and add('open', -1) <= 0 then
     local flow = flows.read(number)
     if flow then flows.settle(number, flow) end
   end

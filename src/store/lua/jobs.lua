@@ -121,7 +121,7 @@ function jobs.first_claim() return values.digits(request.now % 2000000000) end
 -- Whether a started job has been given up by whoever started it.
 function jobs.is_abandoned(id, started_at, timeout)
   local lease = try('ZSCORE', keys.leases, id)
-  if lease then return tonumber(lease) <= request.now end
+  if lease then return leases.over_at(tonumber(lease)) <= request.now end
   -- A foreign actor may have written no more than this; whoever watches the job knows when it is over.
   if try('ZSCORE', keys.watched, id) then return false end
   local since = time.millis(started_at)

@@ -131,6 +131,9 @@ function keys.sending(node) return keys.prefix .. 'msg_out:sending:' .. node end
 -- The messages with jobs of a runner that were sent last, and may be on their way.
 function keys.sent(group) return keys.prefix .. 'hero:q:sent:' .. group end
 
+-- The messages with jobs of a runner whose result is awaited.
+function keys.awaited(group) return keys.prefix .. 'hero:q:awaited:' .. group end
+
 -- The jobs of runners of a script type.
 function keys.runner_queue(script_type) return keys.prefix .. 'queue:' .. script_type end
 

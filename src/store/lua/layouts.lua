@@ -59,7 +59,9 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
   local was = flow and redis.pcall('HGET', key, 'status')
   redis.pcall('HSET', key, unpack(fields))
   if seconds then redis.pcall('EXPIRE', key, seconds) end
-  if flow and layout == 'runner' and type(was) ~= 'table' then flows.note(flow, was or '', kind.words[status]) end
+  if flow and layout == 'runner' and type(was) ~= 'table' then
+    flows.note(flow, was or '', kind.words[status], tonumber(string.match(element, '%d+$')))
+  end
   -- It came by a message, which is answered.
   if seconds and kind.result and redis.pcall('HEXISTS', key, 'message') == 1 then
     redis.pcall('LPUSH', keys.results, element .. ' ' .. id)

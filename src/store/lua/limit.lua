@@ -1,4 +1,4 @@
--- Keeps the number of running jobs of a context at its limit.
+-- Keeps the number of running jobs of a context at its limit. Those that are away run elsewhere, and count there.
 local insist = commands.insist
 local limit = {}
 
@@ -10,7 +10,7 @@ local LINE_SECONDS = 10
 -- How many jobs a pool may take where at most so many may run in the context. Room is left to the script types that stand in line before
 -- its own; they are woken.
 function limit.share_of(most, script_type, wanted)
-  local free = most - redis.call('ZCARD', keys.leases)
+  local free = most - leases.here()
   insist('ZREMRANGEBYSCORE', keys.capped, '-inf', request.now - PATIENCE)
   for _, other in ipairs(redis.call('ZRANGE', keys.capped, 0, -1)) do
     if other == script_type then break end

@@ -2,15 +2,15 @@
 --
 -- Elements of the lists `msg_in`, `msg_out` and `msg_out:sending:{hand}` are keys without the prefix of the context. Other programs push
 -- them, too, and may have written anything into the hashes.
-local try = commands.try
+local try, insist = commands.try, commands.insist
 local messages = {}
 
 -- How many messages wait at most to be sent, and so many more where they are answers for jobs that have run; and to be fetched.
 messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
 -- How many entries the log of one has, and how long an entry is, bytes.
 messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
--- How many nodes are looked at for what they have in hand.
-local MOST_NODES = 16
+-- How many nodes are looked at for what they have in hand; and how many results that are awaited, for those that are not.
+local MOST_NODES, LOOKED_AT = 16, 64
 -- How many jobs may wait in the queue of a runner.
 local MOST_QUEUED = 100000
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
@@ -144,7 +144,7 @@ function messages.make_jobs(element, list, numbers, per_second)
       'origin_id', job.number)
     redis.call('EXPIRE', key, KEPT)
     local name = 'job:' .. job.caller .. ':' .. number
-    commands.insist('ZADD', keys.answers, values.digits(request.now + 1000), name)
+    insist('ZADD', keys.answers, values.digits(request.now + 1000), name)
     redis.call('LPUSH', keys.runner_queue(job.script_type), name)
     made[#made + 1], made[#made + 2], names[at] = name, layouts.id_of(key), name
   end
@@ -171,11 +171,50 @@ function messages.record(id, claim, ...)
   return status
 end
 
+-- The list of messages whose result is awaited from the runner of one; nil: it is for none, and not with a job that is away.
+local function awaited_with(element)
+  local group = try('HGET', messages.key(element), 'runner')
+  return group and string.find(group, '^runner%d+$') and keys.awaited(group) or nil
+end
+
+-- Has the result of a message awaited for so many seconds.
+function messages.await(element, seconds)
+  local awaited, over = awaited_with(element), request.digits_in(seconds * 1000)
+  insist('ZADD', keys.open_messages, over, element)
+  if not awaited then return end
+  insist('ZADD', awaited, over, element)
+  -- As long as the last of them: one that was deleted by hand leaves nothing here for ever.
+  local life = values.digits(math.ceil(seconds))
+  if redis.call('EXPIRE', awaited, life, 'NX') == 0 then redis.call('EXPIRE', awaited, life, 'GT') end
+end
+
+-- Notes that no result of a message is awaited any more.
+function messages.await_no_more(element)
+  local awaited = awaited_with(element)
+  try('ZREM', keys.open_messages, element)
+  if awaited then try('ZREM', awaited, element) end
+end
+
+-- How many results are awaited from a runner. Where it seems to be so many or more, what others put there gives way, some with each call;
+-- what has lost its message goes when its time is over.
+function messages.awaited_of(group, many)
+  local awaited = keys.awaited(group)
+  insist('ZREMRANGEBYSCORE', awaited, '-inf', request.now)
+  local length = redis.call('ZCARD', awaited)
+  if length < many then return length end
+  local last = redis.call('ZRANGE', awaited, -LOOKED_AT, -1)
+  local known = try('ZMSCORE', keys.open_messages, unpack(last)) or {}
+  for at, element in ipairs(last) do
+    if not known[at] then length = length - redis.call('ZREM', awaited, element) end
+  end
+  return length
+end
+
 -- Ends a message in error, and leaves the job that is away with it. Gives whether it had not ended, and that job and its claim.
 local function give_up(element, text)
   local key = messages.key(element)
   local status, id, claim = unpack(try('HMGET', key, 'status', 'away', 'claim') or {})
-  try('ZREM', keys.open_messages, element)
+  messages.await_no_more(element)
   if not status and redis.call('EXISTS', key) == 0 or status == 'processed' or status == 'error' then return false end
   messages.set_status(key, 'error')
   try('HSET', key, 'error', text)
@@ -189,7 +228,7 @@ function messages.stop(id, job)
   if element and messages.is_element(element) and try('HGET', messages.key(element), 'away') == id then
     give_up(element, 'its job was stopped')
   end
-  commands.insist('ZREM', keys.leases, id)
+  insist('ZREM', keys.leases, id)
   ends.fail(id, job.attempt or 0, 'stopped', 'stopped_by_request', job)
 end
 

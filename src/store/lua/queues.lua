@@ -88,7 +88,7 @@ end
 function queues.room_at_once(most)
   if most == 0 then return math.huge end
   if redis.call('EXISTS', keys.capped) == 1 then return 0 end
-  return most - redis.call('ZCARD', keys.leases)
+  return most - leases.here()
 end
 
 return queues

@@ -24,6 +24,8 @@ local request = {
   releases = 0,
   -- Whether this call has told of a change.
   has_events = false,
+  -- How many jobs of flows it has done something with beside what it is for.
+  of_flows = 0,
 }
 
 -- So many arguments every function gets.
@@ -132,7 +134,7 @@ function request.enter(names, argv)
   local empty = request.empty
   request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
   request.types, request.types_seen, request.native_only = empty(request.types), empty(request.types_seen), empty(request.native_only)
-  request.releases, request.has_events = 0, false
+  request.releases, request.has_events, request.of_flows = 0, false, 0
   return nil
 end
 

@@ -8,6 +8,7 @@ mod killed;
 mod objects;
 mod order;
 mod refusals;
+mod rounds;
 
 use std::collections::BTreeMap;
 

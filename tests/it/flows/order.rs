@@ -60,6 +60,8 @@ async fn a_thousand_jobs_ten_wide_run_each_once_and_in_order() {
         .collect();
     let flow = client.ok("run_flow_and_wait", json!({"jobs": jobs, "wait_timeout": 60})).await;
     assert_eq!((flow["jobs"].as_array().unwrap().len(), &flow["status"]), (1000, &json!("finished")));
+    let results = flow["result"].as_object().unwrap();
+    assert!(results.len() == 1000 && results.values().all(|output| output == "1"), "{results:?}");
     in_order(&flow);
 }
 

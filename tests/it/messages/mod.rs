@@ -11,6 +11,7 @@ mod limits;
 mod numbers;
 mod objects;
 mod remote;
+mod room;
 mod silence;
 mod spoilt;
 mod states;

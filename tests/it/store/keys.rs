@@ -79,6 +79,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.message(12, 101)".to_owned(), keys.message(12, 101)),
             ("keys.sending('abc')".to_owned(), keys.sending("abc")),
             ("keys.sent('runner7')".to_owned(), keys.sent("runner7")),
+            ("keys.awaited('runner7')".to_owned(), keys.awaited("runner7")),
             ("keys.runner_queue('sal')".to_owned(), keys.runner_queue(&sal)),
             ("keys.runners".to_owned(), keys.runners()),
             ("keys.revisions".to_owned(), keys.revisions()),

@@ -4,22 +4,24 @@
 -- ARGV  number of the flow · 'stored' (its jobs are there), 'give_up' (they will not be), 'start', 'stop', 'retry', 'delete'
 --       or 'on' (what was begun) · queue length limit
 -- Gives {'missing'} · {'illegal', status} (that cannot be done now) · {'busy', what is being done} · {'done', status}
--- · {'more', status} · {'later', status} (a queue is full; the servers go on).
+-- · {'more', status} · {'later', status} (a queue is full, or the end has to wait; the servers go on).
 local try, insist = commands.try, commands.insist
 
--- So many jobs a call, and when others look at the flow where nobody calls again, ms; the same where a queue is full.
-local A_ROUND, GONE, FULL = 64, 5000, 500
+-- With how many jobs each is done in a call.
+local A_ROUND = { starting = 64, stopping = 32, counting = 128, retrying = 16, deleting = 32, keeping = 64 }
+-- When others look at the flow where a queue is full, ms.
+local FULL = 500
 -- How many relations may be followed in a round.
-local MOST_FOLLOWED = 5000
+local MOST_FOLLOWED = 1000
 
 local number, flow, limit
 
 local function set(...) insist('HSET', keys.flow(number), ...) end
 
 local function work(what)
-  set('busy', what, 'at', '0', 'updated_at', coordinator.seconds())
+  set('updated_at', coordinator.seconds())
+  flows.begin(number, what, flows.GONE)
   flow.busy, flow.at = what, '0'
-  flows.look_at(number, GONE)
 end
 
 -- Begins what is asked for. Gives an answer instead if it cannot be done.
@@ -32,8 +34,10 @@ local function begin(action)
       flow.busy = ''
       -- Those that all others wait for may have ended with what they wait for.
       flows.settle(number, flow)
+      flow = flows.read(number) or flow
     end
-    return { 'done', try('HGET', keys.flow(number), 'status') or flow.status }
+    if flow.busy == 'ending' then return nil end
+    return { 'done', flow.status }
   end
   local is_over = flows.is_over(flow.status)
   if action == 'start' then
@@ -44,6 +48,8 @@ local function begin(action)
     work('starting')
   elseif action == 'stop' then
     if is_over then return { 'illegal', flow.status } end
+    -- All of its jobs have ended.
+    if flow.busy == 'ending' then return nil end
     if flow.busy ~= 'stopping' then work('stopping') end
     set('stopped', '1', 'failing', '1')
   elseif action == 'retry' then
@@ -64,8 +70,16 @@ local function begin(action)
   return nil
 end
 
--- What is done with each job: nil goes on with the next, a text ends the round: 'later' (this job has to wait), 'more' (enough for now).
+-- What is done with jobs: nil goes on with the next, a text ends the round: 'later' (this job has to wait), 'more' (enough for now).
 local step = {}
+
+-- Notes whether one of these jobs need not wait for any other.
+local function note_whether_it_goes(of_jobs)
+  if flow.awaits ~= '1' then return end
+  for _, of_job in ipairs(of_jobs) do
+    if try('HGET', of_job, 'status') ~= 'waiting_for_prerequisites' then return set('goes', '1') end
+  end
+end
 
 function step.starting(ids, of_jobs)
   local answers = calling.with({ limit, unpack(ids) }, functions.start)
@@ -73,10 +87,35 @@ function step.starting(ids, of_jobs)
     if answer[1] == 'full' then return 'later', at - 1 end
     redis.call('PERSIST', of_jobs[at])
   end
+  note_whether_it_goes(of_jobs)
 end
 
-function step.stopping(ids)
+function step.keeping(ids, of_jobs)
+  for at, id in ipairs(ids) do flows.keep(number, of_jobs[at], id) end
+end
+
+-- First all of them are kept: what has ended before is needed until the flow has ended, which it may with any of these.
+function step.stopping(ids, of_jobs)
+  step.keeping(ids, of_jobs)
   for _, id in ipairs(ids) do calling.with({ id }, functions.stop) end
+end
+
+-- Counts anew which jobs have not ended and which failed. Whoever writes or deletes hashes by hand tells no flow. What changes meanwhile is
+-- added to what was counted (flows.note).
+function step.counting(ids, of_jobs)
+  local open, failed = 0, 0
+  for at, id in ipairs(ids) do
+    local noted = try('HGET', of_jobs[at], 'status')
+    local word = id ~= '-' and layouts.named.runner.words[jobs.status(id) or '']
+    -- One that is gone had finished, or never will.
+    if not word then word = noted == 'finished' and noted or 'error' end
+    if word ~= noted and noted then insist('HSET', of_jobs[at], 'status', word) end
+    if not flows.is_over(word) then open = open + 1 end
+    if word == 'error' then failed = failed + 1 end
+  end
+  commands.increase(keys.flow(number), 'counted_open', open)
+  commands.increase(keys.flow(number), 'counted_failed', failed)
+  set('counted_to', string.match(of_jobs[#of_jobs], '%d+$'))
 end
 
 function step.retrying(ids, of_jobs)
@@ -104,52 +143,69 @@ function step.deleting(ids, of_jobs)
   end
 end
 
--- Does a round. Gives what is left to do: 'more', 'later' or 'done'.
+-- Does a round. Gives what is left to do: 'more', 'later' or 'done'; and the flow as it is then, or nil.
 local function round()
-  local of_jobs, at = flows.jobs_of(flow.caller_id, flow.jobs), tonumber(flow.at) or 0
-  local ids, these = {}, {}
-  for place = at + 1, math.min(at + A_ROUND, #of_jobs) do
-    local id = try('HGET', of_jobs[place], 'job_id')
+  local what, at = flow.busy, tonumber(flow.at) or 0
+  local of_jobs, many = flows.jobs_of(flow, at, A_ROUND[what])
+  local ids = {}
+  for place, of_job in ipairs(of_jobs) do
+    local id = try('HGET', of_job, 'job_id')
     -- Somebody may have deleted it.
-    ids[#ids + 1], these[#these + 1] = flows.has(number, id) and id or '-', of_jobs[place]
+    ids[place] = flows.has(number, id) and id or '-'
   end
   local why, done = nil, #ids
   if #ids > 0 then
-    local ended, many = step[flow.busy](ids, these)
-    why, done = ended, many or #ids
+    local ended, up_to = step[what](ids, of_jobs)
+    why, done = ended, up_to or #ids
   end
   at = at + done
-  if why == 'later' or at < #of_jobs then
-    set('at', values.digits(at))
-    flows.look_at(number, why == 'later' and FULL or GONE)
-    return why or 'more'
-  end
-  return 'done'
+  local now = flows.read(number)
+  -- What was done may have changed it: a job that fails has the others stopped, and the last end begins that of the flow.
+  if not now or now.busy ~= what then return 'more', now end
+  if why ~= 'later' and at >= many then return 'done', now end
+  set('at', values.digits(at))
+  flows.look_at(number, why == 'later' and FULL or flows.GONE)
+  return why or 'more', now
 end
 
--- Counts anew which jobs have not ended and which failed. Whoever writes or deletes hashes by hand tells no flow.
-local function count()
-  local open, failed = 0, 0
-  for _, key in ipairs(flows.jobs_of(flow.caller_id, flow.jobs)) do
-    local id, noted = unpack(try('HMGET', key, 'job_id', 'status') or {}, 1, 2)
-    local word = flows.has(number, id) and layouts.named.runner.words[jobs.status(id) or '']
-    -- One that is gone had finished, or never will.
-    if not word then word = noted == 'finished' and noted or 'error' end
-    if word ~= noted and noted then insist('HSET', key, 'status', word) end
-    if not flows.is_over(word) then open = open + 1 end
-    if word == 'error' then failed = failed + 1 end
+-- Goes on with the end of a flow, which may have to wait.
+local function go_on_ending()
+  local pause = flows.pause_of(flow)
+  if pause > 0 then
+    flows.look_at(number, pause)
+    return { 'later', flow.status }
   end
-  insist('HSET', keys.flow(number), 'open', open, 'failed', failed)
+  local is_over = flows.end_some(number, flow)
+  return { is_over and 'done' or 'more', try('HGET', keys.flow(number), 'status') or flow.status }
 end
 
--- Where a flow is that has been started: its first jobs may wait for others.
-local function begun()
-  if flow.awaits ~= '1' or flow.started_at then return end
-  for _, key in ipairs(flows.jobs_of(flow.caller_id, flow.jobs)) do
-    local status = try('HGET', key, 'status')
-    if status ~= 'waiting_for_prerequisites' then return end
+-- What follows when something has been done with all jobs of a flow.
+local function finish(what)
+  if what == 'deleting' then
+    redis.call('UNLINK', keys.flow(number))
+    try('ZREM', keys.flows, number)
+    try('ZREM', keys.flows_to_do, number)
+    return { 'done', flow.status }
   end
-  if try('HGET', keys.flow(number), 'status') == 'dispatched' then set('status', 'waiting_for_prerequisites') end
+  if what == 'stopping' then
+    work('counting')
+    return { 'more', flow.status }
+  end
+  if what == 'counting' then
+    local open, failed = unpack(try('HMGET', keys.flow(number), 'counted_open', 'counted_failed') or {}, 1, 2)
+    flow.open, flow.failed = open or '0', failed or '0'
+    set('open', flow.open, 'failed', flow.failed)
+  elseif what == 'starting' and flow.awaits == '1' and not flow.started_at and flow.status == 'dispatched' then
+    -- Where it is: its first jobs may wait for others.
+    if not try('HGET', keys.flow(number), 'goes') then set('status', 'waiting_for_prerequisites') end
+  end
+  flows.forget_rounds(number)
+  set('busy', '', 'at', '0')
+  flow.busy = ''
+  try('ZREM', keys.flows_to_do, number)
+  flows.settle(number, flow)
+  local now = flows.read(number) or flow
+  return { now.busy == 'ending' and 'more' or 'done', now.status }
 end
 
 return function()
@@ -175,30 +231,14 @@ return function()
   end
   local refused = begin(action)
   if refused then return refused end
+  if flow.busy == 'ending' then return go_on_ending() end
   if not step[flow.busy] then
     try('ZREM', keys.flows_to_do, number)
     return { 'done', flow.status }
   end
-  local what = flow.busy
-  local left = round()
-  -- What was done may have changed it: a job that fails has the others stopped.
-  local now = flows.read(number)
-  if not now or now.busy ~= what then return { 'more', now and now.status or flow.status } end
-  if left ~= 'done' then return { left, now.status } end
-  if what == 'deleting' then
-    redis.call('UNLINK', keys.flow(number))
-    try('ZREM', keys.flows, number)
-    try('ZREM', keys.flows_to_do, number)
-    return { 'done', now.status }
-  end
-  set('busy', '', 'at', '0')
-  try('ZREM', keys.flows_to_do, number)
-  if what == 'stopping' then count() end
-  now = flows.read(number) or now
-  if what == 'starting' then
-    flow = now
-    begun()
-  end
-  flows.settle(number, now)
-  return { 'done', try('HGET', keys.flow(number), 'status') or now.status }
+  local what, status = flow.busy, flow.status
+  local left, now = round()
+  if left ~= 'done' then return { left, now and now.status or status } end
+  flow = now
+  return finish(what)
 end

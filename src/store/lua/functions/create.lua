@@ -204,10 +204,10 @@ end
 -- Starts jobs for which actors of this server have room.
 local function start_all()
   if #starting == 0 then return end
-  local leases = {}
-  for at, job in ipairs(starting) do leases[2 * at - 1], leases[2 * at] = lease_until, job.id end
+  local entries = {}
+  for at, job in ipairs(starting) do entries[2 * at - 1], entries[2 * at] = lease_until, job.id end
   -- The leases first: a started job without one would be found by nobody.
-  insist('ZADD', keys.leases, unpack(leases))
+  insist('ZADD', keys.leases, unpack(entries))
   local started_of = {}
   for _, job in ipairs(starting) do
     -- What its end looks at comes first, as Redis looks through the fields of a short hash one after the other.

@@ -32,8 +32,8 @@ local function has_messages()
 end
 
 return function()
-  local due
-  for _, key in ipairs({ keys.scheduled, keys.leases, keys.watched, keys.unwritten, keys.schedules, keys.conveyor_ends,
+  local due = leases.first_over()
+  for _, key in ipairs({ keys.scheduled, keys.watched, keys.unwritten, keys.schedules, keys.conveyor_ends,
     keys.flows_to_do }) do
     local at = first(key)
     if at and (not due or at < due) then due = at end

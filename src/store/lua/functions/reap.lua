@@ -56,7 +56,7 @@ end
 
 -- Takes jobs whose lease is over from their server. Gives how many it looked at, and what it took.
 local function reap_leases(limit, lease)
-  local over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', request.now, 'LIMIT', 0, limit)
+  local over = leases.over(limit)
   local first = unpack(over)
   -- Where jobs cannot be read, as for want of a right, leases cannot be renewed either: then nobody has looked, and they get time for that
   -- afterwards. Read with the command of renewals, as another one may need another right.

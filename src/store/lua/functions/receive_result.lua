@@ -36,7 +36,7 @@ return function()
   local own = not is_away and coordinator.next_number('message', key_of)
   if not is_away and not own then return 'full' end
   if not is_away then redis.call('HSET', key, 'results', (results or '') .. ' ' .. nonce) end
-  try('ZREM', keys.open_messages, element)
+  messages.await_no_more(element)
   messages.set_status(key, 'processed')
   if is_away then
     if outcome == 'finished' then

@@ -1,27 +1,27 @@
 -- Flags:
 -- Takes jobs of a runner that is elsewhere out of their queue, and stores a message for each: both or neither. One for
 -- which a number is still looked for goes back.
--- ARGV  script type · group · how many at most · the most jobs that may run in the context, or 0 · lease, ms · timeout_ack, s ·
---       timeout_result, s · context at the other side · topic · address · key of the runner, or ''
+-- ARGV  script type · group · how many at most · lease, ms · timeout_ack, s · timeout_result, s · context at the other side · topic ·
+--       address · key of the runner, or ''
 -- Gives how many were taken.
 local try = commands.try
 
 -- Where the values of jobs.GIVEN stand in what a turn gives for a job.
 local CREATED_AT, TIMEOUT, CALLER = 6, 10, 11
--- How many messages may wait for a result.
-local MOST_AWAY = 10000
+-- How many jobs of the context may be away; and how many of a runner, so that one that answers none leaves room for the others.
+local MOST_AWAY, MOST_OF_RUNNER = 10000, 2500
 -- How many messages of a runner may be on their way to the other side, so that one that takes none leaves room for the others; and how many
 -- of those are looked at in a call.
 local MOST_SENT, LOOKED_AT = 256, 64
 
--- How many messages of a runner are on their way, by a list of those that were sent. When it is nearly full, those that have arrived leave
--- it.
-local function on_their_way(sent, most)
+-- How many messages of a runner are on their way, by a list of those that were sent. When there may be no room for so many more, those that
+-- have arrived leave it.
+local function on_their_way(sent, most, room)
   local length = try('LLEN', sent)
   -- What a foreign program made of it gives way.
   if not length then redis.call('DEL', sent) end
   length = length or 0
-  if length + most <= MOST_SENT then return length end
+  if length + most <= room then return length end
   for _, element in ipairs(try('RPOP', sent, LOOKED_AT) or {}) do
     local waits = messages.is_element(element) and try('HGET', messages.key(element), 'status') == 'dispatched'
     if waits then redis.call('LPUSH', sent, element) else length = length - 1 end
@@ -30,21 +30,22 @@ local function on_their_way(sent, most)
 end
 
 return function()
-  local script_type, group, most, most_running, lease, ack, result, context, topic, address, runner_key = request.take_many(11)
-  local away = try('ZCARD', keys.open_messages) or 0
+  local script_type, group, most, lease, ack, result, context, topic, address, runner_key = request.take_many(10)
   local sent = keys.sent(group)
-  local room = math.min(tonumber(most), MOST_AWAY - away, messages.MOST_OUT - messages.waiting())
+  local room = math.min(tonumber(most), MOST_AWAY - leases.away(), messages.MOST_OUT - messages.waiting())
   local served, owners = {}, {}
   for at, priority in ipairs({ '0', '1', '2' }) do
     served[at], owners[at] = keys.work(script_type, group, nil, priority), '0'
   end
   -- What is sorted by caller lies elsewhere.
   if room <= 0 or redis.call('EXISTS', keys.fair, unpack(served)) == 0 then return 0 end
-  room = math.min(room, MOST_SENT - on_their_way(sent, tonumber(most)))
-  if room <= 0 then return 0 end
+  local of_runner = math.min(MOST_OF_RUNNER - messages.awaited_of(group, MOST_OF_RUNNER), MOST_SENT)
+  if of_runner > 0 then room = math.min(room, of_runner - on_their_way(sent, tonumber(most), of_runner)) end
+  if of_runner <= 0 or room <= 0 then return 0 end
   request.server = messages.AWAY
   local actor = script_type .. ':' .. group .. ':0'
-  local turn = { lease, script_type, 0, { actor }, room, served, owners, '', tonumber(most_running), 0 }
+  -- They run elsewhere: what may run here is no limit for them, and they take nothing of it.
+  local turn = { leases.AWAY + lease, script_type, 0, { actor }, room, served, owners, '', 0, 0 }
   local _, taken = unpack(calling.with(turn, functions.turn))
   for _, job in ipairs(taken) do
     local _, _, id, attempt, claim = unpack(job, 1, 5)
@@ -57,7 +58,7 @@ return function()
     local element, why = messages.send(caller, 'message', '', 'message_type', 'job', 'message_format_type', 'text',
       'timeout', values.digits(whole), 'timeout_ack', ack, 'timeout_result', result, 'job', '[]',
       'target_context', context, 'topic', topic, 'address', address, 'nonce', nonce, 'away', id, 'claim', tostring(claim),
-      'runner_key', runner_key)
+      'runner_key', runner_key, 'runner', group)
     if element then
       redis.call('LPUSH', sent, element)
       redis.call('HSET', keys.job(id), 'claimed_by', messages.AWAY, 'away', element)

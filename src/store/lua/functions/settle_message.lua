@@ -22,7 +22,7 @@ return function()
   messages.set_status(key, 'acknowledged')
   redis.call('HSET', key, 'receiver_key', text)
   if kinds == 'job' then
-    insist('ZADD', keys.open_messages, request.digits_in(messages.seconds(limit, 3600) * 1000), element)
+    messages.await(element, messages.seconds(limit, 3600))
   end
   return 1
 end

@@ -119,13 +119,13 @@ end
 -- Starts the jobs that were found: leases and looks of all with one command each.
 local function start_found()
   if #found == 0 then return end
-  local leases, watched = {}, {}
+  local entries, watched = {}, {}
   for at, one in ipairs(found) do
-    leases[2 * at - 1], leases[2 * at] = lease_until, one.id
+    entries[2 * at - 1], entries[2 * at] = lease_until, one.id
     if not one.unwatched then watched[#watched + 1] = one.id end
   end
   -- The leases first: a started job without one would be found by nobody.
-  insist('ZADD', keys.leases, unpack(leases))
+  insist('ZADD', keys.leases, unpack(entries))
   if #watched > 0 then insist('ZREM', keys.watched, unpack(watched)) end
   for _, one in ipairs(found) do
     local id, job, key = one.id, one.job, keys.job(one.id)

@@ -1,0 +1,39 @@
+-- Leases: who holds a job, and until when.
+--
+-- `hero:q:leases` has all of them by the time when they are over. That of a job that is away (its runner is elsewhere) is entered so much
+-- later that it stands behind all others. So one command counts what runs here, and no second list can differ from the first.
+local leases = {}
+
+-- By how much, ms; and where others end and those begin, as commands take it.
+leases.AWAY = 1e14
+local LAST_HERE, FIRST_AWAY = '(100000000000000', '100000000000000'
+
+-- How many jobs of the context run here: with actors, on whichever machine.
+function leases.here() return redis.call('ZCOUNT', keys.leases, '-inf', LAST_HERE) end
+
+-- How many are away.
+function leases.away() return redis.call('ZCOUNT', keys.leases, FIRST_AWAY, '+inf') end
+
+-- When a lease is over, ms, by how it is entered.
+function leases.over_at(entered) return entered < leases.AWAY and entered or entered - leases.AWAY end
+
+-- Jobs whose lease is over by now, at most so many.
+function leases.over(most)
+  local over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', request.now, 'LIMIT', 0, most)
+  local away = redis.call('ZRANGEBYSCORE', keys.leases, FIRST_AWAY, values.digits(leases.AWAY + request.now), 'LIMIT', 0, most - #over)
+  for _, id in ipairs(away) do over[#over + 1] = id end
+  return over
+end
+
+-- When the first lease is over, ms; nil: there is none.
+function leases.first_over()
+  local first
+  for _, from in ipairs({ '-inf', FIRST_AWAY }) do
+    local _, entered = unpack(commands.try('ZRANGE', keys.leases, from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES') or {})
+    local at = tonumber(entered) and leases.over_at(tonumber(entered))
+    if at and (not first or at < first) then first = at end
+  end
+  return first
+end
+
+return leases

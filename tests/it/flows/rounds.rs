@@ -1,0 +1,204 @@
+//! What is done with all jobs of a flow is done in rounds: no call holds Redis for long, and where a server is killed between two, others
+//! go on.
+
+use std::time::Duration;
+
+use hero::coordinator::flows::{Flows, Keeper};
+use hero::model::{FlowId, FlowStatus, JobId};
+use hero::service::Service;
+use hero::store::{Advanced, FlowAction, Retried, Store};
+
+use super::*;
+use crate::support::{Redis, dispatcher};
+
+/// More than this no call has Redis do for a flow.
+const MOST_COMMANDS: u64 = 3000;
+
+/// A flow that nobody has started, and no server that looks after it.
+struct Ground {
+    redis: Redis,
+    store: Store,
+    flow: FlowId,
+    jobs: Vec<JobId>,
+}
+
+impl Ground {
+    async fn with(many: usize) -> Self {
+        let redis = Redis::start().await;
+        let store = redis.store().await;
+        let jobs: serde_json::Map<String, Value> = (0..many).map(|at| (format!("j{at}"), json!({"script": "1"}))).collect();
+        let spec = serde_json::from_value(json!({"jobs": jobs, "caller_id": "3", "on_failure": "continue"})).unwrap();
+        let flow = Flows::new(dispatcher([store.clone()], redis.directory())).create(spec).await.unwrap();
+        let stored = store.flow(flow).await.unwrap().unwrap();
+        let jobs = store.flow_job_ids(&stored).await.unwrap().into_iter().map(|job| job.id).collect();
+        Self { redis, store, flow, jobs }
+    }
+
+    /// How many commands Redis has done, those of functions too.
+    async fn commands(&self) -> u64 {
+        let info: String = self.redis.run(&["INFO", "commandstats"]).await;
+        let calls = info.lines().filter_map(|line| line.split_once(":calls=")?.1.split(',').next()?.parse::<u64>().ok());
+        calls.sum()
+    }
+
+    async fn advance(&self, action: FlowAction) -> Advanced {
+        let before = self.commands().await;
+        let advanced = self.store.advance_flow(self.flow, action).await.unwrap();
+        let many = self.commands().await - before;
+        assert!(many < MOST_COMMANDS, "{many} commands for {action:?}, which gave {advanced:?}");
+        advanced
+    }
+
+    /// Does something with all jobs; where that has to wait, a second goes by.
+    async fn finish(&self, action: FlowAction) -> FlowStatus {
+        let mut advanced = self.advance(action).await;
+        loop {
+            match advanced {
+                Advanced::Done(status) => return status,
+                Advanced::Later(_) => self.store.clock().advance(Duration::from_secs(1)),
+                Advanced::More(_) => {}
+                other => panic!("{action:?}: {other:?}"),
+            }
+            advanced = self.advance(FlowAction::On).await;
+        }
+    }
+
+    async fn field(&self, name: &str) -> String {
+        self.redis.run::<Option<String>>(&["HGET", &format!("flow:{}", self.flow), name]).await.unwrap_or_default()
+    }
+
+    /// Goes on until something has been done with some of the jobs, and not with all.
+    async fn until_half_way(&self, busy: &str, how_far: &str) {
+        for _ in 0..100 {
+            if self.field("busy").await == busy && self.field(how_far).await.parse::<u32>().is_ok_and(|at| at > 0) {
+                return;
+            }
+            assert!(matches!(self.advance(FlowAction::On).await, Advanced::More(_)));
+        }
+        panic!("it is not {busy}");
+    }
+
+    async fn runs_again(&self, job: usize) {
+        let before = self.commands().await;
+        assert!(matches!(self.store.retry(&self.jobs[job]).await.unwrap(), Retried::OnItsWay(_)));
+        assert!(self.commands().await - before < MOST_COMMANDS);
+    }
+
+    async fn stop_job(&self, job: usize) {
+        let before = self.commands().await;
+        self.store.stop(&self.jobs[job]).await.unwrap();
+        assert!(self.commands().await - before < MOST_COMMANDS);
+    }
+
+    /// For how long the flow, its jobs and their hashes in the runner layout are kept.
+    async fn lives(&self) -> Vec<i64> {
+        let keys = self.jobs.iter().enumerate().flat_map(|(at, job)| [format!("job:3:{}", at + 1), format!("hero:job:{job}")]);
+        let keys: Vec<String> = keys.chain([format!("flow:{}", self.flow)]).collect();
+        let script = "local all = {} for at, key in ipairs(ARGV) do all[at] = redis.call('TTL', key) end return all";
+        let words: Vec<&str> = ["EVAL", script, "0"].into_iter().chain(keys.iter().map(String::as_str)).collect();
+        self.redis.run(&words).await
+    }
+
+    async fn is_over(&self) {
+        assert_eq!(
+            (self.field("status").await, self.field("open").await, self.field("busy").await),
+            ("error".into(), "0".into(), String::new())
+        );
+        assert_eq!(self.field("failed").await, self.jobs.len().to_string());
+        for seconds in self.lives().await {
+            assert!((604_000..=604_860).contains(&seconds), "{seconds} s");
+        }
+    }
+
+    async fn goes_on(&self, open: usize) {
+        assert_eq!((self.field("status").await, self.field("open").await), ("started".into(), open.to_string()));
+        for seconds in self.lives().await {
+            assert!(seconds == -1 || seconds > 604_860, "{seconds} s");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_call_does_much_with_a_flow_of_a_thousand_jobs() {
+    let ground = Ground::with(1000).await;
+    assert_eq!(ground.finish(FlowAction::Start).await, FlowStatus::Dispatched);
+    assert_eq!(ground.finish(FlowAction::Stop).await, FlowStatus::Error);
+    ground.is_over().await;
+    assert_eq!(ground.finish(FlowAction::Retry).await, FlowStatus::Started);
+    ground.goes_on(1000).await;
+    assert_eq!(ground.finish(FlowAction::Stop).await, FlowStatus::Error);
+    ground.runs_again(999).await;
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Started);
+    ground.goes_on(1).await;
+    ground.stop_job(999).await;
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    ground.is_over().await;
+    ground.finish(FlowAction::Delete).await;
+    assert_eq!(ground.advance(FlowAction::On).await, Advanced::Missing);
+    assert!(ground.lives().await.iter().all(|seconds| *seconds == -2));
+}
+
+#[tokio::test]
+async fn what_was_begun_goes_on_whichever_round_was_the_last_of_a_killed_server() {
+    let ground = Ground::with(200).await;
+    for rounds in [1, 2, 3, 5, 8, 13] {
+        for (action, ended) in [(FlowAction::Stop, true), (FlowAction::Retry, false)] {
+            ground.advance(action).await;
+            for _ in 1..rounds {
+                ground.advance(FlowAction::On).await;
+            }
+            // Others see that nobody goes on; then an end may still have to wait.
+            for _ in 0..2 {
+                ground.store.clock().advance(Duration::from_secs(6));
+                Keeper::new(ground.store.clone()).tick().await.unwrap();
+            }
+            if ended { ground.is_over().await } else { ground.goes_on(200).await }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_flow_that_is_about_to_end_goes_on_with_a_job_that_runs_again_and_loses_none() {
+    let ground = Ground::with(200).await;
+    ground.advance(FlowAction::Stop).await;
+    ground.until_half_way("ending", "at").await;
+    ground.runs_again(0).await;
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Started);
+    ground.goes_on(1).await;
+    ground.stop_job(0).await;
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    ground.is_over().await;
+    // However often somebody has a job of it run again, it ends once a second at most.
+    ground.runs_again(1).await;
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Started);
+    ground.store.clock().advance(Duration::from_secs(6));
+    ground.stop_job(1).await;
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    ground.runs_again(1).await;
+    ground.finish(FlowAction::On).await;
+    ground.stop_job(1).await;
+    let ends_after: i64 = ground.field("ends_after").await.parse().unwrap();
+    let is_early = ground.store.clock().now().as_millis() < ends_after;
+    let advanced = ground.advance(FlowAction::On).await;
+    assert!(matches!(advanced, Advanced::Later(_)) || !is_early, "{advanced:?}");
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    ground.is_over().await;
+}
+
+#[tokio::test]
+async fn what_changes_while_the_jobs_of_a_flow_are_counted_counts() {
+    let ground = Ground::with(300).await;
+    // One is gone and will never end, and somebody wrote other numbers.
+    let _: i64 = ground.redis.run(&["DEL", &format!("hero:job:{}", ground.jobs[2])]).await;
+    ground.advance(FlowAction::Stop).await;
+    ground.until_half_way("counting", "counted_to").await;
+    let _: i64 = ground.redis.run(&["HSET", "flow:1", "open", "77", "failed", "5"]).await;
+    ground.runs_again(0).await;
+    ground.runs_again(299).await;
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Started);
+    assert_eq!((ground.field("open").await, ground.field("failed").await), ("2".into(), "298".into()));
+    ground.stop_job(0).await;
+    ground.stop_job(299).await;
+    assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
+    assert_eq!((ground.field("open").await, ground.field("failed").await), ("0".into(), "300".into()));
+}
