@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::bus::BusError;
-use super::letter::{Letter, Outcome, Receipt};
+use super::letter::Letter;
+use super::receipt::{Outcome, Receipt};
 use super::signature::{NodeKey, is_right};
 use super::{recording, runner_job};
 use crate::access::Authority;
@@ -21,6 +22,9 @@ pub(super) const TOLERANCE: Duration = Duration::from_secs(120);
 const LONGEST_LIFE: u32 = 30 * 24 * 3600;
 /// The longest text of a job's error that is taken over.
 const LONGEST_ERROR: usize = 64 << 10;
+
+/// From where a letter comes that another context of this server sends.
+pub(super) const HERE: &str = "here";
 
 /// Takes letters for the contexts that are served here.
 pub(super) struct Inbound {
@@ -70,6 +74,8 @@ struct Said {
 enum Refusal {
     Refused(String),
     Full(String),
+    /// Whom it names has not signed it, so it says nothing of what that one has sent.
+    Forged(String),
 }
 
 impl From<String> for Refusal {
@@ -104,25 +110,32 @@ impl Inbound {
             Ok(letter) => letter,
             Err(text) => {
                 let nonce = id.parse().unwrap_or_else(|_| Name::default_group());
-                return Receipt { nonce, sent_at: i64::MAX, outcome: Outcome::Refused, text, node: self.key.public() };
+                return Receipt::of_no_letter(nonce, text, &self.key);
             }
+        };
+        let refused = |why: &str| {
+            self.dispatcher.audit().refusal(|| recording::refused(&letter));
+            tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came was refused: {why}");
         };
         let (outcome, text) = match self.accept(&letter, from).await {
             Ok(()) => (Outcome::Stored, String::new()),
             Err(Refusal::Full(why)) => (Outcome::Full, why),
             Err(Refusal::Refused(why)) => {
-                self.dispatcher.audit().refusal(|| recording::refused(&letter));
-                tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came was refused: {why}");
+                refused(&why);
                 (Outcome::Refused, why)
             }
+            Err(Refusal::Forged(why)) => {
+                refused(&why);
+                return Receipt::of_no_letter(letter.nonce, why, &self.key);
+            }
         };
-        Receipt { nonce: letter.nonce, sent_at: letter.sent_at, outcome, text, node: self.key.public() }
+        Receipt::new(&letter, outcome, text, &self.key)
     }
 
     async fn accept(&self, letter: &Letter, from: Option<&str>) -> Result<(), Refusal> {
         let context = letter.target_context;
         if !is_right(letter) {
-            return Err(Refusal::Refused(format!("the signature is not that of {} over this message", letter.public_key)));
+            return Err(Refusal::Forged(format!("the signature is not that of {} over this message", letter.public_key)));
         }
         if let Some(to) = letter.to.as_ref().filter(|to| **to != self.key.public()) {
             // Where several nodes have one Redis, the other one may fetch it when it comes again.
@@ -301,6 +314,9 @@ fn message(letter: &Letter, again: Timestamp, from: Option<&str>) -> Result<NewM
     };
     let mut fields = fields(letter);
     let answer = from.map_or_else(|| format!("box:{}", letter.node), str::to_owned);
+    if from != Some(HERE) {
+        fields.push(("reply_node", letter.node.to_string()));
+    }
     fields.extend([("reply_address", answer), ("reply_context", letter.context.to_string())]);
     let nonce = letter.nonce.as_str().to_owned();
     let (signer, caller, number) = (letter.public_key.clone(), letter.caller_id, letter.message_id);

@@ -9,6 +9,7 @@ mod inbound;
 pub mod letter;
 mod messages;
 mod outgoing;
+pub mod receipt;
 mod recording;
 mod routes;
 mod runner_job;

@@ -45,14 +45,14 @@ local THEIRS = { 'status', 'message', 'origin_id', 'caller_id', 'result' }
 
 -- Stores the message with the result of a job. Gives whether it could: there may be no number left for it.
 local function send_result(name, id, theirs, came)
-  local nonce, sender_id, address, context, topic = unpack(came)
+  local nonce, sender_id, address, context, topic, node = unpack(came)
   local said = ending(theirs, id)
   said.job = values.number(theirs.origin_id or nil, nil)
   local caller = string.match(theirs.message, '^message:(%d+):')
   local element = messages.send(caller, 'message', cjson.encode(said), 'message_type', 'result', 'message_format_type', 'text',
     'timeout', '86400', 'timeout_ack', '86400', 'timeout_result', '0', 'job', '[]', 'target_context', context or '0', 'topic', topic or '',
     'address', address, 'in_reply_to', nonce, 'answers', sender_id or '0',
-    'nonce', string.sub(redis.sha1hex(nonce .. ' ' .. name), 1, 32))
+    'to', node or '', 'nonce', string.sub(redis.sha1hex(nonce .. ' ' .. name), 1, 32))
   return element ~= nil
 end
 
@@ -67,7 +67,7 @@ local function answer(name, id)
   end
   if not values.is_final(theirs.status or nil) then return false end
   local of_message = messages.key(theirs.message)
-  local came = try('HMGET', of_message, 'nonce', 'sender_id', 'reply_address', 'reply_context', 'topic') or {}
+  local came = try('HMGET', of_message, 'nonce', 'sender_id', 'reply_address', 'reply_context', 'topic', 'reply_node') or {}
   -- Where there is no address nobody waits for it: another program put the message there.
   if came[1] and came[3] and not send_result(name, id, theirs, came) then return nil end
   try('ZREM', keys.answers, name)
