@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::bus::{BusError, LONGEST};
 use super::inbound::{HERE, Inbound};
-use super::letter::Letter;
+use super::letter::{Kind, Letter};
 use super::receipt::{Outcome, Receipt};
 use super::routes::{Route, Routes};
 use super::runner_job;
@@ -21,7 +21,7 @@ use crate::model::{Address, ContextId, ErrorKind, IdentityId, JobId, MessageKey,
 use crate::store::{Settled, Store, StoredMessage};
 
 /// How long one attempt may take; after that the message rests, and is sent again.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// How much later than its time says a message is given up.
 const SLACK: Duration = Duration::from_secs(1);
 
@@ -57,7 +57,7 @@ pub(super) struct Delivery {
 }
 
 /// Why a message does not go: for good, or for now.
-enum Obstacle {
+pub(super) enum Obstacle {
     Final(String),
     Passing(String),
     /// Where it goes to nobody answers, so that it is left alone for a while.
@@ -73,12 +73,12 @@ impl From<crate::store::Error> for Obstacle {
 }
 
 /// Where a message goes.
-struct Destination {
-    address: Address,
+pub(super) struct Destination {
+    pub(super) address: Address,
     /// The context there.
-    target: ContextId,
+    pub(super) target: ContextId,
     /// The key of the node there, if it is known.
-    receiver: Option<SignerKey>,
+    pub(super) receiver: Option<SignerKey>,
 }
 
 /// What an attempt failed of.
@@ -119,7 +119,8 @@ impl Delivery {
         let over = stored.shown.created_at.plus(limit + SLACK);
         if self.store.clock().now() > over {
             let last = last.unwrap_or_else(|| "nobody sent it until then".into());
-            return failed(format!("it was not acknowledged within {} s (timeout_ack): {last}", limit.as_secs()));
+            let why = format!("it was not acknowledged within {} s (timeout_ack): {last}", limit.as_secs());
+            return Delivered::Settled(Settled::Over(why));
         }
         let later = |why, rest| {
             let most = over.since(self.store.clock().now()) + Duration::from_millis(10);
@@ -189,7 +190,7 @@ impl Delivery {
         stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
     }
 
-    async fn take_here(&self, letter: &Letter) -> Receipt {
+    pub(super) async fn take_here(&self, letter: &Letter) -> Receipt {
         let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
         self.inbound.take(letter.nonce.as_str(), Ok(&text), Some(HERE)).await
     }
@@ -214,7 +215,7 @@ impl Delivery {
     }
 
     /// Where it goes: to its address and context, or those of the runner that has its topic. Nothing: that is a pool of this context.
-    async fn destination(&self, stored: &StoredMessage) -> Result<Option<Destination>, Obstacle> {
+    pub(super) async fn destination(&self, stored: &StoredMessage) -> Result<Option<Destination>, Obstacle> {
         let shown = &stored.shown;
         if let Some(address) = &shown.address {
             let receiver = of_node(stored.runner_key.as_ref()).or_else(|| self.routes.key_of(address));
@@ -256,6 +257,7 @@ impl Delivery {
         };
         let created_at = shown.created_at.as_millis() / 1000;
         let mut letter = Letter {
+            kind: Kind::Message,
             nonce,
             caller_id: key.caller_id,
             message_id: key.message_id,
@@ -315,6 +317,6 @@ impl Delivery {
 }
 
 /// A key, if it is one of a node: those are ed25519.
-fn of_node(key: Option<&SignerKey>) -> Option<SignerKey> {
+pub(super) fn of_node(key: Option<&SignerKey>) -> Option<SignerKey> {
     key.filter(|key| key.of_identity().is_none()).cloned()
 }

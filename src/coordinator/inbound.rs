@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::bus::BusError;
-use super::letter::Letter;
+use super::letter::{Kind, Letter};
 use super::receipt::{Outcome, Receipt};
 use super::signature::{NodeKey, is_right};
 use super::{recording, runner_job};
@@ -37,7 +37,7 @@ pub(super) struct Inbound {
 }
 
 /// Whom a signature is of.
-enum Signer {
+pub(super) enum Signer {
     /// This node, or one that is trusted here.
     Node,
     /// An identity, whose own clock does not count: it may have signed long before.
@@ -71,7 +71,7 @@ struct Said {
 }
 
 /// A refusal: for good, or for now.
-enum Refusal {
+pub(super) enum Refusal {
     Refused(String),
     Full(String),
     /// Whom it names has not signed it, so it says nothing of what that one has sent.
@@ -151,6 +151,9 @@ impl Inbound {
         if again < now {
             return Err(Refusal::Refused(format!("it came after its time: timeout_ack is {} s", letter.timeout_ack)));
         }
+        if letter.kind == Kind::Stop {
+            return self.take_stop(letter, &store, again).await;
+        }
         let came = match letter.message_type {
             MessageType::Result => Came::Result(result(letter)?),
             _ => Came::Message(message(letter, again, from)?),
@@ -180,7 +183,7 @@ impl Inbound {
     }
 
     /// Who sends a letter, by its signature.
-    fn sender(&self, letter: &Letter, signer: &Signer) -> Who {
+    pub(super) fn sender(&self, letter: &Letter, signer: &Signer) -> Who {
         let key = &letter.public_key;
         match signer {
             Signer::Identity => Who::Signer(IdentityId(letter.caller_id)),
@@ -199,6 +202,9 @@ impl Inbound {
         // It speaks for its callers.
         if self.trusted.contains_key(key) {
             return Ok(Signer::Node);
+        }
+        if letter.kind == Kind::Stop {
+            return Err(Refusal::Refused(format!("the key {key} is not trusted here, and only a node stops jobs, those that it has sent")));
         }
         // Where a result is awaited the context does not sleep.
         let awaits = self.dispatcher.opened(letter.target_context).ok().filter(|_| letter.message_type == MessageType::Result);
@@ -232,7 +238,8 @@ impl Inbound {
     /// Whether what this node signed may be stored in the context that it is for. Before it was signed, its caller was asked about in the context that
     /// it comes from, and rights there are none in another one. A result only answers what that other one has sent.
     fn check_own(&self, letter: &Letter) -> Result<(), Refusal> {
-        if letter.message_type == MessageType::Result || letter.context == letter.target_context {
+        // Nor does it stop more than what it has sent.
+        if letter.kind == Kind::Stop || letter.message_type == MessageType::Result || letter.context == letter.target_context {
             return Ok(());
         }
         Ok(self.may_submit(IdentityId(letter.caller_id), letter.target_context)?)

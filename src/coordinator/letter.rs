@@ -2,12 +2,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ContextId, MessageFormat, MessageType, Name, SignerKey};
 
-/// What stands before everything that is signed.
-const HEAD: &str = "hero message 2\n";
+/// What a letter is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A message.
+    #[default]
+    Message,
+    /// The stop of the jobs of a message that was sent before, which is the one that it answers.
+    Stop,
+}
+
+impl Kind {
+    /// What stands before everything that is signed.
+    const fn head(self) -> &'static str {
+        match self {
+            Self::Message => "hero message 2\n",
+            Self::Stop => "hero stop 2\n",
+        }
+    }
+
+    /// Whether it is a message: of that nothing is said.
+    fn is_message(&self) -> bool {
+        *self == Self::Message
+    }
+}
 
 /// A message on its way: what is handed to a bus, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Letter {
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Kind::is_message")]
+    pub kind: Kind,
     /// Tells the message from every other: up to 64 letters and digits. It is the same however often the message is sent.
     pub nonce: Name,
     /// Who sends it.
@@ -85,7 +111,7 @@ impl Letter {
             ("node", node),
             ("to", self.to.as_ref().map_or("", SignerKey::as_str)),
         ];
-        canonical(HEAD, &fields)
+        canonical(self.kind.head(), &fields)
     }
 }
 
@@ -106,6 +132,7 @@ impl Letter {
     pub(super) fn example() -> Self {
         let key: SignerKey = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c".parse().expect("it is a key");
         Self {
+            kind: Kind::Message,
             nonce: "5f0c2b8e9a417d365f0c2b8e9a417d36".parse().expect("it is a name"),
             caller_id: 12,
             message_id: 101,

@@ -16,6 +16,7 @@ mod runner_job;
 mod runners;
 mod signature;
 mod silence;
+mod stop;
 mod supervisor;
 mod wakes;
 mod ways;

@@ -1,7 +1,7 @@
 //! What every bus does.
 
 use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
-use hero::coordinator::letter::Letter;
+use hero::coordinator::letter::{Kind, Letter};
 use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::store::Endpoint;
 
@@ -13,6 +13,7 @@ const SHORT: Duration = Duration::from_secs(1);
 /// A letter that is like no other: what a bus says of one is not taken for what it says of another.
 fn letter(key: &NodeKey, message: &str) -> Letter {
     let mut letter = Letter {
+        kind: Kind::Message,
         nonce: format!("{:032x}", rand::random::<u128>()).parse().unwrap(),
         caller_id: 1,
         message_id: 1,

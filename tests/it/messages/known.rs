@@ -55,7 +55,7 @@ async fn letters_are_read_in_portions_that_have_a_bound() {
 }
 
 /// The result of a job that went out with a message.
-fn result(key: &NodeKey, asked: MessageKey, awaited: &str, nonce: &str, said: &str) -> Letter {
+pub(super) fn result(key: &NodeKey, asked: MessageKey, awaited: &str, nonce: &str, said: &str) -> Letter {
     let mut letter = Letter {
         caller_id: asked.caller_id,
         message_type: MessageType::Result,

@@ -14,6 +14,7 @@ mod remote;
 mod silence;
 mod spoilt;
 mod states;
+mod stops;
 mod trust;
 
 use std::collections::BTreeMap;

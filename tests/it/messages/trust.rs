@@ -2,7 +2,7 @@
 
 use hero::access::{IdentityChange, TokenKey};
 use hero::coordinator::bus::{Boxes, Bus, BusError};
-use hero::coordinator::letter::Letter;
+use hero::coordinator::letter::{Kind, Letter};
 use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::{JobSpec, Role, SignerKey};
 use k256::ecdsa::signature::Signer as _;
@@ -19,6 +19,7 @@ fn seconds() -> i64 {
 
 pub(super) fn letter(key: &NodeKey, nonce: &str) -> Letter {
     let mut letter = Letter {
+        kind: Kind::Message,
         nonce: nonce.parse().unwrap(),
         caller_id: 12,
         message_id: 101,
