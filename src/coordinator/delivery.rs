@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::bus::{BusError, LONGEST};
-use super::inbound::Inbound;
-use super::letter::{Letter, Outcome, Receipt};
+use super::inbound::{HERE, Inbound};
+use super::letter::{Kind, Letter};
+use super::receipt::{Outcome, Receipt};
 use super::routes::{Route, Routes};
 use super::runner_job;
-use super::signature::NodeKey;
+use super::signature::{NodeKey, is_right};
 use super::silence::Silence;
 use super::ways::Place;
 use crate::dispatch;
 use crate::dispatch::Dispatcher;
-use crate::model;
 use crate::model::{Address, ContextId, ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, SignerKey, Timestamp};
 use crate::store::{Settled, Store, StoredMessage};
 
 /// How long one attempt may take; after that the message rests, and is sent again.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// How much later than its time says a message is given up.
 const SLACK: Duration = Duration::from_secs(1);
 
@@ -57,7 +57,7 @@ pub(super) struct Delivery {
 }
 
 /// Why a message does not go: for good, or for now.
-enum Obstacle {
+pub(super) enum Obstacle {
     Final(String),
     Passing(String),
     /// Where it goes to nobody answers, so that it is left alone for a while.
@@ -70,6 +70,15 @@ impl From<crate::store::Error> for Obstacle {
     fn from(error: crate::store::Error) -> Self {
         Self::Passing(error.to_string())
     }
+}
+
+/// Where a message goes.
+pub(super) struct Destination {
+    pub(super) address: Address,
+    /// The context there.
+    pub(super) target: ContextId,
+    /// The key of the node there, if it is known.
+    pub(super) receiver: Option<SignerKey>,
 }
 
 /// What an attempt failed of.
@@ -110,7 +119,8 @@ impl Delivery {
         let over = stored.shown.created_at.plus(limit + SLACK);
         if self.store.clock().now() > over {
             let last = last.unwrap_or_else(|| "nobody sent it until then".into());
-            return failed(format!("it was not acknowledged within {} s (timeout_ack): {last}", limit.as_secs()));
+            let why = format!("it was not acknowledged within {} s (timeout_ack): {last}", limit.as_secs());
+            return Delivered::Settled(Settled::Over(why));
         }
         let later = |why, rest| {
             let most = over.since(self.store.clock().now()) + Duration::from_millis(10);
@@ -118,9 +128,10 @@ impl Delivery {
         };
         match self.attempt(key, &stored).await {
             Ok(Receipt { outcome: Outcome::Stored, node, .. }) => Delivered::Settled(Settled::Stored(Some(node))),
-            Ok(Receipt { outcome: Outcome::Full, text, .. }) | Err(Obstacle::Passing(text)) => later(text, None),
+            Err(Obstacle::Passing(why)) => later(why, None),
             Err(Obstacle::Silent(why, rest)) => later(why, Some(rest)),
-            Ok(Receipt { outcome: Outcome::Refused, text, .. }) => failed(format!("the other side refuses it: {text}")),
+            Ok(receipt) if !receipt.is_final() => later(receipt.text, None),
+            Ok(Receipt { text, .. }) => failed(format!("the other side refuses it: {text}")),
             Err(Obstacle::Final(why)) => failed(why),
             Err(Obstacle::Over) => Delivered::Settled(Settled::Stored(None)),
         }
@@ -128,20 +139,21 @@ impl Delivery {
 
     async fn attempt(&self, key: MessageKey, stored: &StoredMessage) -> Result<Receipt, Obstacle> {
         self.check_caller(key, stored)?;
-        let Some((address, target)) = self.destination(stored).await? else {
-            return Ok(self.take_here(&self.letter(key, stored, self.store.context()).await?).await);
+        let Some(Destination { address, target, receiver }) = self.destination(stored).await? else {
+            return Ok(self.take_here(&self.letter(key, stored, self.store.context(), None).await?).await);
         };
         let place: Place = (address.as_str().to_owned(), target);
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let trying = async {
-            let letter = self.letter(key, stored, target).await?;
+            let letter = self.letter(key, stored, target, receiver.as_ref()).await?;
+            let receiver = letter.to.clone().or(receiver);
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.take_here(&letter).await),
-                Route::Bus(bus, to) => match bus.deliver(&to, &letter, PATIENCE).await {
+                Route::Bus(bus, to) => match bus.deliver(&to, &letter, receiver.as_ref(), PATIENCE).await {
                     Err(BusError::TooLarge { size }) if letter.message_type == MessageType::Result => {
                         let letter = self.without_output(key, letter, size).await?;
-                        Ok(bus.deliver(&to, &letter, PATIENCE).await?)
+                        Ok(bus.deliver(&to, &letter, receiver.as_ref(), PATIENCE).await?)
                     }
                     delivered => Ok(delivered?),
                 },
@@ -178,9 +190,9 @@ impl Delivery {
         stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
     }
 
-    async fn take_here(&self, letter: &Letter) -> Receipt {
+    pub(super) async fn take_here(&self, letter: &Letter) -> Receipt {
         let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
-        self.inbound.take(letter.nonce.as_str(), Ok(&text), Some("here")).await
+        self.inbound.take(letter.nonce.as_str(), Ok(&text), Some(HERE)).await
     }
 
     /// A result that is too large for every bus, as the failure of its job: who waits for that is told at once, and not when its time is over.
@@ -203,10 +215,11 @@ impl Delivery {
     }
 
     /// Where it goes: to its address and context, or those of the runner that has its topic. Nothing: that is a pool of this context.
-    async fn destination(&self, stored: &StoredMessage) -> Result<Option<(Address, ContextId)>, Obstacle> {
+    pub(super) async fn destination(&self, stored: &StoredMessage) -> Result<Option<Destination>, Obstacle> {
         let shown = &stored.shown;
         if let Some(address) = &shown.address {
-            return Ok(Some((address.clone(), shown.target_context)));
+            let receiver = of_node(stored.runner_key.as_ref()).or_else(|| self.routes.key_of(address));
+            return Ok(Some(Destination { address: address.clone(), target: shown.target_context, receiver }));
         }
         let nowhere =
             || Obstacle::Final("it has no address, and no topic of a runner of this context: nobody knows where it is to go".into());
@@ -214,11 +227,20 @@ impl Delivery {
         let number = crate::model::RunnerId::of_group(topic).ok_or_else(nowhere)?;
         let missing = || Obstacle::Final(format!("runner {number} does not exist in context {}", self.store.context()));
         let runner = self.store.runner(number).await?.ok_or_else(missing)?;
-        Ok(runner.address.map(|address| (address, runner.target_context)))
+        Ok(runner.address.map(|address| {
+            let receiver = of_node(runner.pubkey.as_ref()).or_else(|| self.routes.key_of(&address));
+            Destination { address, target: runner.target_context, receiver }
+        }))
     }
 
     /// The message as it is sent to a context. What it lacks is completed in its hash first, so that it is the same when it is sent again.
-    async fn letter(&self, key: MessageKey, stored: &StoredMessage, target: ContextId) -> Result<Letter, Obstacle> {
+    async fn letter(
+        &self,
+        key: MessageKey,
+        stored: &StoredMessage,
+        target: ContextId,
+        receiver: Option<&SignerKey>,
+    ) -> Result<Letter, Obstacle> {
         let shown = &stored.shown;
         let nonce = match &stored.nonce {
             Some(nonce) => nonce.clone(),
@@ -235,6 +257,7 @@ impl Delivery {
         };
         let created_at = shown.created_at.as_millis() / 1000;
         let mut letter = Letter {
+            kind: Kind::Message,
             nonce,
             caller_id: key.caller_id,
             message_id: key.message_id,
@@ -261,10 +284,13 @@ impl Delivery {
             // Its sender has signed it.
             (Some(signature), Some(key)) => {
                 (letter.signature, letter.public_key, letter.target_context) = (signature.clone(), key.clone(), shown.target_context);
+                if !is_right(&letter) {
+                    return Err(Obstacle::Final(format!("its signature is not that of {key} over this message")));
+                }
             }
             _ => {
                 letter.sent_at = Timestamp::local().as_millis() / 1000;
-                letter.to = letter.to.or_else(|| receiver(stored));
+                letter.to = letter.to.or_else(|| receiver.cloned());
                 self.key.sign(&mut letter);
             }
         }
@@ -290,11 +316,7 @@ impl Delivery {
     }
 }
 
-/// The key of the node that a message is for, if that is known: that of the runner, or of who fetches it. Those of nodes are ed25519.
-fn receiver(stored: &StoredMessage) -> Option<SignerKey> {
-    let fetches = || match stored.shown.address.as_ref()?.place() {
-        model::Place::Box(key) => Some(key),
-        _ => None,
-    };
-    stored.runner_key.clone().or_else(fetches).filter(|key| key.of_identity().is_none())
+/// A key, if it is one of a node: those are ed25519.
+pub(super) fn of_node(key: Option<&SignerKey>) -> Option<SignerKey> {
+    key.filter(|key| key.of_identity().is_none()).cloned()
 }

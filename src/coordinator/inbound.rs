@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::bus::BusError;
-use super::letter::{Letter, Outcome, Receipt};
+use super::letter::{Kind, Letter};
+use super::receipt::{Outcome, Receipt};
 use super::signature::{NodeKey, is_right};
 use super::{recording, runner_job};
 use crate::access::Authority;
@@ -22,6 +23,9 @@ const LONGEST_LIFE: u32 = 30 * 24 * 3600;
 /// The longest text of a job's error that is taken over.
 const LONGEST_ERROR: usize = 64 << 10;
 
+/// From where a letter comes that another context of this server sends.
+pub(super) const HERE: &str = "here";
+
 /// Takes letters for the contexts that are served here.
 pub(super) struct Inbound {
     pub(super) dispatcher: Dispatcher,
@@ -33,7 +37,7 @@ pub(super) struct Inbound {
 }
 
 /// Whom a signature is of.
-enum Signer {
+pub(super) enum Signer {
     /// This node, or one that is trusted here.
     Node,
     /// An identity, whose own clock does not count: it may have signed long before.
@@ -67,9 +71,11 @@ struct Said {
 }
 
 /// A refusal: for good, or for now.
-enum Refusal {
+pub(super) enum Refusal {
     Refused(String),
     Full(String),
+    /// Whom it names has not signed it, so it says nothing of what that one has sent.
+    Forged(String),
 }
 
 impl From<String> for Refusal {
@@ -104,25 +110,32 @@ impl Inbound {
             Ok(letter) => letter,
             Err(text) => {
                 let nonce = id.parse().unwrap_or_else(|_| Name::default_group());
-                return Receipt { nonce, sent_at: i64::MAX, outcome: Outcome::Refused, text, node: self.key.public() };
+                return Receipt::of_no_letter(nonce, text, &self.key);
             }
+        };
+        let refused = |why: &str| {
+            self.dispatcher.audit().refusal(|| recording::refused(&letter));
+            tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came was refused: {why}");
         };
         let (outcome, text) = match self.accept(&letter, from).await {
             Ok(()) => (Outcome::Stored, String::new()),
             Err(Refusal::Full(why)) => (Outcome::Full, why),
             Err(Refusal::Refused(why)) => {
-                self.dispatcher.audit().refusal(|| recording::refused(&letter));
-                tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came was refused: {why}");
+                refused(&why);
                 (Outcome::Refused, why)
             }
+            Err(Refusal::Forged(why)) => {
+                refused(&why);
+                return Receipt::of_no_letter(letter.nonce, why, &self.key);
+            }
         };
-        Receipt { nonce: letter.nonce, sent_at: letter.sent_at, outcome, text, node: self.key.public() }
+        Receipt::new(&letter, outcome, text, &self.key)
     }
 
     async fn accept(&self, letter: &Letter, from: Option<&str>) -> Result<(), Refusal> {
         let context = letter.target_context;
         if !is_right(letter) {
-            return Err(Refusal::Refused(format!("the signature is not that of {} over this message", letter.public_key)));
+            return Err(Refusal::Forged(format!("the signature is not that of {} over this message", letter.public_key)));
         }
         if let Some(to) = letter.to.as_ref().filter(|to| **to != self.key.public()) {
             // Where several nodes have one Redis, the other one may fetch it when it comes again.
@@ -137,6 +150,9 @@ impl Inbound {
         let again = seconds(letter.created_at).plus(Duration::from_secs(life.into()) + 2 * TOLERANCE);
         if again < now {
             return Err(Refusal::Refused(format!("it came after its time: timeout_ack is {} s", letter.timeout_ack)));
+        }
+        if letter.kind == Kind::Stop {
+            return self.take_stop(letter, &store, again).await;
         }
         let came = match letter.message_type {
             MessageType::Result => Came::Result(result(letter)?),
@@ -167,7 +183,7 @@ impl Inbound {
     }
 
     /// Who sends a letter, by its signature.
-    fn sender(&self, letter: &Letter, signer: &Signer) -> Who {
+    pub(super) fn sender(&self, letter: &Letter, signer: &Signer) -> Who {
         let key = &letter.public_key;
         match signer {
             Signer::Identity => Who::Signer(IdentityId(letter.caller_id)),
@@ -186,6 +202,9 @@ impl Inbound {
         // It speaks for its callers.
         if self.trusted.contains_key(key) {
             return Ok(Signer::Node);
+        }
+        if letter.kind == Kind::Stop {
+            return Err(Refusal::Refused(format!("the key {key} is not trusted here, and only a node stops jobs, those that it has sent")));
         }
         // Where a result is awaited the context does not sleep.
         let awaits = self.dispatcher.opened(letter.target_context).ok().filter(|_| letter.message_type == MessageType::Result);
@@ -219,7 +238,8 @@ impl Inbound {
     /// Whether what this node signed may be stored in the context that it is for. Before it was signed, its caller was asked about in the context that
     /// it comes from, and rights there are none in another one. A result only answers what that other one has sent.
     fn check_own(&self, letter: &Letter) -> Result<(), Refusal> {
-        if letter.message_type == MessageType::Result || letter.context == letter.target_context {
+        // Nor does it stop more than what it has sent.
+        if letter.kind == Kind::Stop || letter.message_type == MessageType::Result || letter.context == letter.target_context {
             return Ok(());
         }
         Ok(self.may_submit(IdentityId(letter.caller_id), letter.target_context)?)
@@ -301,6 +321,9 @@ fn message(letter: &Letter, again: Timestamp, from: Option<&str>) -> Result<NewM
     };
     let mut fields = fields(letter);
     let answer = from.map_or_else(|| format!("box:{}", letter.node), str::to_owned);
+    if from != Some(HERE) {
+        fields.push(("reply_node", letter.node.to_string()));
+    }
     fields.extend([("reply_address", answer), ("reply_context", letter.context.to_string())]);
     let nonce = letter.nonce.as_str().to_owned();
     let (signer, caller, number) = (letter.public_key.clone(), letter.caller_id, letter.message_id);

@@ -2,12 +2,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ContextId, MessageFormat, MessageType, Name, SignerKey};
 
-/// What stands before everything that is signed.
-const HEAD: &str = "hero message 2\n";
+/// What a letter is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A message.
+    #[default]
+    Message,
+    /// The stop of the jobs of a message that was sent before, which is the one that it answers.
+    Stop,
+}
+
+impl Kind {
+    /// What stands before everything that is signed.
+    const fn head(self) -> &'static str {
+        match self {
+            Self::Message => "hero message 2\n",
+            Self::Stop => "hero stop 2\n",
+        }
+    }
+
+    /// Whether it is a message: of that nothing is said.
+    fn is_message(&self) -> bool {
+        *self == Self::Message
+    }
+}
 
 /// A message on its way: what is handed to a bus, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Letter {
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Kind::is_message")]
+    pub kind: Kind,
     /// Tells the message from every other: up to 64 letters and digits. It is the same however often the message is sent.
     pub nonce: Name,
     /// Who sends it.
@@ -85,47 +111,49 @@ impl Letter {
             ("node", node),
             ("to", self.to.as_ref().map_or("", SignerKey::as_str)),
         ];
-        let mut bytes = HEAD.as_bytes().to_vec();
-        for (name, value) in fields {
-            bytes.extend_from_slice(format!("{name}:{}:", value.len()).as_bytes());
-            bytes.extend_from_slice(value.as_bytes());
-            bytes.push(b'\n');
-        }
-        bytes
+        canonical(self.kind.head(), &fields)
     }
 }
 
-/// What became of a letter at the other side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    /// The letter.
-    pub nonce: Name,
-    /// When that letter was signed.
-    pub sent_at: i64,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// Why it was refused.
-    #[serde(default)]
-    pub text: String,
-    /// The node that says so.
-    pub node: SignerKey,
+/// A head, and then of each field its name, how many bytes its value has, and the value.
+pub(super) fn canonical(head: &str, fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = head.as_bytes().to_vec();
+    for (name, value) in fields {
+        bytes.extend_from_slice(format!("{name}:{}:", value.len()).as_bytes());
+        bytes.extend_from_slice(value.as_bytes());
+        bytes.push(b'\n');
+    }
+    bytes
 }
 
-/// What became of a letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// It is stored, or was before.
-    Stored,
-    /// There is no room now; it may be sent again.
-    Full,
-    /// It is refused for good.
-    Refused,
-}
-
-impl Receipt {
-    /// Whether the other side has the letter.
-    pub fn is_stored(&self) -> bool {
-        self.outcome == Outcome::Stored
+#[cfg(test)]
+impl Letter {
+    /// The letter of the document, from the key of 32 bytes 07; it is not signed.
+    pub(super) fn example() -> Self {
+        let key: SignerKey = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c".parse().expect("it is a key");
+        Self {
+            kind: Kind::Message,
+            nonce: "5f0c2b8e9a417d365f0c2b8e9a417d36".parse().expect("it is a name"),
+            caller_id: 12,
+            message_id: 101,
+            message_type: MessageType::Chat,
+            message_format_type: MessageFormat::Text,
+            context: ContextId(0),
+            target_context: ContextId(2),
+            topic: "runner20".into(),
+            message: "Grüße".into(),
+            job: "[]".into(),
+            timeout: 3600,
+            timeout_ack: 300,
+            timeout_result: 3600,
+            created_at: 1_795_255_200,
+            sent_at: 1_795_255_260,
+            in_reply_to: String::new(),
+            answers: 0,
+            node: key.clone(),
+            to: Some("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a".parse().expect("it is a key")),
+            public_key: key,
+            signature: String::new(),
+        }
     }
 }

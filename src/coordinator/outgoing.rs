@@ -13,7 +13,7 @@ use super::delivery::{Delivered, Delivery};
 use super::{recording, runner_job};
 use crate::model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner};
 use crate::service::Service;
-use crate::store::{Error, MessageNames, Settled};
+use crate::store::{Error, MessageNames, Settled, StopTold};
 
 /// How many messages a node has in hand at most, in each context.
 const IN_HAND: usize = 128;
@@ -60,6 +60,8 @@ pub(super) struct Outgoing {
     /// Opens ways.
     opening: JoinSet<()>,
     flying: JoinSet<(MessageKey, Delivered)>,
+    /// Those of whose stop the other side is told.
+    stopping: JoinSet<(MessageKey, StopTold)>,
     in_flight: HashSet<MessageKey>,
     failed: HashMap<MessageKey, Rest>,
     /// Messages in `msg_in` that are for their owner.
@@ -83,6 +85,7 @@ impl Outgoing {
             opened: None,
             opening: JoinSet::new(),
             flying: JoinSet::new(),
+            stopping: JoinSet::new(),
             in_flight,
             failed,
             for_owners,
@@ -229,10 +232,19 @@ impl Outgoing {
                     Settled::Later(self.rest(key, why, rest).min(most))
                 }
             };
-            if let Settled::Failed(_, why) = &settled {
+            if let Settled::Failed(_, why) | Settled::Over(why) = &settled {
                 tracing::warn!(message = %key, context = %self.delivery.store.context(), "a message was not delivered: {why}");
             }
             self.delivery.store.settle_message(&self.node, key, &settled).await?;
+        }
+        while let Some(done) = self.stopping.try_join_next() {
+            // What panicked is told again, as after a death of this process.
+            let Ok((key, told)) = done else { continue };
+            if let StopTold::Over(why) = &told {
+                let context = self.delivery.store.context();
+                tracing::warn!(message = %key, %context, "the other side was not told that a job was stopped, which may run on there: {why}");
+            }
+            landed |= self.delivery.store.settle_stop(key, &told).await?;
         }
         Ok(landed)
     }
@@ -264,6 +276,13 @@ impl Outgoing {
         if tended.unread > 0 {
             moved |= unless_full(self.make_jobs(tended.unread).await)?;
         }
+        for key in tended.stops {
+            // Those beyond come again.
+            if self.stopping.len() < IN_HAND {
+                let delivery = Arc::clone(&self.delivery);
+                self.stopping.spawn(async move { (key, delivery.tell_stop(key).await) });
+            }
+        }
         for key in tended.in_hand.into_iter().rev() {
             if self.in_flight.insert(key) {
                 let (delivery, last) = (Arc::clone(&self.delivery), self.failed.get(&key).map(|rest| rest.why.clone()));
@@ -272,7 +291,7 @@ impl Outgoing {
         }
         Ok(if moved {
             BUSY
-        } else if !self.flying.is_empty() || tended.unanswered > 0 {
+        } else if !(self.flying.is_empty() && self.stopping.is_empty()) || tended.unanswered > 0 {
             AWAITING
         } else if !self.runners.is_empty() {
             WITH_RUNNERS

@@ -1,12 +1,15 @@
-//! What the audit log has of messages that come.
+//! What the audit log has of messages that come, and of stops.
 
 use super::letter::Letter;
 use crate::audit::{Outcome, Record, Who};
-use crate::model::{MessageKey, MessageType};
+use crate::model::{ContextId, JobId, MessageKey, MessageType};
 use crate::store::MadeJobs;
 
 /// What each of these records is called.
 const WHAT: &str = "receive";
+/// And those of stops that come, and of those that have gone.
+const RECEIVE_STOP: &str = "receive_stop";
+const SEND_STOP: &str = "send_stop";
 /// The code of the wire for what somebody may not do.
 const DENIED: i32 = 1004;
 
@@ -25,7 +28,7 @@ pub(super) fn of(who: Who, letter: &Letter) -> Record {
 }
 
 /// The record of a message that another program has put into `msg_in`, and whose jobs are about to be made.
-pub(super) fn of_other_program(key: MessageKey, context: crate::model::ContextId) -> Record {
+pub(super) fn of_other_program(key: MessageKey, context: ContextId) -> Record {
     Record {
         context: Some(context),
         object: Some(key.to_string()),
@@ -40,6 +43,34 @@ pub(super) fn made(record: &mut Record, made: &MadeJobs) {
     if !made.message.is_empty() {
         let jobs = made.jobs.iter().map(|(name, id)| format!(" {name} job:{id}"));
         record.object = Some(std::iter::once(made.message.clone()).chain(jobs).collect());
+    }
+}
+
+/// The record of a stop that came and is about to be carried out.
+pub(super) fn of_stop(who: Who, letter: &Letter) -> Record {
+    Record {
+        context: Some(letter.target_context),
+        object: Some(MessageKey { caller_id: letter.caller_id, message_id: letter.answers }.to_string()),
+        caller: Some(letter.caller_id.to_string()),
+        ..Record::new(who, RECEIVE_STOP, Outcome::Unknown)
+    }
+}
+
+/// It is carried out: these jobs were stopped.
+pub(super) fn stopped(record: &mut Record, jobs: &[(JobId, bool)]) {
+    record.outcome = Outcome::Ok;
+    let jobs: String = jobs.iter().map(|(id, _)| format!(" job:{id}")).collect();
+    record.object = record.object.take().map(|object| format!("{object}{jobs}"));
+}
+
+/// The record of a stop of which the other side knows.
+pub(super) fn stop_told(key: MessageKey, job: Option<&JobId>, context: ContextId) -> Record {
+    let job = job.map(|job| format!(" job:{job}")).unwrap_or_default();
+    Record {
+        context: Some(context),
+        object: Some(format!("{key}{job}")),
+        caller: Some(key.caller_id.to_string()),
+        ..Record::new(Who::Server, SEND_STOP, Outcome::Ok)
     }
 }
 

@@ -99,6 +99,17 @@ impl Routes {
         }
     }
 
+    /// The key of the node at an address, if that or the settings say it.
+    pub(super) fn key_of(&self, address: &Address) -> Option<SignerKey> {
+        let key = match address.place() {
+            model::Place::Box(key) => Some(key),
+            model::Place::Node(name) => self.node(&name).ok()?.key.clone(),
+            _ => None,
+        };
+        // Those of nodes are ed25519.
+        key.filter(|key| key.of_identity().is_none())
+    }
+
     fn node(&self, name: &Name) -> Result<&Node, BusError> {
         let known = || match self.nodes.as_slice() {
             [] => "nobody".to_owned(),

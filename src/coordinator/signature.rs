@@ -51,7 +51,12 @@ impl NodeKey {
     /// Signs a letter of this node.
     pub fn sign(&self, letter: &mut Letter) {
         letter.public_key = self.public();
-        letter.signature = hex(self.pair().sign(&letter.signed(letter.node.as_str())).as_ref());
+        letter.signature = self.signature_of(&letter.signed(letter.node.as_str()));
+    }
+
+    /// The signature over something that this node says.
+    pub(super) fn signature_of(&self, signed: &[u8]) -> String {
+        hex(self.pair().sign(signed).as_ref())
     }
 
     fn pair(&self) -> Ed25519KeyPair {
@@ -75,15 +80,16 @@ impl fmt::Debug for NodeKey {
 
 /// Whether a letter was signed by who it says, for the node that it says, or for whichever node sends it.
 pub(super) fn is_right(letter: &Letter) -> bool {
-    let (Some(key), Some(signature)) = (bytes(letter.public_key.as_str()), bytes(&letter.signature)) else { return false };
-    [letter.node.as_str(), ""].into_iter().any(|node| has_signed(&key, &signature, &letter.signed(node)))
+    [letter.node.as_str(), ""].into_iter().any(|node| has_signed(&letter.public_key, &letter.signature, &letter.signed(node)))
 }
 
-fn has_signed(key: &[u8], signature: &[u8], signed: &[u8]) -> bool {
+/// Whether a signature over something is that of a key.
+pub(super) fn has_signed(key: &SignerKey, signature: &str, signed: &[u8]) -> bool {
+    let (Some(key), Some(signature)) = (bytes(key.as_str()), bytes(signature)) else { return false };
     if key.len() == SECRET {
-        return UnparsedPublicKey::new(&ED25519, key).verify(signed, signature).is_ok();
+        return UnparsedPublicKey::new(&ED25519, key).verify(signed, &signature).is_ok();
     }
-    let (Ok(key), Ok(signature)) = (VerifyingKey::from_sec1_bytes(key), Signature::from_slice(signature)) else { return false };
+    let (Ok(key), Ok(signature)) = (VerifyingKey::from_sec1_bytes(&key), Signature::from_slice(&signature)) else { return false };
     key.verify(signed, &signature).is_ok()
 }
 
@@ -98,41 +104,13 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ContextId, MessageFormat, MessageType};
-
-    /// The letter of the document, by the key of 32 bytes 07.
-    fn letter() -> Letter {
-        let key: NodeKey = "07".repeat(32).parse().unwrap();
-        Letter {
-            nonce: "5f0c2b8e9a417d365f0c2b8e9a417d36".parse().unwrap(),
-            caller_id: 12,
-            message_id: 101,
-            message_type: MessageType::Chat,
-            message_format_type: MessageFormat::Text,
-            context: ContextId(0),
-            target_context: ContextId(2),
-            topic: "runner20".into(),
-            message: "Grüße".into(),
-            job: "[]".into(),
-            timeout: 3600,
-            timeout_ack: 300,
-            timeout_result: 3600,
-            created_at: 1_795_255_200,
-            sent_at: 1_795_255_260,
-            in_reply_to: String::new(),
-            answers: 0,
-            node: key.public(),
-            to: Some("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a".parse().unwrap()),
-            public_key: key.public(),
-            signature: String::new(),
-        }
-    }
+    use crate::model::ContextId;
 
     #[test]
     fn the_bytes_and_the_signature_of_the_document_are_those_of_the_program() {
         let document = include_str!("../../docs/messages.md");
         let key: NodeKey = "07".repeat(32).parse().unwrap();
-        let mut letter = letter();
+        let mut letter = Letter::example();
         key.sign(&mut letter);
         let signed = String::from_utf8(letter.signed(letter.node.as_str())).unwrap();
         assert!(document.contains(&signed), "{signed}");
@@ -144,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_was_changed_after_it_was_signed_is_not_right() {
-        let (key, mut letter) = (NodeKey::random(), letter());
+        let (key, mut letter) = (NodeKey::random(), Letter::example());
         key.sign(&mut letter);
         assert!(is_right(&letter));
         let changed: [fn(&mut Letter); 9] = [
@@ -174,7 +152,7 @@ mod tests {
         use k256::ecdsa::SigningKey;
         use k256::ecdsa::signature::Signer as _;
         let key = SigningKey::from_slice(&[7; 32]).unwrap();
-        let mut letter = letter();
+        let mut letter = Letter::example();
         letter.public_key = hex(key.verifying_key().to_encoded_point(false).as_bytes()).parse().unwrap();
         let sign = |letter: &mut Letter, node: &str| {
             let signature: Signature = key.sign(&letter.signed(node));

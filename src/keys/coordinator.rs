@@ -64,6 +64,16 @@ impl Keys {
         self.key(format_args!("q:resting"))
     }
 
+    /// Messages whose jobs were stopped here, by the time when their other side is told.
+    pub fn stops(&self) -> String {
+        self.key(format_args!("q:stops"))
+    }
+
+    /// The name here of a message that came by a number that another one has.
+    pub fn came(&self, known: &str) -> String {
+        self.key(format_args!("came:{known}"))
+    }
+
     /// The messages that came, each the beginning of its signer's key and its nonce, by the time until which they may come again.
     pub fn nonces(&self) -> String {
         self.key(format_args!("meta:nonces"))

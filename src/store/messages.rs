@@ -36,6 +36,8 @@ pub struct StoredMessage {
     pub runner_key: Option<SignerKey>,
     /// The key of the node that has acknowledged it.
     pub receiver_key: Option<SignerKey>,
+    /// When the job that was away with it ended here, so that the other side is to be told.
+    pub stopped_at: Option<Timestamp>,
 }
 
 /// Names of messages in a list.
@@ -281,5 +283,6 @@ fn stored(key: MessageKey, context: ContextId, fields: &HashMap<String, Text>) -
         away: text("away").and_then(|id| id.parse().ok()),
         receiver_key: text("receiver_key").and_then(|key| key.parse().ok()),
         runner_key: text("runner_key").and_then(|key| key.parse().ok()),
+        stopped_at: seconds(fields.get("stopped_at")),
     })
 }

@@ -87,6 +87,7 @@ pub use functions::{
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{FarEnd, Lost, MadeJobs, MessageDeleted, MessageStored, NewMessage, NewResult, Received, RunnerJob, Settled, Tended};
+pub use functions::{NewStop, StopReceived, StopTold};
 pub use granted::{GrantedRedis, NotGranted};
 pub use inbox::{Audience, Inbox, Waiter};
 pub use info::{Counters, StoreInfo};

@@ -3,9 +3,10 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Bus, BusError, LONGEST, Parcel, written};
-use crate::coordinator::letter::{Letter, Receipt};
-use crate::model::ContextId;
+use super::{Bus, BusError, LONGEST, Parcel, pass_over, written};
+use crate::coordinator::letter::Letter;
+use crate::coordinator::receipt::{NoReceipt, Receipt};
+use crate::model::{ContextId, SignerKey};
 use crate::store::{Endpoint, Error, Mailboxes};
 
 /// How often it is looked for a receipt, at first and later.
@@ -44,20 +45,32 @@ fn failed(error: Error) -> BusError {
 }
 
 impl Bus for Boxes {
-    fn deliver<'a>(&'a self, to: &'a str, letter: &'a Letter, patience: Duration) -> BoxFuture<'a, Result<Receipt, BusError>> {
+    fn deliver<'a>(
+        &'a self,
+        to: &'a str,
+        letter: &'a Letter,
+        receiver: Option<&'a SignerKey>,
+        patience: Duration,
+    ) -> BoxFuture<'a, Result<Receipt, BusError>> {
         Box::pin(async move {
             let (text, nonce, until) = (written(letter)?, letter.nonce.as_str(), Instant::now() + patience);
             if !self.boxes.put(to, nonce, &text).await.map_err(failed)? {
                 return Err(BusError::Unreachable("so many letters lie at the other side that it takes no more".into()));
             }
-            let mut pause = SOON;
+            let (mut pause, mut passed_over) = (SOON, None);
             loop {
-                let receipt = self.boxes.receipt(nonce).await.map_err(failed)?;
-                let receipt = receipt.and_then(|text| serde_json::from_str::<Receipt>(&text).ok());
-                // One of a letter that was sent before says nothing of this one, unless it is stored.
-                if let Some(receipt) = receipt.filter(|receipt| receipt.sent_at >= letter.sent_at || receipt.is_stored()) {
-                    self.boxes.forget(nonce).await.map_err(failed)?;
-                    return Ok(receipt);
+                let lies = self.boxes.receipt(nonce).await.map_err(failed)?;
+                match lies.map(|text| Receipt::read(&text, letter, receiver)) {
+                    Some(Ok(receipt)) => {
+                        self.boxes.forget(nonce).await.map_err(failed)?;
+                        return Ok(receipt);
+                    }
+                    // The right one takes the place of those that are not.
+                    Some(Err(why)) if why != NoReceipt::Earlier && passed_over.as_ref() != Some(&why) => {
+                        pass_over(letter, &why);
+                        passed_over = Some(why);
+                    }
+                    Some(Err(_)) | None => {}
                 }
                 if Instant::now() + pause > until {
                     return Err(BusError::Silent);

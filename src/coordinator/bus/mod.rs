@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::letter::{Letter, Receipt};
+use super::letter::Letter;
+use super::receipt::{NoReceipt, Receipt};
+use crate::model::SignerKey;
 
 pub use self::boxes::Boxes;
 pub use self::mycelium::{Api, Mycelium};
@@ -55,8 +57,15 @@ pub struct Parcel {
 
 /// Carries letters. A letter may come more than once: whoever receives knows it by its nonce.
 pub trait Bus: Send + Sync {
-    /// Hands a letter over, and gives what the other side says of it. `to` is a node as this bus knows it. Takes `patience` at most, about.
-    fn deliver<'a>(&'a self, to: &'a str, letter: &'a Letter, patience: Duration) -> BoxFuture<'a, Result<Receipt, BusError>>;
+    /// Hands a letter over, and gives what the other side says of it. `to` is a node as this bus knows it, and `receiver` the key of the node of hero
+    /// there, if that is known: what others say to be from it is passed over. Takes `patience` at most, about.
+    fn deliver<'a>(
+        &'a self,
+        to: &'a str,
+        letter: &'a Letter,
+        receiver: Option<&'a SignerKey>,
+        patience: Duration,
+    ) -> BoxFuture<'a, Result<Receipt, BusError>>;
 
     /// Gives what has come, the oldest first. Waits for so long at most where nothing has.
     fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>>;
@@ -73,4 +82,9 @@ fn written(letter: &Letter) -> Result<String, BusError> {
 /// The text of a letter, if it is no larger than any may be.
 fn bounded(text: String) -> Result<String, BusError> {
     if text.len() > LONGEST { Err(BusError::TooLarge { size: text.len() }) } else { Ok(text) }
+}
+
+/// Tells the log of what came as the receipt for a letter and is none that counts.
+fn pass_over(letter: &Letter, why: &NoReceipt) {
+    tracing::warn!(nonce = %letter.nonce, "what came as the receipt for a message was passed over, and the message is sent on: {why}");
 }

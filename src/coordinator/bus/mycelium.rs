@@ -1,3 +1,4 @@
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,8 +11,10 @@ use reqwest::{Client, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Bus, BusError, LONGEST, Parcel, bounded, written};
-use crate::coordinator::letter::{Letter, Receipt};
+use super::{Bus, BusError, LONGEST, Parcel, bounded, pass_over, written};
+use crate::coordinator::letter::Letter;
+use crate::coordinator::receipt::{NoReceipt, Receipt};
+use crate::model::SignerKey;
 
 /// How long a connection to the node on this machine may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -45,8 +48,21 @@ pub struct Mycelium {
 #[serde(rename_all = "camelCase")]
 struct Inbound {
     id: String,
+    #[serde(default)]
+    src_ip: Option<Ipv6Addr>,
     src_pk: String,
     payload: String,
+}
+
+impl Inbound {
+    /// Whether it is of a node, which has all addresses whose first half is the same.
+    fn is_from(&self, node: &str) -> bool {
+        match (node.parse::<Ipv6Addr>(), self.src_ip) {
+            (Ok(ip), Some(is)) => ip.segments()[..4] == is.segments()[..4],
+            (Ok(_), None) => true,
+            (Err(_), _) => self.src_pk.eq_ignore_ascii_case(node),
+        }
+    }
 }
 
 impl Mycelium {
@@ -195,11 +211,26 @@ fn payload(message: &Inbound) -> Option<String> {
 }
 
 impl Bus for Mycelium {
-    fn deliver<'a>(&'a self, to: &'a str, letter: &'a Letter, patience: Duration) -> BoxFuture<'a, Result<Receipt, BusError>> {
+    fn deliver<'a>(
+        &'a self,
+        to: &'a str,
+        letter: &'a Letter,
+        receiver: Option<&'a SignerKey>,
+        patience: Duration,
+    ) -> BoxFuture<'a, Result<Receipt, BusError>> {
         Box::pin(async move {
             let reply = self.push(to, &written(letter)?, patience).await?.ok_or(BusError::Silent)?;
-            let receipt = payload(&reply).and_then(|text| serde_json::from_str::<Receipt>(&text).ok());
-            receipt.filter(|receipt| receipt.nonce == letter.nonce).ok_or(BusError::Silent)
+            let receipt = if reply.is_from(to) {
+                Receipt::read(&payload(&reply).unwrap_or_default(), letter, receiver)
+            } else {
+                Err(NoReceipt::Elsewhere(reply.src_pk))
+            };
+            receipt.map_err(|why| {
+                if why != NoReceipt::Earlier {
+                    pass_over(letter, &why);
+                }
+                BusError::Silent
+            })
         })
     }
 

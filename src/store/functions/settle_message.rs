@@ -11,8 +11,10 @@ const FUNCTION: Function = Function("settle_message");
 pub enum Settled {
     /// The other side has stored it; whose key it said to have.
     Stored(Option<SignerKey>),
-    /// It will not arrive: what is said of it, and of the job that is away with it.
+    /// It has not arrived, and will not: what is said of it, and of the job that is away with it.
     Failed(ErrorKind, String),
+    /// Nobody has said in time that it has arrived, which it may have: what is said of it, and of the job that is away with it.
+    Over(String),
     /// It did not arrive, and is sent again after so long.
     Later(Duration),
 }
@@ -25,6 +27,7 @@ impl Store {
         match settled {
             Settled::Stored(key) => call.arg("acknowledged").arg("").arg(key.as_ref().map_or("", SignerKey::as_str)),
             Settled::Failed(kind, text) => call.arg("error").arg(kind.as_str()).arg(text),
+            Settled::Over(text) => call.arg("over").arg(ErrorKind::Unavailable.as_str()).arg(text),
             Settled::Later(rest) => call.arg("later").arg("").arg(u64::try_from(rest.as_millis()).unwrap_or(u64::MAX)),
         };
         self.0.commands.function(&call).await

@@ -15,6 +15,8 @@ pub struct Tended {
     pub unanswered: u64,
     /// How many messages have come that nobody fetched.
     pub unread: u64,
+    /// Those of whose stop the other side is to be told now.
+    pub stops: Vec<MessageKey>,
     /// What this node has in hand, the newest first.
     pub in_hand: Vec<MessageKey>,
 }
@@ -25,11 +27,14 @@ impl Store {
         let mut call = self.0.call(&FUNCTION);
         call.arg(node).arg(most);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
-        let [moved, unanswered, unread, in_hand @ ..] = answer.as_slice() else { return Err(unexpected("tend_messages", &answer)) };
+        let [moved, unanswered, unread, stops, rest @ ..] = answer.as_slice() else { return Err(unexpected("tend_messages", &answer)) };
+        let stops = stops.parse::<usize>().filter(|stops| *stops <= rest.len());
+        let (stops, in_hand) = rest.split_at(stops.ok_or_else(|| unexpected("tend_messages", &answer))?);
         Ok(Tended {
             moved: moved.parse() == Some(1),
             unanswered: unanswered.parse().unwrap_or(0),
             unread: unread.parse().unwrap_or(0),
+            stops: stops.iter().filter_map(Text::parse).collect(),
             in_hand: in_hand.iter().filter_map(Text::parse).collect(),
         })
     }

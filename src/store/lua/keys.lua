@@ -43,6 +43,7 @@ function keys.of_context(prefix, context)
   keys.answers = prefix .. 'hero:q:answers'
   keys.results = prefix .. 'hero:q:results'
   keys.resting = prefix .. 'hero:q:resting'
+  keys.stops = prefix .. 'hero:q:stops'
   keys.letters_in = prefix .. 'hero:bus:box:in'
   keys.nonces = prefix .. 'hero:meta:nonces'
   keys.nodes = prefix .. 'hero:meta:nodes'
@@ -124,6 +125,9 @@ function keys.nonce(id) return keys.prefix .. 'hero:access:nonce:' .. id end
 function keys.identity(id) return keys.prefix .. 'actor:' .. id end
 
 function keys.message(caller, number) return keys.prefix .. 'message:' .. caller .. ':' .. number end
+
+-- The number that a message has here which came with one that another has, by the beginning of its signer's key and its nonce.
+function keys.came(known) return keys.prefix .. 'hero:came:' .. known end
 
 -- The messages that a node is sending.
 function keys.sending(node) return keys.prefix .. 'msg_out:sending:' .. node end

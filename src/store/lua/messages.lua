@@ -11,6 +11,13 @@ messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
 messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
 -- How many nodes are looked at for what they have in hand; and how many results that are awaited, for those that are not.
 local MOST_NODES, LOOKED_AT = 16, 64
+-- How many messages are known at most that came, and how many of those that cannot come again are forgotten in a call.
+messages.MOST_KNOWN = 200000
+local MOST_FORGOTTEN = 1000
+-- How much of a key tells it from others: nobody finds another one with the same beginning.
+local KEY = 32
+-- How many stops wait to be told at most, and how long, s.
+local MOST_STOPS, STOPS_KEPT = 10000, 90000
 -- How many jobs may wait in the queue of a runner.
 local MOST_QUEUED = 100000
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
@@ -72,6 +79,40 @@ function messages.length(list) return try('LLEN', list) or math.huge end
 
 -- How many messages wait to be sent, or to be sent again; math.huge where `msg_out` is no list.
 function messages.waiting() return messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0) end
+
+-- Forgets messages that came and cannot come again.
+function messages.forget()
+  local over = commands.insist('ZRANGEBYSCORE', keys.nonces, '-inf', request.now, 'LIMIT', 0, MOST_FORGOTTEN)
+  if #over > 0 then redis.call('ZREM', keys.nonces, unpack(over)) end
+end
+
+-- What a message that came is known by. A nonce is its signer's own: who guesses one cannot have the message of another pass for known.
+function messages.known(signer, nonce) return string.sub(signer, 1, KEY) .. ':' .. nonce end
+
+-- What stands beside that, once the sender has stopped its jobs.
+function messages.stop_of(known) return known .. ' stop' end
+
+-- The message that came from a signer by this nonce, and by this number if that was free. Else nil, and whether another signer's has it.
+function messages.that_came(signer, nonce, caller, number)
+  local known, is_of_another = messages.known(signer, nonce), false
+  for _, element in ipairs({ 'message:' .. caller .. ':' .. number, try('GET', keys.came(known)) or nil }) do
+    local own, by, came = unpack(messages.is_element(element) and try('HMGET', messages.key(element), 'nonce', 'public_key', 'sender_id')
+      or {})
+    if came and own == nonce then
+      if messages.known(by or '', nonce) == known then return element end
+      is_of_another = true
+    end
+  end
+  return nil, is_of_another
+end
+
+-- Has the other side told that nobody waits for the job of a message any more. Where very many wait to be told, that job goes on there.
+local function send_stop(element)
+  if (try('ZCARD', keys.stops) or 0) >= MOST_STOPS then return end
+  try('HSET', messages.key(element), 'stopped_at', coordinator.seconds())
+  commands.insist('ZADD', keys.stops, values.digits(request.now), element)
+  redis.call('EXPIRE', keys.stops, STOPS_KEPT)
+end
 
 -- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element and
 -- its number, or nil and why it gets none, as `coordinator.next_number` does. Then nothing was done.
@@ -210,8 +251,9 @@ function messages.awaited_of(group, many)
   return length
 end
 
--- Ends a message in error, and leaves the job that is away with it. Gives whether it had not ended, and that job and its claim.
-local function give_up(element, text)
+-- Ends a message in error, and leaves the job that is away with it, of which the other side is told unless it never had it. Gives whether
+-- it had not ended, and that job and its claim.
+local function give_up(element, text, never_came)
   local key = messages.key(element)
   local status, id, claim = unpack(try('HMGET', key, 'status', 'away', 'claim') or {})
   messages.await_no_more(element)
@@ -219,6 +261,7 @@ local function give_up(element, text)
   messages.set_status(key, 'error')
   try('HSET', key, 'error', text)
   messages.log(key, text)
+  if id and not never_came then send_stop(element) end
   return true, id, claim
 end
 
@@ -232,9 +275,10 @@ function messages.stop(id, job)
   ends.fail(id, job.attempt or 0, 'stopped', 'stopped_by_request', job)
 end
 
--- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called.
-function messages.fail(element, kind, text)
-  local ended, id, claim = give_up(element, text)
+-- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called. `never_came`: the other side has
+-- not stored it, and will not.
+function messages.fail(element, kind, text, never_came)
+  local ended, id, claim = give_up(element, text, never_came)
   if not ended then return false end
   if id and values.is_uuid(id) then
     messages.record(id, claim, 'error', '-', kind, text, '', '', '', '', '', foreign.next_backoff(id))

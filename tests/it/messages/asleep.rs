@@ -28,7 +28,7 @@ async fn a_context_that_sleeps_gets_a_letter_over_redis_and_its_job_runs() {
     let job = r#"[{"id":2001,"script":"CONTEXT_ID","script_type":"osis"}]"#.to_owned();
     let mut letter = Letter { message_type: MessageType::Job, target_context: ContextId(7), job, ..letter(&key, "a") };
     key.sign(&mut letter);
-    let receipt = boxes.deliver(Boxes::IN, &letter, PATIENCE).await.unwrap();
+    let receipt = boxes.deliver(Boxes::IN, &letter, None, PATIENCE).await.unwrap();
     assert!(receipt.is_stored(), "{receipt:?}");
     until("its job has run", || async {
         let result: Option<String> = redis.run_in(7, &["HGET", "job:12:2001", "result"]).await;

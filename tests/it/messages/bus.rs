@@ -1,7 +1,8 @@
 //! What every bus does.
 
 use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
-use hero::coordinator::letter::{Letter, Outcome, Receipt};
+use hero::coordinator::letter::{Kind, Letter};
+use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::store::Endpoint;
 
 use super::*;
@@ -12,6 +13,7 @@ const SHORT: Duration = Duration::from_secs(1);
 /// A letter that is like no other: what a bus says of one is not taken for what it says of another.
 fn letter(key: &NodeKey, message: &str) -> Letter {
     let mut letter = Letter {
+        kind: Kind::Message,
         nonce: format!("{:032x}", rand::random::<u128>()).parse().unwrap(),
         caller_id: 1,
         message_id: 1,
@@ -38,28 +40,71 @@ fn letter(key: &NodeKey, message: &str) -> Letter {
     letter
 }
 
+/// That a letter is stored, says a node.
+fn stored(letter: &Letter, key: &NodeKey) -> Receipt {
+    Receipt::new(letter, Outcome::Stored, String::new(), key)
+}
+
 /// Receives one letter, and says that it is stored.
 async fn receive(bus: &dyn Bus, key: &NodeKey) -> Letter {
+    receive_and_say(bus, |letter| stored(letter, key)).await
+}
+
+/// Receives one letter, and says this of it.
+async fn receive_and_say(bus: &dyn Bus, say: impl Fn(&Letter) -> Receipt) -> Letter {
     let parcel = until("a letter", || async { bus.receive(SHORT).await.unwrap().into_iter().next() }).await;
     let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
-    let receipt =
-        Receipt { nonce: letter.nonce.clone(), sent_at: letter.sent_at, outcome: Outcome::Stored, text: String::new(), node: key.public() };
-    bus.answer(&parcel, &receipt).await.unwrap();
+    bus.answer(&parcel, &say(&letter)).await.unwrap();
     letter
 }
 
 /// Sends a letter again and again until its sender learns that it was stored.
-async fn insist(sender: &dyn Bus, receiver: &dyn Bus, to: &str, letter: &Letter) {
-    let key = NodeKey::random();
-    let receipt = until("a receipt", || async { sender.deliver(to, letter, SHORT).await.ok() });
+async fn insist(sender: &dyn Bus, receiver: &dyn Bus, to: &str, letter: &Letter, key: &NodeKey) {
+    let node = key.public();
+    let receipt = until("a receipt", || async { sender.deliver(to, letter, Some(&node), SHORT).await.ok() });
     let receiving = async {
         loop {
-            receive(receiver, &key).await;
+            receive(receiver, key).await;
         }
     };
     tokio::select! {
-        receipt = receipt => assert!(receipt.is_stored() && receipt.node == key.public() && receipt.nonce == letter.nonce),
+        receipt = receipt => assert!(receipt.is_stored() && receipt.node == node && receipt.nonce == letter.nonce),
         () = receiving => {}
+    }
+}
+
+/// What somebody else says to be the receipt for a letter, which the node `right` has not stored.
+type Forgery = fn(&Letter, right: &NodeKey) -> Receipt;
+
+const FORGERIES: [Forgery; 6] = [
+    // By nobody.
+    |letter, right| Receipt { signature: String::new(), ..stored(letter, right) },
+    // By somebody else in the name of the right one, and in their own.
+    |letter, right| Receipt { node: right.public(), ..stored(letter, &NodeKey::random()) },
+    |letter, _| stored(letter, &NodeKey::random()),
+    // Of another message, by the right one.
+    |letter, right| stored(&Letter { nonce: "another".parse().unwrap(), ..letter.clone() }, right),
+    |letter, right| stored(&Letter { message: "what another node sent by this nonce".into(), ..letter.clone() }, right),
+    // What was said of this one, changed.
+    |letter, right| Receipt { outcome: Outcome::Stored, ..Receipt::new(letter, Outcome::Full, String::new(), right) },
+];
+
+/// What is forged does not have a sender believe that its letter was stored, or refused; the right receipt does, later.
+async fn believes_no_forgery(sender: &dyn Bus, receiver: &dyn Bus, to: &str) {
+    let (key, right) = (NodeKey::random(), NodeKey::random());
+    let node = right.public();
+    let sent = FORGERIES.map(|forgery| (letter(&key, "forged"), forgery));
+    let sending = sent.iter().map(|(letter, _)| sender.deliver(to, letter, Some(&node), SHORT));
+    let forging = async {
+        for _ in &sent {
+            let forge = |letter: &Letter| sent.iter().find(|(sent, _)| sent == letter).unwrap().1(letter, &right);
+            receive_and_say(receiver, forge).await;
+        }
+    };
+    let (receipts, ()) = tokio::join!(futures_util::future::join_all(sending), forging);
+    for (receipt, (letter, _)) in receipts.into_iter().zip(&sent) {
+        assert_eq!(receipt.unwrap_err(), BusError::Silent);
+        insist(sender, receiver, to, letter, &right).await;
     }
 }
 
@@ -68,19 +113,20 @@ async fn conforms(sender: &dyn Bus, receiver: &dyn Bus, to: &str, unknown: Optio
     let key = NodeKey::random();
     // It arrives as it was sent, and the sender learns that it was stored.
     let sent = letter(&key, "Grüße");
-    let (receipt, received) = tokio::join!(sender.deliver(to, &sent, PATIENCE), receive(receiver, &key));
+    let (receipt, received) = tokio::join!(sender.deliver(to, &sent, None, PATIENCE), receive(receiver, &key));
     let receipt = receipt.unwrap();
     assert!(receipt.is_stored() && receipt.nonce == sent.nonce && receipt.node == key.public());
     assert_eq!(received, sent);
+    believes_no_forgery(sender, receiver, to).await;
     // Nobody fetches it: the sender is told that nobody said anything, and sends it again.
     let silent = letter(&key, "x");
-    assert_eq!(sender.deliver(to, &silent, SHORT).await.unwrap_err(), BusError::Silent);
-    insist(sender, receiver, to, &silent).await;
+    assert_eq!(sender.deliver(to, &silent, None, SHORT).await.unwrap_err(), BusError::Silent);
+    insist(sender, receiver, to, &silent, &key).await;
     // What is too large is known before it is sent.
     let large = letter(&key, &"x".repeat(5 << 20));
-    assert!(matches!(sender.deliver(to, &large, PATIENCE).await, Err(BusError::TooLarge { size }) if size > 5 << 20));
+    assert!(matches!(sender.deliver(to, &large, None, PATIENCE).await, Err(BusError::TooLarge { size }) if size > 5 << 20));
     if let Some(unknown) = unknown {
-        let refused = sender.deliver(unknown, &sent, SHORT).await.unwrap_err();
+        let refused = sender.deliver(unknown, &sent, None, SHORT).await.unwrap_err();
         assert!(refused.is_final() && refused.to_string().contains("does not know"), "{refused}");
     }
 }
@@ -120,11 +166,11 @@ async fn mycelium_conforms(api: Api) {
     // Its node is down, and comes back.
     let key = NodeKey::random();
     one.halt(true);
-    let down = sender.deliver(&two.key, &letter(&key, "x"), SHORT).await.unwrap_err();
+    let down = sender.deliver(&two.key, &letter(&key, "x"), None, SHORT).await.unwrap_err();
     assert!(matches!(&down, BusError::Unreachable(why) if why.contains("the Mycelium node")), "{down}");
     one.halt(false);
     let sent = letter(&key, "x");
-    insist(&sender, &receiver, &two.key, &sent).await;
+    insist(&sender, &receiver, &two.key, &sent, &key).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,8 @@
 //! What is known of letters and results that came, and how they are read.
 
 use hero::coordinator::bus::{Boxes, Bus};
-use hero::coordinator::letter::{Letter, Outcome, Receipt};
+use hero::coordinator::letter::Letter;
+use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::{JobId, JobSpec, Status};
 
 use super::trust::{boxes, deliver, letter};
@@ -54,7 +55,7 @@ async fn letters_are_read_in_portions_that_have_a_bound() {
 }
 
 /// The result of a job that went out with a message.
-fn result(key: &NodeKey, asked: MessageKey, awaited: &str, nonce: &str, said: &str) -> Letter {
+pub(super) fn result(key: &NodeKey, asked: MessageKey, awaited: &str, nonce: &str, said: &str) -> Letter {
     let mut letter = Letter {
         caller_id: asked.caller_id,
         message_type: MessageType::Result,
@@ -169,8 +170,7 @@ async fn why_a_message_has_not_arrived_yet_stands_in_its_log() {
         for parcel in there.receive(Duration::from_secs(1)).await.unwrap() {
             let Some((outcome, text)) = outcomes.next() else { break };
             let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
-            let receipt = Receipt { nonce: letter.nonce, sent_at: letter.sent_at, outcome, text: text.into(), node: one.public() };
-            there.answer(&parcel, &receipt).await.unwrap();
+            there.answer(&parcel, &Receipt::new(&letter, outcome, text.into(), &one)).await.unwrap();
         }
     }
     let message = a.becomes(key, MessageStatus::Acknowledged).await;

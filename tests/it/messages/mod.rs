@@ -15,6 +15,7 @@ mod room;
 mod silence;
 mod spoilt;
 mod states;
+mod stops;
 mod trust;
 
 use std::collections::BTreeMap;

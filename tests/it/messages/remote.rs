@@ -1,9 +1,12 @@
 //! Runners that are elsewhere.
 
 use hero::coordinator::bus::Api;
+use hero::coordinator::receipt::Outcome;
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobSpec, Seconds};
 
+use super::known::result;
+use super::trust::{boxes, deliver};
 use super::*;
 use crate::support::{Network, PATIENCE, spec};
 
@@ -122,6 +125,15 @@ async fn who_asks_why_a_job_has_not_ended_is_told_where_it_is_and_what_keeps_it(
     told(&taken, "what it does is seen there").await;
 }
 
+/// The result of the job of the first message of nobody is refused, because that job has ended.
+async fn is_late(a: &Town, by: &NodeKey) {
+    let asked = MessageKey { caller_id: 0, message_id: 1 };
+    let awaited = a.hash(&asked.to_string()).await["nonce"].clone();
+    let late = result(by, asked, &awaited, "late", r#"{"status":"finished","output":"late"}"#);
+    let refused = deliver(&boxes(a, by).await, &late).await;
+    assert!(refused.outcome == Outcome::Refused && refused.text.contains("nobody waits for that result"), "{refused:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_without_a_result_in_time_has_timed_out_and_a_late_result_changes_nothing() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
@@ -132,18 +144,7 @@ async fn a_job_without_a_result_in_time_has_timed_out_and_a_late_result_changes_
     let failed = run(&a, to(runner, "1")).await.unwrap_err();
     let Error::Failed { error, job_id, .. } = failed else { panic!("{failed}") };
     assert_eq!((error.kind, error.message.contains("timeout_result")), (ErrorKind::Timeout, true), "{error:?}");
-    let name: String = b.redis().run(&["LINDEX", "queue:osis", "0"]).await;
-    let _: i64 = b.redis().run(&["HSET", &name, "status", "finished", "result", r#"{"output":"late"}"#]).await;
-    // The answer of what another program ran is on its way, and refused here.
-    until("the refusal", || async {
-        let keys: Vec<String> = b.redis().run(&["KEYS", "message:0:*"]).await;
-        let mut refused = false;
-        for key in keys {
-            refused |= b.hash(&key).await.get("error").is_some_and(|error| error.contains("nobody waits for that result"));
-        }
-        refused.then_some(())
-    })
-    .await;
+    is_late(&a, &two).await;
     assert_eq!(a.house.dispatcher.status(CONTEXT, &job_id).await.unwrap(), hero::model::Status::Error);
 }
 
@@ -164,13 +165,7 @@ async fn a_job_that_is_stopped_while_it_is_away_ends_at_once_and_a_late_result_c
     let left: i64 = a.redis().run(&["EXISTS", "hero:q:leases", "hero:q:messages"]).await;
     assert_eq!(left, 0);
     assert_eq!(a.messages.get(CONTEXT, key).await.unwrap().error.as_deref(), Some("its job was stopped"));
-    let name: String = b.redis().run(&["LINDEX", "queue:osis", "0"]).await;
-    let _: i64 = b.redis().run(&["HSET", &name, "status", "finished", "result", r#"{"output":"late"}"#]).await;
-    until("the refusal", || async {
-        let result = b.hash("message:0:2").await.remove("error")?;
-        result.contains("nobody waits for that result").then_some(())
-    })
-    .await;
+    is_late(&a, &two).await;
     let events: Vec<(String, BTreeMap<String, String>)> = a.redis().run(&["XRANGE", "hero:events", "-", "+"]).await;
     let ends = events.iter().filter(|(_, event)| event.get("status").is_some_and(|status| status == "error" || status == "finished"));
     assert_eq!(ends.count(), 1);

@@ -2,7 +2,8 @@
 
 use hero::access::{IdentityChange, TokenKey};
 use hero::coordinator::bus::{Boxes, Bus, BusError};
-use hero::coordinator::letter::{Letter, Outcome, Receipt};
+use hero::coordinator::letter::{Kind, Letter};
+use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::{JobSpec, Role, SignerKey};
 use k256::ecdsa::signature::Signer as _;
 use k256::ecdsa::{Signature, SigningKey};
@@ -18,6 +19,7 @@ fn seconds() -> i64 {
 
 pub(super) fn letter(key: &NodeKey, nonce: &str) -> Letter {
     let mut letter = Letter {
+        kind: Kind::Message,
         nonce: nonce.parse().unwrap(),
         caller_id: 12,
         message_id: 101,
@@ -50,7 +52,7 @@ pub(super) async fn boxes(town: &Town, own: &NodeKey) -> Boxes {
 }
 
 pub(super) async fn deliver(boxes: &Boxes, letter: &Letter) -> Receipt {
-    boxes.deliver(Boxes::IN, letter, PATIENT).await.unwrap()
+    boxes.deliver(Boxes::IN, letter, None, PATIENT).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,7 +119,7 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     let known: Vec<String> = town.redis().run(&["ZRANGE", "hero:meta:nonces", "0", "-1"]).await;
     assert_eq!(known.len(), 1, "what was refused is not known: {known:?}");
     let large = Letter { message: "x".repeat(5 << 20), ..letter(&one, "large") };
-    let refused = bus.deliver(Boxes::IN, &large, PATIENT).await;
+    let refused = bus.deliver(Boxes::IN, &large, None, PATIENT).await;
     assert!(matches!(refused, Err(BusError::TooLarge { .. })));
     assert_eq!(town.came(1).await, ["message:12:101"]);
 }

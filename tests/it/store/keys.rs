@@ -73,6 +73,8 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.answers".to_owned(), keys.answers()),
             ("keys.results".to_owned(), keys.results()),
             ("keys.resting".to_owned(), keys.resting()),
+            ("keys.stops".to_owned(), keys.stops()),
+            ("keys.came('ab:cd')".to_owned(), keys.came("ab:cd")),
             ("keys.letters_in".to_owned(), keys.letters("in")),
             ("keys.nonces".to_owned(), keys.nonces()),
             ("keys.nodes".to_owned(), keys.nodes()),

@@ -14,7 +14,7 @@ return function()
   if not numbers then wrong = 'there is no number left for a job' end
   if not messages.is_element(element) or commands.try('LREM', keys.msg_in, -1, element) ~= 1 then return {} end
   if wrong ~= '' then
-    messages.fail(element, 'unavailable', wrong)
+    messages.fail(element, 'unavailable', wrong, true)
     return { 'made' }
   end
   messages.set_status(messages.key(element), 'acknowledged')

@@ -23,12 +23,13 @@ local function has_runner_jobs()
   return false
 end
 
--- Whether messages are to be sent, fetched or answered, or a result is awaited, which comes to whoever has asked for it.
+-- Whether messages are to be sent, fetched or answered, others told of stops, or a result is awaited, which comes to whoever has asked
+-- for it.
 local function has_messages()
   local places = { keys.msg_out, keys.letters_in, keys.open_messages, keys.answers, keys.results, unpack(messages.in_hand()) }
   if redis.call('EXISTS', unpack(places)) > 0 then return true end
-  local rests_until = first(keys.resting)
-  return rests_until ~= nil and rests_until <= request.now + SOON or has_runner_jobs()
+  local soon = request.now + SOON
+  return (first(keys.resting) or math.huge) <= soon or (first(keys.stops) or math.huge) <= soon or has_runner_jobs()
 end
 
 return function()

@@ -3,32 +3,23 @@
 -- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · nonce · the key of who signed it · until when it may
 --       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which
 --       only a message of type job has some
--- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before), {'full'} (a list
+-- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before, or its sender
+--       has stopped it meanwhile), {'full'} (a list
 --       is, or numbers are still looked for) or {'crowded'} (as many messages are known as may be).
-local insist = commands.insist
--- How many messages are known at most, and how many of those that cannot come again are forgotten in a call.
-local MOST_KNOWN, MOST_FORGOTTEN = 200000, 1000
--- How much of a key tells it from others: nobody finds another one with the same beginning.
-local KEY = 32
-
-local function forget()
-  local over = insist('ZRANGEBYSCORE', keys.nonces, '-inf', request.now, 'LIMIT', 0, MOST_FORGOTTEN)
-  if #over > 0 then redis.call('ZREM', keys.nonces, unpack(over)) end
-end
-
 return function()
   local limit_of_queue, per_second = request.take_number(), request.take_number()
   local nonce, signer, again, caller, number = request.take_many(5)
   local fields = {}
   for place = 1, 2 * request.take_number() do fields[place] = request.take() end
   local list = messages.take_jobs()
-  forget()
-  -- A nonce is its signer's own: who guesses one cannot have the message of another pass for known.
-  local known = string.sub(signer, 1, KEY) .. ':' .. nonce
+  messages.forget()
+  local known = messages.known(signer, nonce)
   if redis.call('ZSCORE', keys.nonces, known) then return { 'duplicate' } end
+  -- The stop has overtaken it: its jobs do not run.
+  if #list > 0 and redis.call('ZSCORE', keys.nonces, messages.stop_of(known)) then return { 'duplicate' } end
   local full = access.is_closed() or #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN
   if full or not messages.have_room(list, limit_of_queue, per_second) then return { 'full' } end
-  if redis.call('ZCARD', keys.nonces) >= MOST_KNOWN then return { 'crowded' } end
+  if redis.call('ZCARD', keys.nonces) >= messages.MOST_KNOWN then return { 'crowded' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
   -- A number that another message has is not taken from it.
@@ -40,6 +31,8 @@ return function()
   redis.call('HSET', key, 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())
   messages.keep(key)
+  -- Its sender stops its jobs by the number that it has there.
+  if own ~= number then redis.call('SET', keys.came(known), element, 'EX', math.max(redis.call('TTL', key), 1)) end
   if #list > 0 then return { 'stored', element, unpack(messages.make_jobs(element, list, numbers, per_second)) } end
   redis.call('LPUSH', keys.msg_in, element)
   return { 'stored', element }

@@ -1,7 +1,8 @@
 -- Flags: allow-oom
 -- Records what became of a message that a node has in hand, and takes it out of its hand.
--- ARGV  node · element · 'acknowledged', 'error' or 'later' · for 'error': kind of the error · text; else: '' · for 'acknowledged': the key
---       of who has stored it; for 'later': how long it rests, ms
+-- ARGV  node · element · 'acknowledged', 'error' (the other side does not have it), 'over' (it is given up, and may be there) or 'later' ·
+--       for 'error' and 'over': kind of the error · text; else: '' · for 'acknowledged': the key of who has stored it; for 'later': how
+--       long it rests, ms
 -- Gives 1, or 0 if that was known.
 local try, insist = commands.try, commands.insist
 
@@ -18,7 +19,7 @@ return function()
   end
   -- Another attempt may have brought it there meanwhile, or its result may be here.
   if not is_open then return 0 end
-  if outcome == 'error' then return messages.fail(element, kind, text) and 1 or 0 end
+  if outcome == 'error' or outcome == 'over' then return messages.fail(element, kind, text, outcome == 'error') and 1 or 0 end
   messages.set_status(key, 'acknowledged')
   redis.call('HSET', key, 'receiver_key', text)
   if kinds == 'job' then

@@ -2,8 +2,8 @@
 -- Brings messages on: answers for jobs that came by a message and have ended, ends messages whose time is over, and takes messages out of
 -- `msg_out` for a node.
 -- ARGV  node · how many messages it has in hand at most
--- Gives {1 if something happened, number of jobs that are still to be answered, length of `msg_in`, the elements that the node has in
---       hand …}.
+-- Gives {1 if something happened, number of jobs that are still to be answered, length of `msg_in`, how many messages follow of whose stop
+--       the node is to tell the other side, those, the elements that the node has in hand …}.
 local try, insist = commands.try, commands.insist
 
 -- How long a node may be silent before others send its messages, ms.
@@ -12,6 +12,8 @@ local SILENT = 10000
 local MOST_NODES, MOST_RESULTS, MOST_LOOKED_AT, MOST_OVER = 4, 64, 64, 64
 -- How often a job is looked at that another program may run, ms; and how many elements that are no messages are passed over in a call.
 local LOOK, MOST_PASSED_OVER = 1000, 1000
+-- Of how many stops a call has the other side told, and when one is told again whose teller is gone, ms.
+local MOST_STOPS, TOLD_AGAIN = 16, 20000
 -- The greatest number.
 local LAST = 4294967295
 
@@ -45,14 +47,14 @@ local THEIRS = { 'status', 'message', 'origin_id', 'caller_id', 'result' }
 
 -- Stores the message with the result of a job. Gives whether it could: there may be no number left for it.
 local function send_result(name, id, theirs, came)
-  local nonce, sender_id, address, context, topic = unpack(came)
+  local nonce, sender_id, address, context, topic, node = unpack(came)
   local said = ending(theirs, id)
   said.job = values.number(theirs.origin_id or nil, nil)
   local caller = string.match(theirs.message, '^message:(%d+):')
   local element = messages.send(caller, 'message', cjson.encode(said), 'message_type', 'result', 'message_format_type', 'text',
     'timeout', '86400', 'timeout_ack', '86400', 'timeout_result', '0', 'job', '[]', 'target_context', context or '0', 'topic', topic or '',
     'address', address, 'in_reply_to', nonce, 'answers', sender_id or '0',
-    'nonce', string.sub(redis.sha1hex(nonce .. ' ' .. name), 1, 32))
+    'to', node or '', 'nonce', string.sub(redis.sha1hex(nonce .. ' ' .. name), 1, 32))
   return element ~= nil
 end
 
@@ -67,7 +69,7 @@ local function answer(name, id)
   end
   if not values.is_final(theirs.status or nil) then return false end
   local of_message = messages.key(theirs.message)
-  local came = try('HMGET', of_message, 'nonce', 'sender_id', 'reply_address', 'reply_context', 'topic') or {}
+  local came = try('HMGET', of_message, 'nonce', 'sender_id', 'reply_address', 'reply_context', 'topic', 'reply_node') or {}
   -- Where there is no address nobody waits for it: another program put the message there.
   if came[1] and came[3] and not send_result(name, id, theirs, came) then return nil end
   try('ZREM', keys.answers, name)
@@ -170,6 +172,20 @@ local function take(list, free)
   return taken
 end
 
+-- The messages of whose stop the other side is to be told now.
+local function take_stops()
+  local taken = {}
+  for _, element in ipairs(try('ZRANGEBYSCORE', keys.stops, '-inf', request.now, 'LIMIT', 0, MOST_STOPS) or {}) do
+    if is_message(element) then
+      redis.call('ZADD', keys.stops, 'XX', values.digits(request.now + TOLD_AGAIN), element)
+      taken[#taken + 1] = element
+    else
+      redis.call('ZREM', keys.stops, element)
+    end
+  end
+  return taken
+end
+
 return function()
   local node, most = request.take(), request.take_number()
   local answered = answer_jobs()
@@ -183,6 +199,8 @@ return function()
   local cleaned = length and clean(list, most)
   local taken = take(list, most - (try('LLEN', list) or 0))
   local came = try('LLEN', keys.msg_in) or 0
-  local moved = answered or ended or cleaned or taken
-  return { moved and 1 or 0, try('ZCARD', keys.answers) or 0, came, unpack(try('LRANGE', list, 0, most - 1) or {}) }
+  local moved, gives = answered or ended or cleaned or taken, take_stops()
+  table.insert(gives, 1, #gives)
+  for _, element in ipairs(try('LRANGE', list, 0, most - 1) or {}) do gives[#gives + 1] = element end
+  return { moved and 1 or 0, try('ZCARD', keys.answers) or 0, came, unpack(gives) }
 end

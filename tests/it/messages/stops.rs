@@ -1,0 +1,204 @@
+//! Stops that travel: what ends here while it is away ends at the other side, too.
+
+use hero::coordinator::bus::{Api, Boxes};
+use hero::coordinator::letter::{Kind, Letter};
+use hero::coordinator::receipt::Outcome;
+use hero::model::{ErrorKind, JobId, JobSpec, Seconds, Status};
+use serde_json::{Value, json};
+
+use super::kills::Node;
+use super::trust::{boxes, deliver, letter};
+use super::*;
+use crate::support::{MyceliumNode, Network, spec};
+
+/// A script that would run far longer than a test.
+const LONG: &str = "while true { sleep(0.01) }";
+
+/// Starts such a job for a runner, and gives it with its id at the other side, where it runs.
+async fn start_long(a: &Town, b: &Town, runner: RunnerId) -> (JobId, JobId) {
+    let job = JobSpec { group: Some(runner.group()), timeout: Seconds::new(600.0), ..spec(LONG) };
+    let here = a.house.start(job).await;
+    let there = until("it runs there", || async {
+        let page = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap();
+        page.jobs.into_iter().find(|job| job.status == Status::Started).map(|job| job.job_id)
+    })
+    .await;
+    (here, there)
+}
+
+/// The message with jobs as its hash at the sender, once this stands in its log.
+async fn logs(town: &Town, name: &str, part: &str) -> BTreeMap<String, String> {
+    until(part, || async { Some(town.hash(name).await).filter(|hash| hash.get("logs").is_some_and(|logs| logs.contains(part))) }).await
+}
+
+async fn assert_stopped(town: &Town, id: &JobId) {
+    town.house.is(id, Status::Error).await;
+    let hash = town.hash(&format!("hero:job:{id}")).await;
+    assert_eq!(hash["error_kind"], "stopped", "{hash:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_elsewhere_ends_when_its_job_is_stopped_here() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let runner = a.runner_in(&b).await;
+    let (here, there) = start_long(&a, &b, runner).await;
+    a.house.dispatcher.stop(CONTEXT, &here).await.unwrap();
+    assert_stopped(&a, &here).await;
+    assert_stopped(&b, &there).await;
+    logs(&a, "message:0:1", "the other side knows that its job was stopped").await;
+    let left: i64 = a.redis().run(&["EXISTS", "hero:q:stops"]).await;
+    assert_eq!(left, 0);
+    // Nobody waits for its result, so there is none on its way.
+    let message = b.hash("message:0:1").await;
+    assert_eq!((message["status"].as_str(), message["error"].as_str()), ("error", "its sender has stopped it"));
+    let left: i64 = b.redis().run(&["EXISTS", "hero:q:answers", "message:0:2"]).await;
+    assert_eq!(left, 0);
+    // The actor there is free for what comes next.
+    let next = a.house.dispatcher.run_and_wait(JobSpec { group: Some(runner.group()), ..spec("40 + 2") }, crate::support::PATIENCE).await;
+    assert_eq!(next.unwrap().output, "42");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_goes_over_mycelium_by_either_of_its_interfaces() {
+    for api in [Api::Rest, Api::JsonRpc] {
+        let (one, two) = (NodeKey::random(), NodeKey::random());
+        let network = Network::default();
+        let (here, there) = (network.node().await, network.node().await);
+        let bus = |node: &MyceliumNode| Some(Mycelium::new(&node.url(), api, "hero").unwrap());
+        let b = Town::open(&two, Plan { mycelium: bus(&there), ..Plan::new(1).trusting(&one) }).await;
+        let a = Town::open(&one, Plan { mycelium: bus(&here), ..Plan::new(0) }).await;
+        let runner = a.runner_at(&there.key, &two).await;
+        let (job, its) = start_long(&a, &b, runner).await;
+        // Receipts that get lost, and stops that come twice, change nothing.
+        network.disturb(true);
+        a.house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+        assert_stopped(&b, &its).await;
+        logs(&a, "message:0:1", "the other side knows").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_elsewhere_ends_when_the_time_for_its_result_is_over_here() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    let a = Town::open(&one, Plan { result: Duration::from_secs(5), ..Plan::new(0) }).await;
+    let runner = a.runner_in(&b).await;
+    let (here, there) = start_long(&a, &b, runner).await;
+    a.house.is(&here, Status::Error).await;
+    assert_eq!(a.hash(&format!("hero:job:{here}")).await["error_kind"], ErrorKind::Timeout.as_str());
+    assert_stopped(&b, &there).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_waits_elsewhere_ends_at_once_when_it_is_stopped_here() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    // Nobody runs jobs there.
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    // Another message has its number there.
+    let _: i64 = b.redis().run(&["HSET", "message:0:1", "message", "x"]).await;
+    let runner = a.runner_in(&b).await;
+    let job = a.house.start(JobSpec { group: Some(runner.group()), ..spec("1") }).await;
+    let name = until("the job", || async { b.redis().run::<Option<String>>(&["LINDEX", "queue:osis", "0"]).await }).await;
+    a.house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    logs(&a, "message:0:1", "the other side knows").await;
+    let ended = b.hash(&name).await;
+    assert_eq!((ended["status"].as_str(), ended["result"].as_str()), ("error", r#"{"error":"stopped"}"#));
+    let left: i64 = b.redis().run(&["EXISTS", "queue:osis", "hero:q:answers"]).await;
+    assert_eq!(left, 0);
+}
+
+/// The stop of a message with this nonce and number, by a node.
+fn stop(key: &NodeKey, of: &Letter) -> Letter {
+    let nonce = format!("stop{}", of.nonce);
+    let mut stop = Letter {
+        kind: Kind::Stop,
+        message_type: MessageType::Job,
+        message: String::new(),
+        in_reply_to: of.nonce.to_string(),
+        answers: of.message_id,
+        ..letter(key, &nonce)
+    };
+    key.sign(&mut stop);
+    stop
+}
+
+fn with_a_job(key: &NodeKey, nonce: &str) -> Letter {
+    let job = r#"[{"id":2001,"script":"1","script_type":"osis"}]"#.to_owned();
+    let mut letter = Letter { message_type: MessageType::Job, job, ..letter(key, nonce) };
+    key.sign(&mut letter);
+    letter
+}
+
+async fn jobs_of(town: &Town) -> Vec<String> {
+    town.redis().run(&["LRANGE", "queue:osis", "0", "-1"]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_that_overtakes_its_message_keeps_the_jobs_of_that_from_running() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let bus = boxes(&town, &one).await;
+    let (stopped, other) = (with_a_job(&one, "stopped"), with_a_job(&one, "other"));
+    for _ in 0..2 {
+        assert!(deliver(&bus, &stop(&one, &stopped)).await.is_stored());
+    }
+    assert!(deliver(&bus, &stopped).await.is_stored(), "nobody need send it again");
+    assert_eq!(jobs_of(&town).await, Vec::<String>::new());
+    assert!(deliver(&bus, &other).await.is_stored());
+    assert_eq!(jobs_of(&town).await, ["job:12:2001"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_node_that_has_sent_a_job_stops_it() {
+    let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan { trusts: vec![one.clone(), three.clone()], ..Plan::new(0) }).await;
+    let sent = with_a_job(&one, "sent");
+    assert!(deliver(&boxes(&town, &one).await, &sent).await.is_stored());
+    let by = async |key: &NodeKey, bus: &Boxes| deliver(bus, &stop(key, &sent)).await;
+    let bus = boxes(&town, &three).await;
+    for (key, part) in [(&three, "another node has sent that message"), (&NodeKey::random(), "is not trusted here")] {
+        let refused = by(key, &bus).await;
+        assert!(refused.outcome == Outcome::Refused && refused.text.contains(part), "{refused:?}");
+    }
+    // What one has signed as something else is no stop, nor is what was changed.
+    let forged = [Letter { kind: Kind::Stop, ..letter(&one, "a") }, Letter { answers: 7, ..stop(&one, &sent) }];
+    for letter in forged {
+        assert!(deliver(&bus, &letter).await.text.contains("the signature is not that of"));
+    }
+    assert_eq!(jobs_of(&town).await, ["job:12:2001"]);
+    assert!(by(&one, &bus).await.is_stored());
+    assert_eq!(jobs_of(&town).await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_is_told_although_the_server_is_killed_that_has_to_tell_it() {
+    let mut a = Node::start("sal=1", &[]).await;
+    let b = Node::start("osis=1", &["--nodes".to_owned(), format!("a={}", a.key().await)]).await;
+    let runner = json!({"script_type": "osis", "local": false, "address": b.redis.url(), "pubkey": b.key().await});
+    let client = a.client().await;
+    let made: Value = client.call("create_runner", runner).await.unwrap();
+    let job = json!({"script": LONG, "group": format!("runner{}", made["runner_id"]), "timeout": 600});
+    let id: String = client.call("create_job", job).await.unwrap();
+    let _: Value = client.call("start_job", json!([id])).await.unwrap();
+    let there = b.client().await;
+    let its = until("it runs there", || async {
+        let page: Value = there.call("list_jobs", json!({})).await.unwrap();
+        page["jobs"].as_array().unwrap().iter().find(|job| job["status"] == "started").map(|job| job["job_id"].as_str().unwrap().to_owned())
+    })
+    .await;
+    // The Redis of the other side does not answer while it is stopped here.
+    b.redis.halt(true);
+    let _: Value = client.call("stop_job", json!([id])).await.unwrap();
+    a.restart().await;
+    let waits: i64 = a.redis.run(&["ZCARD", "hero:q:stops"]).await;
+    assert_eq!(waits, 1);
+    b.redis.halt(false);
+    until("it has ended there", || async {
+        let kind: Option<String> = b.redis.run(&["HGET", &format!("hero:job:{its}"), "error_kind"]).await;
+        kind.filter(|kind| kind == "stopped")
+    })
+    .await;
+}
