@@ -47,6 +47,7 @@ function keys.of_context(prefix, context)
   keys.nonces = prefix .. 'hero:meta:nonces'
   keys.nodes = prefix .. 'hero:meta:nodes'
   keys.runners = prefix .. 'hero:meta:runners'
+  keys.topics = prefix .. 'hero:meta:topics'
   keys.revisions = prefix .. 'hero:meta:revisions'
   keys.contexts = prefix .. 'hero:access:contexts'
   keys.closed = prefix .. 'hero:meta:closed'
@@ -124,6 +125,9 @@ function keys.nonce(id) return keys.prefix .. 'hero:access:nonce:' .. id end
 function keys.identity(id) return keys.prefix .. 'actor:' .. id end
 
 function keys.message(caller, number) return keys.prefix .. 'message:' .. caller .. ':' .. number end
+
+-- The messages of a status.
+function keys.messages_of(status) return keys.prefix .. 'hero:messages:' .. status end
 
 -- The messages that a node is sending.
 function keys.sending(node) return keys.prefix .. 'msg_out:sending:' .. node end
