@@ -160,6 +160,7 @@ impl Backend {
         services.spawn(async move { loops.wait().await });
         services.spawn(service::run(access::Watch::new(authority.clone()), closing.clone()));
         let hosting = Hosting::new(Arc::new(settings.clone()), dispatcher.clone(), authority.clone(), shutdown.clone(), closing.clone());
+        hosting.explain_turns();
         for store in stores {
             hosting.host(store, true);
         }
@@ -255,7 +256,6 @@ impl Backend {
     }
 }
 
-/// The key of the tokens that callers show. Where nobody has to show one, or nobody calls, it may be one that is forgotten.
 /// What an authority knows of the callers of schedules.
 fn of_callers(authority: &Authority) -> Callers {
     let (known, rights) = (authority.clone(), authority.clone());
@@ -271,6 +271,7 @@ fn of_callers(authority: &Authority) -> Callers {
     }
 }
 
+/// The key of the tokens that callers show. Where nobody has to show one, or nobody calls, it may be one that is forgotten.
 fn token_key(settings: &Settings, purpose: Purpose) -> anyhow::Result<TokenKey> {
     match (purpose, settings.login) {
         (Purpose::Actors, _) => Ok(TokenKey::random()),

@@ -67,7 +67,7 @@ pub use self::{
 
 use crate::audit::Audit;
 use crate::log_file::LogDirectory;
-use crate::model::{Backoff, ContextId, JobError, ScriptType};
+use crate::model::{Backoff, ContextId, JobError, Queue, ScriptType};
 use crate::store::{self, Store};
 use served::{Contexts, Served};
 
@@ -128,6 +128,10 @@ pub struct Callers {
     pub lacks: Box<dyn Fn(ContextId, String, bool) -> Looked<Option<String>> + Send + Sync>,
 }
 
+/// Why the actors of this process take no jobs from a queue that they take later: contexts and runners take turns. It is for whoever has actors.
+#[doc(hidden)]
+pub type Turns = Box<dyn Fn(ContextId, &Queue) -> Option<String> + Send + Sync>;
+
 /// Creates, starts, waits for and stops jobs. Cheap to clone.
 #[derive(Clone)]
 pub struct Dispatcher(Arc<Inner>);
@@ -140,6 +144,7 @@ struct Inner {
     lists: Semaphore,
     compiler: OnceLock<Compiler>,
     callers: Arc<OnceLock<Callers>>,
+    turns: OnceLock<Turns>,
 }
 
 impl Dispatcher {
@@ -152,8 +157,8 @@ impl Dispatcher {
             contexts.add(store, Arc::clone(&settings.schemas), longest);
         }
         let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::LISTS));
-        let (compiler, callers) = Default::default();
-        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers }))
+        let (compiler, callers, turns) = Default::default();
+        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, turns }))
     }
 
     /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
@@ -168,6 +173,13 @@ impl Dispatcher {
     pub fn ask_of_callers(&self, callers: Callers) {
         // A second one would know the same identities.
         let _ = self.0.callers.set(callers);
+    }
+
+    /// Has jobs be explained that wait because contexts and runners take turns. Who is told first is asked.
+    #[doc(hidden)]
+    pub fn explain_turns(&self, turns: Turns) {
+        // There are no other actors in this process.
+        let _ = self.0.turns.set(turns);
     }
 
     /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
