@@ -63,7 +63,7 @@ async fn what_cannot_be_meant_is_refused_with_what_to_do() {
         ("grant", json!({ "identity_id": 9, "role": "caller" }), 1011, "identity 9 does not exist"),
         ("grant", json!({ "identity_id": 1, "role": "king" }), -32602, "admin, caller, reader, executor"),
         ("grant", json!({ "identity_id": 1, "role": "caller", "context_id": 7 }), 1011, "context 7"),
-        ("get_rights", json!({ "context_id": 7 }), 1011, "context 7"),
+        ("get_context", json!({ "context_id": 7 }), 1011, "context 7"),
     ] {
         let fault = client.fault(method, params.clone()).await;
         assert!(fault.code == number && fault.message.contains(told), "{method} {params}: {fault:?}");
