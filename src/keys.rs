@@ -39,11 +39,12 @@
 //! | `hero:access:nonce:{random}` | string, in context 0 only | log_in: a nonce that was used | six minutes at most |
 //! | `hero:meta:access` | hash, in context 0 only | set_identity: the number of the last identity; whoever ends tokens or changes rights: a revision; note_login: whether callers have to log in | for ever |
 //! | `context:{n}` | hash | found_context, set_context, grant, close_context: who has which rights in this context, and its limits; fields as in the coordinator's specification | until the context is deleted |
-//! | `runner:{n}` · `hero:meta:runners` | hash · zset | set_runner, delete_runner; foreign programs: runners, fields as in the coordinator's specification · their numbers, in order | until deleted |
+//! | `runner:{n}` · `hero:meta:runners` · `hero:meta:topics` | hash · zset · zset by number | set_runner, delete_runner; foreign programs: runners, fields as in the coordinator's specification · their numbers, in order · the topics that they were given | until deleted |
 //! | `message:{caller}:{n}` · `msg_out` · `msg_out:sending:{hand}` · `msg_in` · `hero:q:sent:{group}` | hash · lists | send_message, send_jobs, tend_messages, receive_message, receive_result; foreign programs | its time and a week · while not empty; 10,000 at most, of a runner 256, an hour longer than `timeout_ack` |
 //! | `hero:q:awaited:{group}` | zset by ms | settle_message: messages with jobs of a runner whose result is awaited | an entry until it is there, or its time over; 2,500 at most |
 //! | `hero:q:messages` · `:resting` · `:answers` · `:results` · `hero:meta:nonces` · `hero:meta:nodes` | zset by ms, results: list | settle_message: whose result is awaited, and what did not arrive · receive_message: jobs to be answered · their ends · messages that came, by signer and nonce · tend_messages: servers that send | an entry until that is done, or its time over |
 //! | `hero:q:stops` · `hero:came:{signer}:{nonce}` | zset by ms · string | stop, control, settle_message, tend_messages: messages whose jobs ended here, until the other side is told · receive_message: what a message is called here whose number another has | a day after the last, 10,000 entries at most · as long as that message |
+//! | `hero:messages:{status}` | zset by ms | whoever stores a message, or changes its status | an entry as long as it has that status, 10,000 at most; 40 days after the last |
 //! | `hero:bus:box:{whom}` · `hero:bus:letter:{whom}:{nonce}` · `hero:bus:receipt:{nonce}` | zset by ms · string · string | the Redis bus of the other side, and of this one: letters for a node (`in`: whoever serves the context), and what became of them | an hour after the last · an hour · 10 min |
 //! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`): counts up | for ever |
 //! | `hero:access:contexts` | zset, in context 0 only | new_context, note_context, forget_context: the contexts that exist, by the revision of their last change; below 0: since when one is being made, ms | an entry as long as its context |
@@ -56,7 +57,7 @@
 //! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
 //! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
-//! | `hero:idem:{sha256}` | hash | create | 24 h |
+//! | `hero:idem:{sha256}` | hash | create · create_flow | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
@@ -345,7 +346,7 @@ impl Keys {
         self.key(format_args!("log:{id}"))
     }
 
-    /// The job that an idempotency key stands for; `digest` is the SHA-256 of caller and key.
+    /// The job or flow that an idempotency key stands for; `digest` is the SHA-256 of caller and key.
     pub fn idempotency(&self, digest: &str) -> String {
         self.key(format_args!("idem:{digest}"))
     }

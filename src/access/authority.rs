@@ -163,8 +163,7 @@ impl Authority {
 
     /// Whether this `caller_id` is that of an identity that was deleted. A text that no identity can have is none's.
     pub async fn is_deleted(&self, caller: &str) -> Result<bool, store::Error> {
-        let id = caller.parse().ok().filter(|id: &u32| id.to_string() == caller).map(IdentityId);
-        match (id, self.0.stores.get(&ContextId(0))) {
+        match (IdentityId::of_caller(caller), self.0.stores.get(&ContextId(0))) {
             (Some(id), Some(home)) => home.had_identity(id).await,
             _ => Ok(false),
         }

@@ -4,6 +4,7 @@ use std::iter;
 
 use super::Authority;
 use crate::model::{ContextId, FlowId, FlowSpec, IdentityId, JobId, JobSpec, Role, ScheduleId, TokenId};
+use crate::store;
 
 /// What a method, or a function that scripts call, needs from whoever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +148,21 @@ impl Authority {
             }
         }
         most
+    }
+}
+
+impl Authority {
+    /// What a caller lacks who may not create jobs in a context, where callers log in. `anew`: what another server may have granted just now is looked for.
+    pub async fn lacks_submit(&self, context: ContextId, caller: &str, anew: bool) -> Result<Option<String>, store::Error> {
+        let Some(identity) = IdentityId::of_caller(caller).filter(|_| self.has_login()) else { return Ok(None) };
+        let may = || self.allowed(identity, Permission::Submit, &Concern::NewJobs(context, Vec::new())) != Allowed::No;
+        if may() {
+            return Ok(None);
+        }
+        if anew {
+            self.follow().await?;
+        }
+        Ok((!may()).then(|| lacking(identity, Some(context), Permission::Submit)))
     }
 }
 

@@ -20,17 +20,11 @@ pub fn script_right(uses: Use, context: ContextId, job: &JobId) -> (Permission, 
     }
 }
 
-/// The identity that a caller is, if it is one: its number, written as identities write it.
-fn identity(caller: &str) -> Option<IdentityId> {
-    let number: u32 = caller.parse().ok()?;
-    (number > 0 && number.to_string() == caller).then_some(IdentityId(number))
-}
-
 impl Asker {
     /// Whether the caller of the job may do this by its script, or what it lacks. The job is its own, and so is what its prerequisites gave.
     pub(super) async fn may(&self, uses: Use, name: &'static str) -> Result<(), String> {
         let Some(authority) = self.authority.as_ref().filter(|authority| authority.has_login()) else { return Ok(()) };
-        let Some(identity) = identity(&self.caller) else { return Ok(()) };
+        let Some(identity) = IdentityId::of_caller(&self.caller) else { return Ok(()) };
         let (permission, concern) = script_right(uses, self.context, &self.job);
         if authority.allowed(identity, permission, &concern) != Allowed::No {
             return Ok(());
@@ -42,18 +36,5 @@ impl Asker {
         let refused = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), name, Outcome::Refused(DENIED)) };
         self.audit.refusal(refused);
         Err(lacking(identity, Some(self.context), permission))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_number_of_an_identity_is_one() {
-        assert_eq!(identity("7"), Some(IdentityId(7)));
-        for other in ["", "0", "07", "+7", "7 ", "-7", "4294967296", "anonymous", "operator", "alice"] {
-            assert_eq!(identity(other), None, "{other:?}");
-        }
     }
 }

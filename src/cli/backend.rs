@@ -24,7 +24,7 @@ use super::token_key;
 use super::trimmer::Trimmer;
 use crate::access::{self, Authority, TokenKey};
 use crate::audit::Audit;
-use crate::dispatch::{self, Dispatcher, Schemas};
+use crate::dispatch::{self, Callers, Dispatcher, Schemas};
 use crate::engine::EngineSettings;
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
@@ -146,15 +146,7 @@ impl Backend {
         of_dispatch.longest_scripts = settings.contexts.iter().map(|context| (*context, longest(context))).collect();
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
         let authority = Authority::with_logins_of(stores.clone(), token_key(settings, purpose)?, settings.login_lifetime);
-        let known = authority.clone();
-        dispatcher.end_schedules_of(Arc::new(move |caller| {
-            let known = known.clone();
-            Box::pin(async move { known.is_deleted(&caller).await })
-        }));
-        let closing = CancellationToken::new();
-        let services = TaskTracker::new();
-        let loops = dispatcher.start_services(&closing);
-        services.spawn(async move { loops.wait().await });
+        dispatcher.ask_of_callers(of_callers(&authority));
         let elsewhere = settings.context_endpoints.iter().map(|endpoint| endpoint.context).collect();
         authority.list_own(&elsewhere).await.context("cannot list the contexts")?;
         if purpose == Purpose::Server {
@@ -162,8 +154,14 @@ impl Backend {
         }
         authority.found_own().await;
         authority.follow().await.context("cannot read who may do what")?;
+        // Only now: schedules run as far as their creators may create jobs.
+        let closing = CancellationToken::new();
+        let services = TaskTracker::new();
+        let loops = dispatcher.start_services(&closing);
+        services.spawn(async move { loops.wait().await });
         services.spawn(service::run(access::Watch::new(authority.clone()), closing.clone()));
         let hosting = Hosting::new(Arc::new(settings.clone()), dispatcher.clone(), authority.clone(), shutdown.clone(), closing.clone());
+        hosting.explain_turns();
         for store in stores {
             hosting.host(store, true);
         }
@@ -257,6 +255,21 @@ impl Backend {
             managed.stop().await;
         }
         self.spawner.settled(SETTLED).await;
+    }
+}
+
+/// What an authority knows of the callers of schedules.
+fn of_callers(authority: &Authority) -> Callers {
+    let (known, rights) = (authority.clone(), authority.clone());
+    Callers {
+        is_deleted: Box::new(move |caller| {
+            let known = known.clone();
+            Box::pin(async move { known.is_deleted(&caller).await })
+        }),
+        lacks: Box::new(move |context, caller, anew| {
+            let rights = rights.clone();
+            Box::pin(async move { rights.lacks_submit(context, &caller, anew).await })
+        }),
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) enum ContextCommand {
     Delete {
         /// Its number
         id: u32,
-        /// Stop its jobs that have not ended; otherwise a context that has some is not deleted
+        /// Stop its jobs and flows that have not ended, and give up its messages that wait to be sent or for their result; otherwise a context that has some of these is not deleted
         #[arg(long)]
         stop_jobs: bool,
     },

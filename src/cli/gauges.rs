@@ -59,7 +59,7 @@ impl Gauges {
         // Counters are created here, so that they are shown before their first event.
         counter!("hero_jobs_evicted_total", store.labels([])).increment(0);
         counter!("hero_jobs_noticed_total", store.labels([])).increment(0);
-        for what in ["fired", "skipped", "missed"] {
+        for what in ["fired", "skipped", "missed", "refused"] {
             counter!("hero_schedule_slots_total", store.labels([("what", what.to_owned())])).increment(0);
         }
         for (script_type, _) in &pools {

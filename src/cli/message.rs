@@ -15,7 +15,9 @@ use super::paging::{Paging, note_more};
 use super::script::{name, read_at_most, read_text};
 use super::table::{Fit, Table, cell, cells};
 use crate::coordinator::{Draft, LONGEST_MESSAGE};
-use crate::model::{Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name, Timestamp};
+use crate::model::{
+    Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Timestamp,
+};
 
 /// What to do with messages.
 #[derive(Debug, Subcommand)]
@@ -24,11 +26,14 @@ pub(super) enum MessageCommand {
     Send(Box<Send>),
     /// Print a message
     Show(OneMessage),
-    /// List the messages that came, or those that are to go out
+    /// List the messages that came and were not fetched, those that are to go out, or those of a status
     List {
         /// Those that are to go out
         #[arg(long)]
         out: bool,
+        /// Those of this status, whichever way they go, the one that got it last first: dispatched, acknowledged, processed or error
+        #[arg(long, value_name = "STATUS", conflicts_with = "out")]
+        status: Option<MessageStatus>,
         /// Only those of this caller [default: of all, or yours where you may see no others]
         #[arg(long, value_name = "N")]
         caller: Option<u32>,
@@ -140,11 +145,14 @@ impl MessageCommand {
         match self {
             Self::Send(_) => {}
             Self::Show(OneMessage { name, context }) => show(global, &client.get_message(context.id(), *name).await?)?,
-            Self::List { out, caller, paging } => {
+            Self::List { out, status, caller, paging } => {
                 let list = if *out { MessageList::Out } else { MessageList::In };
                 let page = async |context, caller: Option<&str>, cursor: Option<&str>, wanted| {
                     let caller = caller.and_then(|caller| caller.parse().ok());
-                    let page = client.list_messages(context, list, caller, cursor, wanted).await?;
+                    let page = match status {
+                        Some(status) => client.list_messages_of(context, *status, caller, cursor, wanted).await?,
+                        None => client.list_messages(context, list, caller, cursor, wanted).await?,
+                    };
                     Ok((page.messages, page.next_cursor))
                 };
                 let caller = caller.map(|caller| caller.to_string());

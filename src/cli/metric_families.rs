@@ -74,7 +74,7 @@ const FAMILIES: &[Family] = &[
     counter(
         "hero_schedule_slots_total",
         &["what"],
-        "Runs of schedules that this process fired, skipped because of the run before, or left out as missed.",
+        "Runs of schedules that this process fired, skipped because of the run before, left out as missed, or refused because their creator may not create jobs.",
     ),
     gauge("hero_log_files_bytes", &[], "Bytes of the log files of jobs in the directory of this process, with the directories to each."),
     counter("hero_log_files_removed_total", &["reason"], "Log files removed because their jobs were gone (job), or for the quota."),

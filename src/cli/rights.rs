@@ -59,7 +59,7 @@ impl RightsCommand {
         let client = global.connect_as_operator().await?;
         let (granted, of) = match self {
             Self::Show(context) => {
-                show(global, &client.get_rights(context.id()).await?)?;
+                show(global, &client.get_context(context.id()).await?)?;
                 return Ok(Exit::Ok);
             }
             Self::Grant(of) => (true, of),

@@ -15,7 +15,7 @@ use super::gauges::{self, Gauges, Metrics};
 use super::settings::{Flags, Resolved, Settings, resolve};
 use super::supervisor;
 use super::{logging, output, ready_line};
-use crate::coordinator::{Messages, NodeKey, Runners, Wakes};
+use crate::coordinator::{Known, Messages, NodeKey, Runners, Wakes};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
 use crate::service;
@@ -139,11 +139,12 @@ async fn serve(
         pools: pools.iter().map(|entry| details(entry)).collect(),
         limits: Limits::default(),
     };
+    let known = Known::new(&supervisor::nodes(settings)?, settings.mycelium_url.is_some());
     let app = App {
         dispatcher: backend.dispatcher.clone(),
         authority: backend.authority.clone(),
-        runners: Runners::new(backend.dispatcher.clone()),
-        messages: Messages::new(backend.dispatcher.clone(), wakes).knowing(&supervisor::nodes(settings)?, settings.mycelium_url.is_some()),
+        runners: Runners::new(backend.dispatcher.clone()).knowing(known.clone()),
+        messages: Messages::new(backend.dispatcher.clone(), wakes).knowing(known),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
     };

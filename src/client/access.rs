@@ -104,11 +104,6 @@ impl Client {
         self.call::<bool>("delete_context", json!({ "context_id": context_id, "stop_jobs": stop_jobs })).await.map(drop)
     }
 
-    /// Who may do what in a context.
-    pub async fn get_rights(&self, context_id: ContextId) -> Result<Context, Error> {
-        self.call("get_rights", json!({ "context_id": context_id })).await
-    }
-
     /// Gives an identity a role in a context, or takes it away.
     pub async fn set_role(&self, identity_id: IdentityId, role: Role, context_id: ContextId, granted: bool) -> Result<Context, Error> {
         let method = if granted { "grant" } else { "revoke" };

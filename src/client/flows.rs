@@ -24,6 +24,14 @@ impl Client {
         self.call("start_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
     }
 
+    /// As [`Client::start_flow`], for a flow that [`Client::create_flow`] gave for `spec`: with an idempotency key that may be one that was started before.
+    pub async fn begin_flow(&self, spec: &FlowSpec, flow_id: FlowId) -> Result<(), Error> {
+        match self.start_flow(spec.context_id, flow_id).await {
+            Err(error) if spec.idempotency_key.is_some() && error.has_code(code::STATE) => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+
     /// Waits for the end of a flow as long as it takes, or at most `limit`.
     pub async fn wait_flow(&self, context_id: ContextId, flow_id: FlowId, limit: Option<Duration>) -> Result<Flow, Error> {
         let begun = tokio::time::Instant::now();

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::connection::Client;
 use super::error::Error;
 use crate::coordinator::Draft;
-use crate::model::{ContextId, Message, MessageKey, MessageList, MessagePage};
+use crate::model::{ContextId, Message, MessageKey, MessageList, MessagePage, MessageStatus};
 
 /// The methods for messages.
 impl Client {
@@ -41,6 +41,19 @@ impl Client {
         limit: usize,
     ) -> Result<MessagePage, Error> {
         let params = json!({ "list": list, "caller_id": caller_id, "cursor": cursor, "limit": limit, "context_id": context_id });
+        self.call("list_messages", params).await
+    }
+
+    /// A page of the messages of a status, whichever way they go: those of a caller, or all.
+    pub async fn list_messages_of(
+        &self,
+        context_id: ContextId,
+        status: MessageStatus,
+        caller_id: Option<u32>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<MessagePage, Error> {
+        let params = json!({ "status": status, "caller_id": caller_id, "cursor": cursor, "limit": limit, "context_id": context_id });
         self.call("list_messages", params).await
     }
 

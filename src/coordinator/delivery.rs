@@ -224,9 +224,14 @@ impl Delivery {
         let nowhere =
             || Obstacle::Final("it has no address, and no topic of a runner of this context: nobody knows where it is to go".into());
         let topic = shown.topic.as_ref().ok_or_else(nowhere)?;
-        let number = crate::model::RunnerId::of_group(topic).ok_or_else(nowhere)?;
-        let missing = || Obstacle::Final(format!("runner {number} does not exist in context {}", self.store.context()));
-        let runner = self.store.runner(number).await?.ok_or_else(missing)?;
+        let missing = || {
+            let (context, number) = (self.store.context(), crate::model::RunnerId::of_group(topic));
+            Obstacle::Final(match number {
+                Some(number) => format!("runner {number} does not exist in context {context}"),
+                None => format!("no runner of context {context} has the topic {topic}"),
+            })
+        };
+        let runner = self.store.runner_of_topic(topic).await?.ok_or_else(missing)?;
         Ok(runner.address.map(|address| {
             let receiver = of_node(runner.pubkey.as_ref()).or_else(|| self.routes.key_of(&address));
             Destination { address, target: runner.target_context, receiver }

@@ -22,8 +22,25 @@ pub enum Error {
         context: ContextId,
     },
     /// The message has a job whose result is awaited.
-    #[error("{0} has a job whose result is awaited; it can be deleted when that is there, or its time is over")]
-    Awaited(MessageKey),
+    #[error(
+        "{key} of context {context} has a job whose result is awaited, so it is not deleted; that is possible when its status is processed or error (get_message), at the latest when its timeout_ack and timeout_result are over"
+    )]
+    Awaited {
+        /// Its name.
+        key: MessageKey,
+        /// The context that has it.
+        context: ContextId,
+    },
+    /// The message came with jobs for whose results its sender waits.
+    #[error(
+        "{key} came to context {context} with jobs whose results its sender awaits, so it is not deleted; that is possible when they have ended and its status is processed (get_message), and stop_job ends them"
+    )]
+    Unanswered {
+        /// Its name.
+        key: MessageKey,
+        /// The context that has it.
+        context: ContextId,
+    },
     /// A parameter that cannot be meant.
     #[error("{param}: {message}")]
     Invalid {

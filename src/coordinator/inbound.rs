@@ -172,7 +172,7 @@ impl Inbound {
         }
         match received {
             Received::Stored | Received::Duplicate => Ok(()),
-            Received::Full => Err(Refusal::Full(format!("context {context} takes no more messages: msg_in or the queue of a job is full"))),
+            Received::Full(lack) => Err(Refusal::Full(format!("context {context} takes no more messages now: {lack}"))),
             Received::Crowded => {
                 let why = "takes no more messages now: it knows as many as it may, each until its timeout_ack is over";
                 Err(Refusal::Full(format!("context {context} {why}")))

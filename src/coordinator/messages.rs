@@ -1,12 +1,11 @@
-use std::sync::Arc;
-
 use super::Error;
-use super::routes::Node;
+use super::known::Known;
 use super::runner_job;
 use super::wakes::Wakes;
 use crate::dispatch::{self, Dispatcher, InUse};
 use crate::model::{
-    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name, Place, RunnerId, excerpt,
+    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, RunnerId,
+    excerpt,
 };
 use crate::store::{MessageDeleted, MessageStored};
 
@@ -46,14 +45,7 @@ pub struct Messages {
     dispatcher: Dispatcher,
     wakes: Wakes,
     /// Where messages can go, if that is known here.
-    known: Option<Arc<Known>>,
-}
-
-/// Where messages can go, as the settings have it.
-struct Known {
-    /// The nodes whose Redis they name.
-    nodes: Vec<Name>,
-    has_mycelium: bool,
+    known: Option<Known>,
 }
 
 impl Messages {
@@ -62,38 +54,24 @@ impl Messages {
         Self { dispatcher, wakes, known: None }
     }
 
-    /// The same, which refuse at once what is for a node that is none of these, or for Mycelium where there is no node of it.
+    /// The same, which refuse at once what leads nowhere as far as that is known here.
     #[must_use]
-    pub fn knowing(self, nodes: &[Node], has_mycelium: bool) -> Self {
-        let nodes = nodes.iter().filter(|node| node.redis.is_some()).map(|node| node.name.clone()).collect();
-        Self { known: Some(Arc::new(Known { nodes, has_mycelium })), ..self }
-    }
-
-    /// Whether an address leads somewhere, as far as that is known here.
-    fn check_address(&self, address: &Address) -> Result<(), Error> {
-        let Some(known) = &self.known else { return Ok(()) };
-        let message = match address.place() {
-            Place::Node(name) if !known.nodes.contains(&name) => {
-                let named = known.nodes.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
-                let named = if named.is_empty() { "nobody" } else { &named };
-                format!("node {name} is unknown here; the setting node_redis (NAME=URL) names {named}")
-            }
-            Place::MyceliumIp(_) | Place::MyceliumKey(_) if !known.has_mycelium => {
-                "is that of a node of Mycelium, and this server has none (setting mycelium_url)".to_owned()
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::Invalid { param: "address", message })
+    pub fn knowing(self, known: Known) -> Self {
+        Self { known: Some(known), ..self }
     }
 
     /// Whether there is a runner of this topic, whose address a message without one goes to.
     async fn check_topic(&self, context: ContextId, store: &InUse, topic: &Name) -> Result<(), Error> {
-        let Some(id) = RunnerId::of_group(topic) else {
-            let message =
-                format!("is that of a runner (runner1 and so on; list_runners gives them), and not {topic}; else give an address, too");
-            return Err(Error::Invalid { param: "topic", message });
-        };
-        store.runner(id).await?.map(drop).ok_or(Error::NoRunner { id, context })
+        match (store.runner_of_topic(topic).await?, RunnerId::of_group(topic)) {
+            (Some(_), _) => Ok(()),
+            (None, Some(id)) => Err(Error::NoRunner { id, context }),
+            (None, None) => {
+                let message = format!(
+                    "is that of a runner (runner1 and so on, or its own; list_runners gives them), and {topic} is that of none in context {context}; else give an address, too"
+                );
+                Err(Error::Invalid { param: "topic", message })
+            }
+        }
     }
 
     async fn store(&self, context: ContextId) -> Result<InUse, Error> {
@@ -106,7 +84,7 @@ impl Messages {
         let job = serde_json::to_string(&draft.job).expect("JSON can be written");
         check(&draft, &job)?;
         match (&draft.address, &draft.topic) {
-            (Some(address), _) => self.check_address(address)?,
+            (Some(address), _) => self.known.as_ref().map_or(Ok(()), |known| known.check(address))?,
             (None, Some(topic)) => self.check_topic(context, &store, topic).await?,
             (None, None) => {}
         }
@@ -160,6 +138,34 @@ impl Messages {
         Ok(MessagePage { messages: found, next_cursor })
     }
 
+    /// A page of the messages of a status, whichever way they go, of this caller or of all; the one that got it last first.
+    pub async fn list_of(
+        &self,
+        context: ContextId,
+        status: MessageStatus,
+        caller: Option<u32>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<MessagePage, Error> {
+        let bad =
+            || Error::Invalid { param: "cursor", message: "is not a cursor of this list; list_messages gives them as next_cursor".into() };
+        let read = |cursor: &str| cursor.split_once('-').and_then(|(ms, skip)| Some((ms.parse().ok()?, skip.parse().ok()?)));
+        let from = cursor.map(|cursor| read(cursor).ok_or_else(bad)).transpose()?;
+        let store = self.store(context).await?;
+        let (names, next) = store.messages_of(status, from, limit).await?;
+        let (mut messages, mut gone) = (Vec::new(), Vec::new());
+        for (name, stored) in names.iter().zip(store.messages(&names).await?) {
+            match stored {
+                Some(stored) => messages.push(stored.shown),
+                None => gone.push(*name),
+            }
+        }
+        store.forget_messages(status, &gone).await?;
+        // It may have changed meanwhile.
+        messages.retain(|message| message.status == status && caller.is_none_or(|caller| message.caller_id == caller));
+        Ok(MessagePage { messages, next_cursor: next.map(|(ms, skip)| format!("{ms}-{skip}")) })
+    }
+
     /// Notes that the owner of a message that came has it, and takes it out of `msg_in`.
     pub async fn acknowledge(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
         if !self.store(context).await?.acknowledge_message(key).await? {
@@ -173,7 +179,8 @@ impl Messages {
         match self.store(context).await?.delete_message(key).await? {
             MessageDeleted::Deleted => Ok(()),
             MessageDeleted::Missing => Err(Error::NoMessage { key, context }),
-            MessageDeleted::Open => Err(Error::Awaited(key)),
+            MessageDeleted::Open => Err(Error::Awaited { key, context }),
+            MessageDeleted::Unanswered => Err(Error::Unanswered { key, context }),
         }
     }
 }

@@ -6,6 +6,7 @@ mod error;
 mod fetcher;
 pub mod flows;
 mod inbound;
+mod known;
 pub mod letter;
 mod messages;
 mod outgoing;
@@ -23,6 +24,7 @@ mod ways;
 
 pub use crate::store::RunnerChange;
 pub use error::Error;
+pub use known::Known;
 pub use messages::{Draft, LONGEST_MESSAGE, Messages};
 pub use routes::Node;
 pub use runners::Runners;

@@ -1,6 +1,7 @@
 use super::Error;
+use super::known::Known;
 use crate::dispatch::{Dispatcher, InUse};
-use crate::model::{ContextId, Runner, RunnerId, RunnerPage};
+use crate::model::{ContextId, Name, Runner, RunnerId, RunnerPage};
 use crate::store::{RunnerChange, RunnerStored};
 
 /// The longest name of a runner, in bytes.
@@ -10,12 +11,20 @@ const LONGEST: usize = 256;
 #[derive(Clone)]
 pub struct Runners {
     dispatcher: Dispatcher,
+    /// Where their jobs can go, if that is known here.
+    known: Option<Known>,
 }
 
 impl Runners {
     /// The runners of the contexts of a dispatcher.
     pub const fn new(dispatcher: Dispatcher) -> Self {
-        Self { dispatcher }
+        Self { dispatcher, known: None }
+    }
+
+    /// The same, which refuse at once an address that leads nowhere as far as that is known here.
+    #[must_use]
+    pub fn knowing(self, known: Known) -> Self {
+        Self { known: Some(known), ..self }
     }
 
     async fn store(&self, context: ContextId) -> Result<InUse, Error> {
@@ -36,6 +45,9 @@ impl Runners {
         if let Some(name) = change.name.as_ref().filter(|name| name.len() > LONGEST) {
             return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {LONGEST}", name.len()) });
         }
+        if let (Some(known), Some(address)) = (&self.known, &change.address) {
+            known.check(address)?;
+        }
         self.check_script_type(context, id, change).await?;
         let missing = |id| Error::NoRunner { id, context };
         match (self.store(context).await?.set_runner(id, change).await?, id) {
@@ -44,6 +56,11 @@ impl Runners {
             (RunnerStored::Nowhere, _) => {
                 let message = "a runner that is not local needs one, where it is; or say that it is local".to_owned();
                 Err(Error::Invalid { param: "address", message })
+            }
+            (RunnerStored::Taken(other), _) => {
+                let message =
+                    format!("is that of runner {other} of context {context}, and leads there; choose another, or change that runner first");
+                Err(Error::Invalid { param: "topic", message })
             }
             (RunnerStored::Full | RunnerStored::Missing, _) => Err(Error::Full("10,000 runners in this context")),
         }
@@ -65,6 +82,11 @@ impl Runners {
     /// A runner.
     pub async fn get(&self, context: ContextId, id: RunnerId) -> Result<Runner, Error> {
         self.store(context).await?.runner(id).await?.ok_or(Error::NoRunner { id, context })
+    }
+
+    /// The runner that has this topic, if there is one.
+    pub async fn of_topic(&self, context: ContextId, topic: &Name) -> Result<Option<Runner>, Error> {
+        Ok(self.store(context).await?.runner_of_topic(topic).await?)
     }
 
     /// A page of runners, in the order of their numbers.

@@ -154,8 +154,11 @@ impl Dispatcher {
         };
         let actors = actors.map_err(failed)?.iter().filter(|actor| actor.takes_from(&queue)).count();
         let most = store.max_running() as u64;
+        let turn = self.0.turns.get().and_then(|turns| turns(context, &queue));
         let (reason, message) = if in_queue.paused {
             (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))
+        } else if let Some(why) = turn {
+            (Reason::WaitingForTurn, why)
         } else if actors == 0 {
             let why =
                 self.0.settings.absent.get(&queue.script_type).map_or_else(String::new, |why| format!("; this server offers none: {why}"));

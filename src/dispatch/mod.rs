@@ -67,7 +67,7 @@ pub use self::{
 
 use crate::audit::Audit;
 use crate::log_file::LogDirectory;
-use crate::model::{Backoff, ContextId, JobError, ScriptType};
+use crate::model::{Backoff, ContextId, JobError, Queue, ScriptType};
 use crate::store::{self, Store};
 use served::{Contexts, Served};
 
@@ -116,9 +116,21 @@ impl Settings {
 #[doc(hidden)]
 pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
 
-/// Says whether a `caller_id` is that of somebody who was deleted. It is for whoever knows identities.
+/// An answer that takes a look at Redis.
+type Looked<T> = Pin<Box<dyn Future<Output = Result<T, store::Error>> + Send>>;
+
+/// What is known of the callers of schedules. It is for whoever knows identities.
 #[doc(hidden)]
-pub type Deleted = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = Result<bool, store::Error>> + Send>> + Send + Sync>;
+pub struct Callers {
+    /// Whether a `caller_id` is that of somebody who was deleted.
+    pub is_deleted: Box<dyn Fn(String) -> Looked<bool> + Send + Sync>,
+    /// What it lacks that may not create jobs in a context; whether it is looked for what was granted just now.
+    pub lacks: Box<dyn Fn(ContextId, String, bool) -> Looked<Option<String>> + Send + Sync>,
+}
+
+/// Why the actors of this process take no jobs from a queue that they take later: contexts and runners take turns. It is for whoever has actors.
+#[doc(hidden)]
+pub type Turns = Box<dyn Fn(ContextId, &Queue) -> Option<String> + Send + Sync>;
 
 /// Creates, starts, waits for and stops jobs. Cheap to clone.
 #[derive(Clone)]
@@ -131,7 +143,8 @@ struct Inner {
     /// Permits to list jobs.
     lists: Semaphore,
     compiler: OnceLock<Compiler>,
-    deleted: Arc<OnceLock<Deleted>>,
+    callers: Arc<OnceLock<Callers>>,
+    turns: OnceLock<Turns>,
 }
 
 impl Dispatcher {
@@ -144,8 +157,8 @@ impl Dispatcher {
             contexts.add(store, Arc::clone(&settings.schemas), longest);
         }
         let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::LISTS));
-        let (compiler, deleted) = Default::default();
-        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, deleted }))
+        let (compiler, callers, turns) = Default::default();
+        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, turns }))
     }
 
     /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
@@ -155,11 +168,18 @@ impl Dispatcher {
         let _ = self.0.compiler.set(compiler);
     }
 
-    /// Has schedules end whose callers were deleted. Who is told first is asked.
+    /// Has schedules end whose callers were deleted, and leave out runs while their callers may not create jobs. Who is told first is asked.
     #[doc(hidden)]
-    pub fn end_schedules_of(&self, deleted: Deleted) {
+    pub fn ask_of_callers(&self, callers: Callers) {
         // A second one would know the same identities.
-        let _ = self.0.deleted.set(deleted);
+        let _ = self.0.callers.set(callers);
+    }
+
+    /// Has jobs be explained that wait because contexts and runners take turns. Who is told first is asked.
+    #[doc(hidden)]
+    pub fn explain_turns(&self, turns: Turns) {
+        // There are no other actors in this process.
+        let _ = self.0.turns.set(turns);
     }
 
     /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
@@ -210,7 +230,7 @@ impl Dispatcher {
         let run = |service| tasks.spawn(service);
         run(boxed(Promoter::new(store.clone()), shutdown));
         let scheduler = Scheduler::new(store.clone()).minding(pressure.clone()).recorded(self.0.settings.audit.clone());
-        run(boxed(scheduler.asking(self.0.deleted.clone()), shutdown));
+        run(boxed(scheduler.asking(self.0.callers.clone()), shutdown));
         run(boxed(Reaper::new(store.clone()).recorded(self.0.settings.audit.clone()), shutdown));
         run(boxed(Releaser::new(store.clone()), shutdown));
         run(boxed(Indexer::new(store.clone()), shutdown));

@@ -61,7 +61,14 @@ impl Dispatcher {
     pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
         let page = self.store(context).await?.schedules(cursor, limit).await.map_err(|error| Error::store(error, None))?;
         let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
-        Ok(SchedulePage { schedules: schedules.into_iter().filter_map(shown).collect(), next_cursor })
+        let mut schedules: Vec<Schedule> = schedules.into_iter().filter_map(shown).collect();
+        if let Some(callers) = self.0.callers.get() {
+            for schedule in &mut schedules {
+                let Some(caller) = schedule.job.caller_id.clone().filter(|_| !schedule.next_runs.is_empty()) else { continue };
+                schedule.suspended = (callers.lacks)(context, caller, false).await.map_err(|error| Error::store(error, None))?;
+            }
+        }
+        Ok(SchedulePage { schedules, next_cursor })
     }
 
     /// Deletes a schedule. Jobs that it has made stay.

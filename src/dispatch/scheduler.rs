@@ -1,10 +1,10 @@
 use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
-use super::Deleted;
+use super::Callers;
 use super::create::log_creation;
 use super::pressure::Pressure;
 use super::timetable::Timetable;
@@ -30,8 +30,10 @@ pub struct Scheduler {
     failed: bool,
     /// Where it is recorded what was fired.
     audit: Audit,
-    /// Who says which callers were deleted.
-    deleted: Arc<OnceLock<Deleted>>,
+    /// Who says which callers were deleted, and what they lack.
+    callers: Arc<OnceLock<Callers>>,
+    /// Schedules whose callers may not create jobs, so that each is logged once.
+    refused: Mutex<HashSet<ScheduleId>>,
 }
 
 /// How many schedules are served in one round.
@@ -46,14 +48,16 @@ const BREAK: Duration = Duration::from_secs(15);
 const OUTAGE: Duration = Duration::from_secs(5);
 /// After how long a schedule is tried again that could not be served.
 const RETRY: Duration = Duration::from_secs(1);
-/// How many unreadable schedules are remembered.
+/// The code of the wire that a run has in the audit log whose caller may not create jobs: permission denied.
+const DENIED: i32 = 1004;
+/// How many schedules that were logged are remembered.
 const REMEMBERED: usize = 1000;
 
 impl Scheduler {
     /// A scheduler for one context.
     pub fn new(store: Store) -> Self {
-        let (pressure, unreadable, audit, deleted) = Default::default();
-        Self { store, pressure, stuck: 0, unreadable, looked: None, failed: false, audit, deleted }
+        let (pressure, unreadable, audit, callers, refused) = Default::default();
+        Self { store, pressure, stuck: 0, unreadable, looked: None, failed: false, audit, callers, refused }
     }
 
     /// The same, that makes no jobs while Redis is nearly full.
@@ -66,15 +70,15 @@ impl Scheduler {
         Self { audit, ..self }
     }
 
-    /// The same, that ends schedules of callers who were deleted.
-    pub(super) fn asking(self, deleted: Arc<OnceLock<Deleted>>) -> Self {
-        Self { deleted, ..self }
+    /// The same, that ends schedules of callers who were deleted, and fires none of those who may not create jobs.
+    pub(super) fn asking(self, callers: Arc<OnceLock<Callers>>) -> Self {
+        Self { callers, ..self }
     }
 
     /// Ends a schedule if its caller was deleted: nobody is there who may create its jobs. It is kept for a while, so that it can be looked at.
     async fn end_of_deleted(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<bool, Error> {
-        let (Some(deleted), Some(caller)) = (self.deleted.get(), &spec.job.caller_id) else { return Ok(false) };
-        if !deleted(caller.clone()).await? {
+        let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(false) };
+        if !(callers.is_deleted)(caller.clone()).await? {
             return Ok(false);
         }
         let (schedule, expected) = (due.id.clone(), due.occurrence);
@@ -87,6 +91,30 @@ impl Scheduler {
         Ok(true)
     }
 
+    /// What the caller of a schedule lacks who may not create its jobs now.
+    async fn lacks(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<Option<String>, Error> {
+        let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(None) };
+        let lacks = (callers.lacks)(self.store.context(), caller.clone(), true).await?;
+        if lacks.is_none() {
+            self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(&due.id);
+        }
+        Ok(lacks)
+    }
+
+    /// Tells that runs of a schedule were left out, because its caller may not create jobs.
+    fn tell_refusal(&self, due: &StoredSchedule, why: &str) {
+        let context = self.store.context();
+        self.audit
+            .refusal(|| Record { context: Some(context), ..Record::new(Who::Schedule(due.id.clone()), "fire", Outcome::Refused(DENIED)) });
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() >= REMEMBERED {
+            refused.clear();
+        }
+        if refused.insert(due.id.clone()) {
+            tracing::warn!(schedule = %due.id, %context, "a schedule is suspended, and its runs are left out: {why}");
+        }
+    }
+
     /// Serves a schedule whose occurrence has come. False: its occurrence stays due.
     async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>, here_since: Timestamp) -> Result<bool, Error> {
         if due.lost || due.ended {
@@ -96,12 +124,21 @@ impl Scheduler {
         if self.end_of_deleted(due, spec).await? {
             return Ok(true);
         }
-        let Some(plan) = table.plan(due.occurrence, due.tried_at, here_since, self.store.clock().now()) else { return Ok(false) };
+        let lacks = self.lacks(due, spec).await?;
+        let now = self.store.clock().now();
+        let plan = match &lacks {
+            Some(_) => Some(table.plan_for_none(due.occurrence, now)),
+            None => table.plan(due.occurrence, due.tried_at, here_since, now),
+        };
+        let Some(plan) = plan else { return Ok(false) };
         let (mut expected, mut missed, mut last_job) = (due.occurrence, plan.missed, due.last_job.clone());
         let firing = Firing { schedule: due.id.clone(), expected, occurrence: expected, next: plan.next, missed, overlap: spec.overlap };
         if plan.occurrences.is_empty() {
             if self.store.skip_missed(&firing).await? {
-                count(&self.store, "missed", missed);
+                count(&self.store, if lacks.is_some() { "refused" } else { "missed" }, missed);
+                if let Some(why) = lacks {
+                    self.tell_refusal(due, &why);
+                }
             }
             return Ok(true);
         }

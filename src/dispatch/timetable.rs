@@ -154,6 +154,14 @@ impl Timetable {
     }
 }
 
+impl Timetable {
+    /// What to do about the occurrences from the expected one up to now where none of them may be fired.
+    pub(super) fn plan_for_none(&self, expected: Timestamp, now: Timestamp) -> Plan {
+        let come = self.occurrences_after(expected.minus(Duration::from_millis(1))).take_while(|occurrence| *occurrence <= now);
+        Plan { missed: come.take(COUNTED).count() as u64, occurrences: Vec::new(), next: self.after(now) }
+    }
+}
+
 fn zone(name: &str) -> Result<Tz, Error> {
     name.parse().map_err(|_| {
         let distance = |zone: &Tz| strsim::damerau_levenshtein(&zone.name().to_lowercase(), &name.to_lowercase());

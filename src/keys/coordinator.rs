@@ -1,7 +1,7 @@
 //! Keys of the coordinator's objects. Functions build them, too.
 
 use super::Keys;
-use crate::model::RunnerId;
+use crate::model::{MessageStatus, RunnerId};
 
 impl Keys {
     /// The hash of a runner.
@@ -14,9 +14,19 @@ impl Keys {
         self.key(format_args!("meta:runners"))
     }
 
+    /// The topics that runners have of their own, by the numbers of those.
+    pub fn topics(&self) -> String {
+        self.key(format_args!("meta:topics"))
+    }
+
     /// The hash of a message.
     pub fn message(&self, caller: u32, number: u32) -> String {
         format!("{}message:{caller}:{number}", self.prefix)
+    }
+
+    /// The messages of a status, by when they got it.
+    pub fn messages_of(&self, status: MessageStatus) -> String {
+        self.key(format_args!("messages:{status}"))
     }
 
     /// The messages that came and were not fetched.

@@ -21,6 +21,8 @@ pub enum Reason {
     WaitingForPredecessor,
     /// Its queue is paused.
     Paused,
+    /// Its context, or its runner, waits for its turn to have actors.
+    WaitingForTurn,
     /// No live actor takes from its queue.
     NoLiveActor,
     /// As many jobs run in its context as may.

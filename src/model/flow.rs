@@ -195,6 +195,10 @@ pub struct FlowSpec {
     /// The context it belongs to.
     #[serde(default, deserialize_with = "or_default")]
     pub context_id: ContextId,
+    /// The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is kept for so long at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub idempotency_key: Option<String>,
 }
 
 /// Reads a map in which no name stands twice: the second would silently take the place of the first.

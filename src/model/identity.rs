@@ -16,6 +16,14 @@ use super::{Timestamp, excerpt, unhex};
 #[serde(transparent)]
 pub struct IdentityId(pub u32);
 
+impl IdentityId {
+    /// The identity that a `caller_id` is, if it is one's: its number, written as identities write it.
+    pub fn of_caller(caller: &str) -> Option<Self> {
+        let number: u32 = caller.parse().ok()?;
+        (number > 0 && number.to_string() == caller).then_some(Self(number))
+    }
+}
+
 impl fmt::Display for IdentityId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -197,6 +205,14 @@ impl Role {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_number_of_an_identity_is_one() {
+        assert_eq!(IdentityId::of_caller("7"), Some(IdentityId(7)));
+        for other in ["", "0", "07", "+7", "7 ", "-7", "4294967296", "anonymous", "operator", "alice"] {
+            assert_eq!(IdentityId::of_caller(other), None, "{other:?}");
+        }
+    }
 
     #[test]
     fn a_public_key_is_a_point_of_the_curve_in_any_case() {

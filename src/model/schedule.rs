@@ -199,6 +199,10 @@ pub struct Schedule {
     pub created_at: Timestamp,
     /// The next runs, five at most. None: it has come to its end, and is deleted in a while.
     pub next_runs: Vec<Timestamp>,
+    /// Why its runs are left out until that has changed, if they are: its creator may not create jobs in the context any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub suspended: Option<String>,
     /// When its last job was due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Timestamp")]
@@ -211,7 +215,7 @@ pub struct Schedule {
     pub runs: u64,
     /// How many runs were left out because the one before had not ended.
     pub skipped_runs: u64,
-    /// How many runs were left out because no server ran. At most 1000 are counted at a time.
+    /// How many runs were left out because no server ran, or because its creator might not create jobs then. At most 1000 are counted at a time.
     pub missed_runs: u64,
     /// What each of its jobs is. Values of `env_vars` are masked.
     pub job: JobSpec,
@@ -238,6 +242,7 @@ impl ScheduleSpec {
             end_at: self.end_at,
             created_at,
             next_runs: Vec::new(),
+            suspended: None,
             last_run: None,
             last_job: None,
             runs: 0,

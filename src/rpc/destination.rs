@@ -4,8 +4,7 @@ use super::app::App;
 use super::auth::{Permission, Principal, Session};
 use super::error::Error;
 use super::guard::lacking;
-use crate::coordinator;
-use crate::model::{Address, ContextId, Name, Place, Role, Runner, RunnerId};
+use crate::model::{Address, ContextId, Name, Place, Role, Runner};
 
 /// Whether a session may have something go to a context at an address.
 ///
@@ -27,13 +26,11 @@ pub(super) fn may_go(app: &App, session: &Session, address: &Address, target: Co
 /// The same of what goes where the runner is that has a topic. Another one has named that, so a Redis by its address is no matter of this caller; and what
 /// is wrong with a topic is said by the message.
 pub(super) async fn may_go_by(app: &App, session: &Session, context: ContextId, topic: &Name) -> Result<(), Error> {
-    let number = topic.as_str().strip_prefix("runner").and_then(|number| number.parse().ok());
-    let (Principal::Identity(_), Some(number)) = (session.principal(), number) else { return Ok(()) };
-    match app.runners.get(context, RunnerId(number)).await {
-        Ok(Runner { address: Some(address), target_context, .. }) if matches!(address.place(), Place::Here) => {
+    let Principal::Identity(_) = session.principal() else { return Ok(()) };
+    match app.runners.of_topic(context, topic).await? {
+        Some(Runner { address: Some(address), target_context, .. }) if matches!(address.place(), Place::Here) => {
             may_go(app, session, &address, target_context)
         }
-        Ok(_) | Err(coordinator::Error::NoRunner { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
+        _ => Ok(()),
     }
 }

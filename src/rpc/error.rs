@@ -58,7 +58,7 @@ pub enum Code {
     TooLarge,
     /// The store did not answer.
     StoreUnavailable,
-    /// The idempotency key stands for a job with other parameters.
+    /// The idempotency key stands for a job or flow with other parameters.
     IdempotencyReused,
     /// There is no such context, schedule or object.
     NotFound,

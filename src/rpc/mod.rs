@@ -114,7 +114,6 @@ pub fn table() -> Table {
         .method::<context::GetContext>()
         .method::<context::ListContexts>()
         .method::<context::DeleteContext>()
-        .method::<rights::GetRights>()
         .method::<rights::Grant>()
         .method::<rights::Revoke>()
         .method::<runner::CreateRunner>()

@@ -4,7 +4,8 @@ use super::codec::Text;
 use super::contexts::seconds;
 use super::{Error, Store};
 use crate::model::{
-    Address, ContextId, IdentityId, Input, JobId, Json, Message, MessageKey, MessageList, PublicKey, ScriptType, SignerKey, Timestamp,
+    Address, ContextId, IdentityId, Input, JobId, Json, Message, MessageKey, MessageList, MessageStatus, PublicKey, ScriptType, SignerKey,
+    Timestamp,
 };
 
 /// How many nodes are looked at for what they are sending.
@@ -120,6 +121,40 @@ impl Store {
             }
         }
         Ok(Some(listed))
+    }
+
+    /// The names of messages of a status, the one that got it last first, at most `limit`; and where the next page begins, if this one is full. `from` is
+    /// when the last one of the page before got it, and how many that got it then were shown.
+    pub async fn messages_of(
+        &self,
+        status: MessageStatus,
+        from: Option<(i64, usize)>,
+        limit: usize,
+    ) -> Result<(Vec<MessageKey>, Option<(i64, usize)>), Error> {
+        let (highest, skip) = from.map_or_else(|| ("+inf".to_owned(), 0), |(ms, skip)| (ms.to_string(), skip));
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().messages_of(status)).arg(highest).arg("-inf").arg("BYSCORE").arg("REV");
+        range.arg("LIMIT").arg(skip).arg(limit).arg("WITHSCORES");
+        let entries: Vec<(Text, f64)> = match self.0.commands.call(&range).await {
+            // Another program has made something else of it.
+            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Vec::new(),
+            entries => entries?,
+        };
+        let next = entries.last().filter(|_| entries.len() >= limit).map(|(_, last)| {
+            let same = entries.iter().filter(|(_, ms)| ms == last).count();
+            let ms = *last as i64;
+            (ms, same + from.filter(|(before, _)| *before == ms).map_or(0, |(_, skip)| skip))
+        });
+        Ok((entries.iter().filter_map(|(name, _)| name.parse()).collect(), next))
+    }
+
+    /// Takes messages that are gone out of the list of a status.
+    pub async fn forget_messages(&self, status: MessageStatus, gone: &[MessageKey]) -> Result<(), Error> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = gone.iter().map(ToString::to_string).collect();
+        self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.keys().messages_of(status)).arg(names)).await.map(drop)
     }
 
     /// The names of messages that came last, the last one first.

@@ -5,12 +5,29 @@ use redis::{Pipeline, RedisResult};
 use super::codec::Text;
 use super::contexts::seconds;
 use super::{Error, Store};
-use crate::model::{ContextId, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
+use crate::model::{ContextId, Name, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
 
 impl Store {
     /// A runner, if there is one with this number. Other programs may have made it, too.
     pub async fn runner(&self, id: RunnerId) -> Result<Option<Runner>, Error> {
         Ok(self.hashes([self.keys().runner(id)]).await?.first().and_then(|fields| runner(id, fields)))
+    }
+
+    /// The runner that has this topic: of `runner{n}` that with the number, else the one that has it as its own.
+    pub async fn runner_of_topic(&self, topic: &Name) -> Result<Option<Runner>, Error> {
+        if let Some(id) = RunnerId::of_group(topic) {
+            return self.runner(id).await;
+        }
+        let mut get = redis::cmd("ZSCORE");
+        get.arg(self.keys().topics()).arg(topic.as_str());
+        let found: Option<f64> = match self.0.commands.call(&get).await {
+            // Another program has made something else of it: so it knows none.
+            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => None,
+            found => found?,
+        };
+        let Some(id) = found else { return Ok(None) };
+        // Another program may have changed the runner.
+        Ok(self.runner(RunnerId(id as u32)).await?.filter(|runner| runner.topic == *topic))
     }
 
     /// Runners behind this number, in order, at most `limit`.

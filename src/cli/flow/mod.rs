@@ -80,6 +80,9 @@ pub(super) struct Source {
     /// The context it belongs to [default: what the file says, or 0]
     #[arg(long, value_name = "N")]
     context: Option<u32>,
+    /// The same key with the same flow gives the flow that was made with it, for 24 hours
+    #[arg(long, short = 'k', value_name = "KEY")]
+    idempotency_key: Option<String>,
 }
 
 impl FlowCommand {

@@ -12,7 +12,7 @@ use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::settings::parse_time;
 use crate::client::{Client, Error, code};
-use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowStatus, Status};
+use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowSpec, FlowStatus, Status};
 
 /// How often the tree is drawn again while times pass.
 const FRAME: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ impl Run {
         let client = global.connect().await?;
         let flow = client.create_flow(&spec).await?;
         let context = spec.context_id;
-        let ended = Watch { client: &client, context, flow, drawn: 0, quiet: global.json }.finish(self.wait).await?;
+        let ended = Watch { client: &client, context, flow, drawn: 0, quiet: global.json }.finish(&spec, self.wait).await?;
         let known = client.get_flow(context, flow).await;
         match ended {
             Ok(flow) if global.json => output::json(&flow)?,
@@ -69,11 +69,11 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Starts it, and shows it until it has ended.
-    async fn finish(mut self, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
+    async fn finish(mut self, spec: &FlowSpec, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
         let (client, context, flow) = (self.client, self.context, self.flow);
         // Before the start, so that no change is missed.
         let mut changes = client.follow_flow(context, flow).await?;
-        client.start_flow(context, flow).await?;
+        client.begin_flow(spec, flow).await?;
         let wait = client.wait_flow(context, flow, limit);
         tokio::pin!(wait);
         let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);

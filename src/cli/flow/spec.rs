@@ -60,6 +60,7 @@ impl FlowFile {
             retention: self.retention,
             caller_id: None,
             context_id: ContextId(self.context_id),
+            idempotency_key: None,
         };
         faults.extend(problems(&spec).into_iter().map(|problem| located(problem, &spec, &places)));
         faults
@@ -171,6 +172,7 @@ impl Source {
         if let Some(context) = self.context {
             spec.context_id = ContextId(context);
         }
+        spec.idempotency_key.clone_from(&self.idempotency_key);
         Ok(spec)
     }
 }

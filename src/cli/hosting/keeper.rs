@@ -24,6 +24,8 @@ pub(in crate::cli) struct Keeper {
     tidied: HashMap<ContextId, Instant>,
     /// Contexts that are to be opened for their messages alone.
     errands: Errands,
+    /// When it was last looked which contexts may sleep.
+    asked: Option<Instant>,
 }
 
 /// How often it is looked for what is due.
@@ -45,7 +47,7 @@ impl Keeper {
             Err(_) => None,
         };
         let queues = queues_everywhere(&hosting.0.settings);
-        Ok(Self { hosting, databases, at: None, looked: None, queues, tidied: HashMap::new(), errands: Errands::default() })
+        Ok(Self { hosting, databases, at: None, looked: None, queues, tidied: HashMap::new(), errands: Errands::default(), asked: None })
     }
 
     /// Looks whether anything is due in contexts that sleep, or have no pools.
@@ -136,7 +138,7 @@ impl Keeper {
     /// No job is given back for the sake of a turn: it would begin anew with the next one. While anybody waits, all whose turn is over take no jobs, and those
     /// whose running jobs end first give their places: a long job keeps nobody from a place that another can give. When nobody waits any more they take jobs
     /// again.
-    async fn take_turns(&self) {
+    async fn take_turns(&mut self) {
         let now = Instant::now();
         let (mut waiting, mut running, mut idle, mut ending) = (Vec::new(), Vec::new(), Vec::new(), 0);
         {
@@ -181,22 +183,23 @@ impl Keeper {
                 self.hosting.pause_pools(id, is_asked);
             }
         }
-        for id in idle {
-            if self.may_sleep(id).await {
+        // Turns are taken more often than anybody falls asleep.
+        if !idle.is_empty() && self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) {
+            self.asked = Some(Instant::now());
+            for id in self.may_sleep(&idle).await {
                 self.hosting.shut(id, Some(IDLE)).await;
             }
         }
     }
 
-    /// Whether nothing is due soon in a context that is open and has no pools. For messages it stays open, if there is room for it.
-    async fn may_sleep(&self, id: ContextId) -> bool {
-        let Some(databases) = &self.databases else { return false };
-        let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return false };
-        let Ok(pending) = databases.pending(&[id], &self.queues).await else { return false };
+    /// Those of these contexts, which are open and have no pools, in which nothing is due soon. For messages one stays open, if there is room for it.
+    async fn may_sleep(&self, ids: &[ContextId]) -> Vec<ContextId> {
+        let Some(databases) = &self.databases else { return Vec::new() };
+        let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return Vec::new() };
+        let Ok(pending) = databases.pending(ids, &self.queues).await else { return Vec::new() };
         let is_nothing = |pending: &Pending| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE));
-        let has_nothing_due = pending.iter().all(|(_, pending)| pending.as_ref().is_ok_and(is_nothing));
-        let has_messages = pending.iter().any(|(_, pending)| pending.as_ref().is_ok_and(|pending| pending.messages));
-        has_nothing_due && !(has_messages && self.hosting.stays_for_messages(id))
+        let quiet = pending.into_iter().filter_map(|(id, pending)| Some((id, pending.ok().filter(is_nothing)?)));
+        quiet.filter(|(id, pending)| !(pending.messages && self.hosting.stays_for_messages(*id))).map(|(id, _)| id).collect()
     }
 }
 

@@ -10,6 +10,7 @@ mod look;
 mod opening;
 mod runner_pool;
 mod runners;
+mod turn;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -272,7 +272,7 @@ impl Hosting {
 }
 
 /// How many contexts have waited for a place for longer than this one.
-fn wait_before(all: &BTreeMap<ContextId, Hosted>, context: ContextId) -> usize {
+pub(super) fn wait_before(all: &BTreeMap<ContextId, Hosted>, context: ContextId) -> usize {
     let now = Instant::now();
     let since = all.get(&context).and_then(|hosted| hosted.waits_since).unwrap_or(now);
     let others = all.values().filter(|hosted| !hosted.is_pinned && matches!(hosted.pools, Pools::None));

@@ -57,6 +57,12 @@ impl Turns {
         }
     }
 
+    /// How many are before it, if it waits.
+    pub(super) fn before(&self, who: Who) -> Option<usize> {
+        let mut state = self.locked();
+        state.waiting.contains_key(&who).then(|| state.before(who))
+    }
+
     /// It wants no place any more.
     pub(super) fn give_up(&self, who: Who) {
         self.locked().waiting.remove(&who);

@@ -49,7 +49,11 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
         table.row(cells![
             schedule.schedule_id.to_string(),
             cell(&when(schedule)),
-            schedule.next_runs.first().map_or_else(|| style.dim("ended"), |run| Line::from(local_time(*run, &schedule.time_zone))),
+            match schedule.next_runs.first() {
+                Some(_) if schedule.suspended.is_some() => style.yellow("suspended"),
+                Some(run) => Line::from(local_time(*run, &schedule.time_zone)),
+                None => style.dim("ended"),
+            },
             ago(schedule.last_run),
             schedule.last_job.as_ref().map_or("-", JobId::as_str).to_owned(),
             schedule.runs.to_string(),
@@ -59,6 +63,9 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
         ]);
     }
     table.print()?;
+    for (schedule, why) in page.schedules.iter().filter_map(|schedule| Some((schedule, schedule.suspended.as_ref()?))) {
+        output::note(Style::stderr().dim(format!("{} is suspended: {why}", schedule.schedule_id)));
+    }
     note_more(page.next_cursor.as_deref());
     Ok(())
 }

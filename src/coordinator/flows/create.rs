@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use super::graph::{order, problems};
 use super::{Error, Flows, drive, failed};
@@ -8,20 +9,24 @@ use crate::store::{Advanced, FlowAction, FlowCreated, JobOfFlow, NewFlow, NewFlo
 
 /// For how long a flow is kept after its end, if nothing else is said.
 const KEPT_SECONDS: u64 = 7 * 24 * 3600;
-/// The longest name of a flow, in bytes.
-const LONGEST_NAME: usize = 1024;
+/// For how long a flow is kept at least that an idempotency key stands for, so that a call that is repeated finds it.
+const KEYED: Duration = Duration::from_secs(24 * 3600);
+/// The longest name and idempotency key of a flow, in bytes.
+const LONGEST_TEXT: usize = 1024;
+/// The pauses between two looks whether another call has made the flow that an idempotency key stands for, ms.
+const PAUSES: [u64; 6] = [10, 50, 200, 1000, 1000, 1000];
 /// How many jobs, relations and bytes of jobs are stored with one call. Redis does nothing else meanwhile.
 const AT_ONCE: (usize, usize, usize) = (250, 1000, 1 << 20);
 /// How many bytes the jobs of a flow may have together.
 const MOST_BYTES: usize = 4 << 20;
 
 impl Flows {
-    /// Makes a flow with its jobs; [`Flows::start`] starts it. Either all of it is made, or nothing.
+    /// Makes a flow with its jobs; [`Flows::start`] starts it. Either all of it is made, or nothing. The same idempotency key gives the same flow.
     pub async fn create(&self, spec: FlowSpec) -> Result<FlowId, Error> {
         self.make(spec, false).await.map(|(flow, _)| flow)
     }
 
-    /// The same, and starts it.
+    /// The same, and starts it if nobody has.
     pub async fn run(&self, spec: FlowSpec) -> Result<(FlowId, FlowStatus), Error> {
         self.make(spec, true).await
     }
@@ -38,12 +43,18 @@ impl Flows {
         }
         // The spec has no callers by name: who has none has the number 0.
         let caller = caller_id.parse().unwrap_or(0);
-        let retention = spec.retention.unwrap_or_else(|| Seconds::from(std::time::Duration::from_secs(KEPT_SECONDS)));
+        let kept = spec.retention.map_or(Duration::from_secs(KEPT_SECONDS), Seconds::duration);
+        let retention = Seconds::from(if spec.idempotency_key.is_some() { kept.max(KEYED) } else { kept });
         let new = NewFlow { spec: &spec, caller, caller_id: &caller_id, retention, jobs: &members };
-        let (flow, numbers) = match store.create_flow(&new).await.map_err(failed)? {
+        let (flow, numbers) = match begin(&store, &new).await? {
             FlowCreated::Created(flow, numbers) => (flow, numbers),
+            FlowCreated::Same(flow, status) if !starts || status.is_final() => return Ok((flow, status)),
+            FlowCreated::Same(flow, _) => return begun(flow, drive(&store, flow, FlowAction::Start).await?),
+            FlowCreated::Making(flow) => return Err(Error::Making(flow)),
+            FlowCreated::Reused(flow) => return Err(Error::Reused(flow)),
             FlowCreated::TooFast(retry_after) => return Err(dispatch::Error::TooFast { retry_after }.into()),
-            FlowCreated::Full => return Err(Error::Invalid("there are as many flows in this context as may be; delete some".to_owned())),
+            FlowCreated::Full => return Err(Error::Full { context: spec.context_id, most: Store::MOST_FLOWS }),
+            FlowCreated::NoNumber => return Err(Error::NoNumber(spec.context_id)),
         };
         for (job, number) in jobs.iter_mut().zip(numbers) {
             job.flow = Some(JobOfFlow { flow, caller, number });
@@ -57,13 +68,7 @@ impl Flows {
         if starts && matches!(advanced, Advanced::Done(status) if !status.is_final()) {
             advanced = drive(&store, flow, FlowAction::Start).await?;
         }
-        match advanced {
-            // Somebody else may have started or stopped it meanwhile.
-            Advanced::Done(status) | Advanced::More(status) | Advanced::Later(status) | Advanced::Illegal(status) => Ok((flow, status)),
-            Advanced::Busy(with) => Err(Error::Busy { flow, with }),
-            // Making it took so long that it was given up.
-            Advanced::Missing => Err(Error::NotFound(flow)),
-        }
+        begun(flow, advanced)
     }
 
     /// The jobs as they stand in the flow, and as they are stored, each behind those that it waits for.
@@ -140,14 +145,41 @@ impl Flows {
     }
 }
 
+/// Stores the hash of a flow. While another call makes the one that its idempotency key stands for, this waits for a while.
+async fn begin(store: &Store, new: &NewFlow<'_>) -> Result<FlowCreated, Error> {
+    for pause in PAUSES {
+        match store.create_flow(new).await.map_err(failed)? {
+            FlowCreated::Making(_) => tokio::time::sleep(Duration::from_millis(pause)).await,
+            created => return Ok(created),
+        }
+    }
+    store.create_flow(new).await.map_err(failed)
+}
+
+/// Where a flow is that was made and may have been started.
+fn begun(flow: FlowId, advanced: Advanced) -> Result<(FlowId, FlowStatus), Error> {
+    match advanced {
+        // Somebody else may have started or stopped it meanwhile.
+        Advanced::Done(status) | Advanced::More(status) | Advanced::Later(status) | Advanced::Illegal(status) => Ok((flow, status)),
+        Advanced::Busy(with) => Err(Error::Busy { flow, with }),
+        // Making it took so long that it was given up.
+        Advanced::Missing => Err(Error::NotFound(flow)),
+    }
+}
+
 fn check(spec: &FlowSpec) -> Result<(), Error> {
     let problems = problems(spec);
     if !problems.is_empty() {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         return Err(Error::Invalid(told.join("; ")));
     }
-    if spec.name.as_ref().is_some_and(|name| name.len() > LONGEST_NAME) {
-        return Err(Error::Invalid(format!("name: is longer than {LONGEST_NAME} bytes")));
+    for (param, text) in [("name", &spec.name), ("idempotency_key", &spec.idempotency_key)] {
+        if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
+            return Err(Error::Invalid(format!("{param}: is longer than {LONGEST_TEXT} bytes")));
+        }
+    }
+    if spec.idempotency_key.as_deref() == Some("") {
+        return Err(Error::Invalid("idempotency_key: is empty; leave it out, or name the request".to_owned()));
     }
     if spec.retention.is_some_and(|retention| retention.duration().is_zero()) {
         return Err(Error::Invalid("retention: is 0, so nobody could ever see how the flow ended; leave it out for seven days".to_owned()));

@@ -1,6 +1,6 @@
 use crate::coordinator;
 use crate::dispatch;
-use crate::model::{FlowId, FlowStatus, JobError, JobId, RunnerId};
+use crate::model::{ContextId, FlowId, FlowStatus, JobError, JobId, RunnerId};
 
 /// Why something with a flow was not done.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +19,27 @@ pub enum Error {
     /// There is no such flow (any more).
     #[error("flow {0} does not exist; list_flows gives those that do")]
     NotFound(FlowId),
+    /// The context has as many flows as it may.
+    #[error("context {context} has {most} flows and takes no more; delete_flow makes room, and so does a flow whose retention is over")]
+    Full {
+        /// The context.
+        context: ContextId,
+        /// How many it may have.
+        most: u32,
+    },
+    /// Others have taken the numbers that a flow or its jobs would get.
+    #[error(
+        "context {0} has no number left for the flow or one of its jobs (flow:N, job:CALLER:N): other programs have taken those that come next; try again"
+    )]
+    NoNumber(ContextId),
+    /// The idempotency key stands for a flow with other parameters.
+    #[error("idempotency_key: was used with other parameters for flow {0}; use another key, or the same parameters")]
+    Reused(FlowId),
+    /// Another call has not made the flow yet that the idempotency key stands for.
+    #[error(
+        "flow {0}, which the idempotency key stands for, is still being made by another call; repeat this one in a moment, or within a minute if the server of that one was killed"
+    )]
+    Making(FlowId),
     /// The flow's status does not allow this.
     #[error("flow {flow} {}, so it cannot be {action}", standing(*status))]
     State {

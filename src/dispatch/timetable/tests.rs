@@ -238,3 +238,14 @@ proptest! {
             prop_assert_eq!(forwards, backwards, "{} in {}", pattern, zone);
     }
 }
+
+#[test]
+fn where_none_may_be_fired_all_that_have_come_are_counted_and_the_next_is_after_now() {
+    let (table, created) = (timetable(&every(10.0)), at(CREATED));
+    let after = |seconds: u64| created.plus(Duration::from_secs(seconds));
+    assert_eq!(table.plan_for_none(after(10), after(35)), Plan { missed: 3, occurrences: Vec::new(), next: Some(after(40)) });
+    // Of very many so many are counted.
+    assert_eq!(table.plan_for_none(after(10), after(100_000)).missed, COUNTED as u64);
+    let ends = timetable(&ScheduleSpec { end_at: Some(after(20)), ..every(10.0) });
+    assert_eq!(ends.plan_for_none(after(10), after(35)), Plan { missed: 2, occurrences: Vec::new(), next: None });
+}

@@ -23,6 +23,9 @@ pub(super) fn code_of(error: &flows::Error) -> Code {
         F::Invalid(_) => Code::InvalidParams,
         F::Job { error, .. } => super::code_of(error),
         F::NotFound(_) => Code::NotFound,
+        F::Full { .. } | F::NoNumber(_) => Code::QueueFull,
+        F::Reused(_) => Code::IdempotencyReused,
+        F::Making(_) => Code::RateLimited,
         F::State { .. } | F::Busy { .. } => Code::State,
         F::Failed { stopped: true, .. } => Code::JobStopped,
         F::Failed { .. } => Code::JobFailed,
@@ -35,13 +38,14 @@ pub(super) fn code_of(error: &flows::Error) -> Code {
 pub(super) fn data_of(error: &flows::Error) -> Option<Value> {
     use flows::Error as F;
     match error {
-        F::Invalid(_) | F::Runner(_) => None,
+        F::Invalid(_) | F::Runner(_) | F::Full { .. } | F::NoNumber(_) => None,
         F::Job { name, error } => {
             let mut data = super::data_of(error).unwrap_or_else(|| json!({}));
             data["job"] = json!(name);
             Some(data)
         }
-        F::NotFound(flow) | F::Busy { flow, .. } => Some(json!({"flow_id": flow})),
+        F::NotFound(flow) | F::Busy { flow, .. } | F::Reused(flow) => Some(json!({"flow_id": flow})),
+        F::Making(flow) => Some(json!({"flow_id": flow, "retry_after_ms": 1000})),
         F::State { flow, status, .. } => Some(json!({"flow_id": flow, "status": status})),
         F::Failed { flow, failures, .. } => {
             let told =

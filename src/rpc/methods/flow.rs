@@ -16,8 +16,15 @@ use crate::rpc::method::{Example, Method, Within};
 use crate::rpc::params::{Fault, FromParameters, Given};
 
 /// What making a flow can answer.
-const CREATE_ERRORS: &[Code] =
-    &[Code::State, Code::UnknownScriptType, Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
+const CREATE_ERRORS: &[Code] = &[
+    Code::State,
+    Code::UnknownScriptType,
+    Code::QueueFull,
+    Code::TooLarge,
+    Code::StoreUnavailable,
+    Code::IdempotencyReused,
+    Code::NotFound,
+];
 
 /// `spec` with the session's caller where it names none.
 fn signed(mut spec: FlowSpec, session: &Session) -> FlowSpec {
@@ -28,7 +35,7 @@ fn signed(mut spec: FlowSpec, session: &Session) -> FlowSpec {
 /// Makes a flow: jobs by their names, which wait for each other as `depends_on` says. Gives its number.
 ///
 /// Nothing runs before `start_flow`. Either the whole flow is made, or nothing. A script sees what the jobs gave that it depends on as
-/// `inputs.NAME`.
+/// `inputs.NAME`. A call whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same flow.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CreateFlow {
     #[serde(flatten)]
@@ -96,6 +103,7 @@ impl Method for RunFlowAndWait {
         Code::QueueFull,
         Code::TooLarge,
         Code::StoreUnavailable,
+        Code::IdempotencyReused,
         Code::NotFound,
         Code::JobFailed,
         Code::WaitRanOut,

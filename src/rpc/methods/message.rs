@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{PageSize, sample, tag};
 use crate::coordinator::Draft;
-use crate::model::{Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name};
+use crate::model::{
+    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name,
+};
 use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
@@ -178,7 +180,9 @@ impl Method for GetMessage {
     }
 }
 
-/// Lists messages that came and were not fetched, or that are to go out, those that are taken first first.
+/// Lists messages that came and were not fetched, or that are to go out, those that are taken first first; or those of a status.
+///
+/// A page can have fewer messages than asked for, or none, and still not be the last: that one has no `next_cursor`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListMessages {
@@ -199,6 +203,10 @@ pub struct ListMessages {
     /// The context that has them.
     #[serde(default)]
     context_id: ContextId,
+    /// Only messages of this status, whichever way they go, the one that got it last first: the last 10,000. `list` does not count then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MessageStatus")]
+    status: Option<MessageStatus>,
 }
 
 impl Method for ListMessages {
@@ -210,7 +218,14 @@ impl Method for ListMessages {
     type Output = MessagePage;
 
     fn examples() -> Vec<Example<Self, MessagePage>> {
-        let params = Self { list: MessageList::In, cursor: None, limit: PageSize::default(), caller_id: None, context_id: ContextId(0) };
+        let params = Self {
+            list: MessageList::In,
+            cursor: None,
+            limit: PageSize::default(),
+            caller_id: None,
+            context_id: ContextId(0),
+            status: None,
+        };
         vec![Example { name: "messages", params, result: MessagePage { messages: vec![sample::message()], next_cursor: None } }]
     }
 
@@ -219,7 +234,10 @@ impl Method for ListMessages {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<MessagePage, Error> {
-        let Self { list, cursor, limit, caller_id, context_id } = self;
+        let Self { list, cursor, limit, caller_id, context_id, status } = self;
+        if let Some(status) = status {
+            return Ok(app.messages.list_of(context_id, status, caller_id, cursor.as_deref(), limit.get()).await?);
+        }
         Ok(app.messages.list(context_id, list, caller_id, cursor.as_deref(), limit.get()).await?)
     }
 }
@@ -248,7 +266,7 @@ impl Method for AcknowledgeMessage {
     fn examples() -> Vec<Example<Self, Message>> {
         let mut sample = sample::message();
         let params = Self { caller_id: sample.caller_id, message_id: sample.message_id, context_id: ContextId(0) };
-        sample.status = crate::model::MessageStatus::Acknowledged;
+        sample.status = MessageStatus::Acknowledged;
         vec![Example { name: "acknowledge", params, result: sample }]
     }
 

@@ -13,39 +13,8 @@ use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
-/// What looking at rights, and changing them, can answer.
+/// What changing rights can answer.
 const ERRORS: &[Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
-
-/// Gives who may do what in a context.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GetRights {
-    /// The context.
-    #[serde(default)]
-    context_id: ContextId,
-}
-
-impl Method for GetRights {
-    const NAME: &'static str = "get_rights";
-    const TAG: &'static str = tag::ACCESS;
-    const PERMISSION: Permission = Permission::Administer;
-    const AUDITED: bool = false;
-    const ERRORS: &'static [Code] = ERRORS;
-    const SIZE: Size = Size::Medium;
-    type Output = Context;
-
-    fn examples() -> Vec<Example<Self, Context>> {
-        vec![Example { name: "rights", params: Self { context_id: ContextId(0) }, result: sample::rights() }]
-    }
-
-    fn concern(&self) -> Concern<'_> {
-        Concern::Context(self.context_id)
-    }
-
-    async fn call(self, app: &App, _: &Session) -> Result<Context, Error> {
-        Ok(app.authority.read_context(self.context_id).await?)
-    }
-}
 
 /// Gives an identity a role in a context. Gives who may do what there now.
 ///

@@ -378,7 +378,7 @@ fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
 }
 
 /// The SHA-256 of texts, in hexadecimal. The length of each stands before it, so that no other texts give the same.
-fn digest(parts: &[&str]) -> String {
+pub(super) fn digest(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update((part.len() as u64).to_be_bytes());

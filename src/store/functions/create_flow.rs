@@ -1,7 +1,8 @@
 use std::time::Duration;
 
+use super::create::digest;
 use super::unexpected;
-use crate::model::{FlowId, FlowSpec, JobId, JobSpec, RunnerId, Seconds};
+use crate::model::{FlowId, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, Seconds};
 use crate::store::codec::{Text, json};
 use crate::store::fcall::{Function, list};
 use crate::store::{Error, Store};
@@ -45,11 +46,22 @@ pub enum FlowCreated {
     Created(FlowId, Vec<u32>),
     /// More jobs than may be created in a second; after so long there is room. Nothing was done.
     TooFast(Duration),
-    /// There are as many flows as may be, or no numbers are left. Nothing was done.
+    /// There are as many flows as may be. Nothing was done.
     Full,
+    /// There is no number left for it, or for one of its jobs. Nothing was done.
+    NoNumber,
+    /// The idempotency key stands for this flow, which has this status, made with the same parameters.
+    Same(FlowId, FlowStatus),
+    /// The same, but another call is still storing its jobs.
+    Making(FlowId),
+    /// The idempotency key stands for this flow, made with other parameters.
+    Reused(FlowId),
 }
 
 impl Store {
+    /// How many flows a context may have: as in `create_flow.lua`.
+    pub const MOST_FLOWS: u32 = 100_000;
+
     /// Makes a flow with the hashes of its jobs. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being made, for a minute at most.
     pub async fn create_flow(&self, flow: &NewFlow<'_>) -> Result<FlowCreated, Error> {
         let NewFlow { spec, caller, caller_id, retention, jobs } = flow;
@@ -57,7 +69,13 @@ impl Store {
         let awaits = if spec.prerequisites.is_empty() { "-" } else { "1" };
         call.arg(*caller).arg(list([awaits, &self.0.bounds.jobs_per_second().to_string()]));
         call.arg(spec.on_failure.as_str()).arg(whole(*retention)).arg(spec.name.as_deref().unwrap_or_default());
-        call.arg(json(&spec.env_vars)).arg(json(&spec.prerequisites)).arg(*caller_id).arg(jobs.len());
+        call.arg(json(&spec.env_vars)).arg(json(&spec.prerequisites)).arg(*caller_id);
+        match &spec.idempotency_key {
+            // A job may have the same key.
+            Some(key) => call.arg(digest(&["flow", caller_id, key])).arg(digest(&[&json(spec)])),
+            None => call.arg("").arg(""),
+        };
+        call.arg(jobs.len());
         for job in *jobs {
             call.arg(job.id.as_str()).arg(&job.name).arg(job.waits_for.len());
             for place in &job.waits_for {
@@ -71,8 +89,19 @@ impl Store {
         }
         let answer = self.numbered(&call).await?;
         match answer.first().and_then(|word| word.0.as_deref()) {
-            Some("full" | "later") => return Ok(FlowCreated::Full),
+            Some("full") => return Ok(FlowCreated::Full),
+            Some("none" | "later") => return Ok(FlowCreated::NoNumber),
             Some("slow") => return Ok(FlowCreated::TooFast(Duration::from_millis(answer.get(1).and_then(Text::parse).unwrap_or(1000)))),
+            Some(word @ ("same" | "making" | "reused")) => {
+                let known = answer.get(1).and_then(Text::parse).map(FlowId);
+                let status = answer.get(2).and_then(|word| FlowStatus::parse(word.0.as_deref()?));
+                return match (word, known, status) {
+                    ("same", Some(flow), Some(status)) => Ok(FlowCreated::Same(flow, status)),
+                    ("making", Some(flow), _) => Ok(FlowCreated::Making(flow)),
+                    ("reused", Some(flow), _) => Ok(FlowCreated::Reused(flow)),
+                    _ => Err(unexpected("create_flow", &answer)),
+                };
+            }
             _ => {}
         }
         let numbers: Option<Vec<u32>> = answer.iter().map(Text::parse).collect();

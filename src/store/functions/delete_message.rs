@@ -14,6 +14,8 @@ pub enum MessageDeleted {
     Missing,
     /// Its result is awaited. Nothing was done.
     Open,
+    /// The results of its own jobs are awaited. Nothing was done.
+    Unanswered,
 }
 
 impl Store {
@@ -25,6 +27,7 @@ impl Store {
             "deleted" => Ok(MessageDeleted::Deleted),
             "missing" => Ok(MessageDeleted::Missing),
             "open" => Ok(MessageDeleted::Open),
+            "unanswered" => Ok(MessageDeleted::Unanswered),
             reply => Err(unexpected("delete_message", &reply)),
         }
     }

@@ -108,7 +108,7 @@ pub use read_conveyor_end::ConveyorEnd;
 pub use read_lines::LogLines;
 pub use read_objects::Portion;
 pub use reap::Lost;
-pub use receive_message::{MadeJobs, NewMessage, Received, RunnerJob};
+pub use receive_message::{Lack, MadeJobs, NewMessage, Received, RunnerJob};
 pub use receive_result::{FarEnd, NewResult};
 pub use receive_stop::{NewStop, StopReceived};
 pub use recover::Recovered;

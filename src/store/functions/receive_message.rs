@@ -39,20 +39,64 @@ pub struct NewMessage {
 }
 
 /// What became of a message, or a result, that came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Received {
     /// It is stored.
     Stored,
     /// It came before. Nothing was done.
     Duplicate,
     /// There is no room. Nothing was done.
-    Full,
+    Full(Lack),
     /// As many messages are known as may be. Nothing was done.
     Crowded,
     /// It is the result of nothing that is awaited. Nothing was done.
     Unknown,
     /// It is the result of a job whose runner has another key. Nothing was done.
     Signer,
+}
+
+/// What there is too little room of for a message that came.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Lack {
+    /// Its context goes.
+    #[error("it is being deleted")]
+    Closed,
+    /// Its owners have not taken what came.
+    #[error("msg_in holds {MOST_IN} messages, as many as it may; acknowledge_message takes them out, and so does RPOP")]
+    In,
+    /// Too many jobs wait.
+    #[error("the queue of {script_type} holds {most} jobs, as many as it may (queue_length); there is room when some have run")]
+    Queue {
+        /// The script type of a job of the message.
+        script_type: String,
+        /// How many may wait.
+        most: u64,
+    },
+    /// Too many jobs came at once.
+    #[error("it takes {0} jobs in a second (jobs_per_second), and as many have come")]
+    Rate(u64),
+    /// Others have taken the numbers that it or its jobs would get.
+    #[error("it is still looking for a number that no other message or job has")]
+    Number,
+}
+
+/// How many messages `msg_in` holds at most: as in `messages.lua`.
+const MOST_IN: usize = 10_000;
+
+impl Lack {
+    /// What functions say, behind the word `full`.
+    fn of(told: &[Text]) -> Option<Self> {
+        let word = |at: usize| told.get(at).and_then(|word| word.0.as_deref());
+        let number = |at: usize| told.get(at).and_then(Text::parse).unwrap_or(0);
+        Some(match word(0)? {
+            "closed" => Self::Closed,
+            "msg_in" => Self::In,
+            "queue" => Self::Queue { script_type: word(1)?.to_owned(), most: number(2) },
+            "rate" => Self::Rate(number(1)),
+            "number" => Self::Number,
+            _ => return None,
+        })
+    }
 }
 
 /// What a message is called here, and what its jobs are.
@@ -99,7 +143,10 @@ impl Store {
         match answer.first().and_then(|word| word.0.as_deref()) {
             Some("stored") => Ok((Received::Stored, MadeJobs::of(&answer[1..]))),
             Some("duplicate") => Ok((Received::Duplicate, MadeJobs::default())),
-            Some("full") => Ok((Received::Full, MadeJobs::default())),
+            Some("full") => {
+                let lack = Lack::of(&answer[1..]).ok_or_else(|| unexpected("receive_message", &answer))?;
+                Ok((Received::Full(lack), MadeJobs::default()))
+            }
             Some("crowded") => Ok((Received::Crowded, MadeJobs::default())),
             _ => Err(unexpected("receive_message", &answer)),
         }

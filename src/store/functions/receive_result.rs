@@ -1,7 +1,7 @@
 use super::unexpected;
 use crate::model::{JobError, SignerKey};
 use crate::store::fcall::Function;
-use crate::store::{Error, Received, Store};
+use crate::store::{Error, Lack, Received, Store};
 
 const FUNCTION: Function = Function("receive_result");
 
@@ -53,7 +53,8 @@ impl Store {
         match self.0.commands.function::<String>(&call).await?.as_str() {
             "stored" => Ok(Received::Stored),
             "duplicate" => Ok(Received::Duplicate),
-            "full" => Ok(Received::Full),
+            "full" => Ok(Received::Full(Lack::In)),
+            "number" => Ok(Received::Full(Lack::Number)),
             "unknown" => Ok(Received::Unknown),
             "signer" => Ok(Received::Signer),
             reply => Err(unexpected("receive_result", &reply)),

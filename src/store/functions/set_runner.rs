@@ -34,6 +34,8 @@ pub enum RunnerStored {
     Missing,
     /// It would be elsewhere, but nobody said where. Nothing was done.
     Nowhere,
+    /// Another one has the topic, or may get it: this one. Nothing was done.
+    Taken(RunnerId),
     /// There are as many as may be. Nothing was done.
     Full,
 }
@@ -67,6 +69,7 @@ impl Store {
             (Some("stored"), Some(id)) => Ok(RunnerStored::Stored(id)),
             (Some("missing"), _) => Ok(RunnerStored::Missing),
             (Some("nowhere"), _) => Ok(RunnerStored::Nowhere),
+            (Some("taken"), Some(id)) => Ok(RunnerStored::Taken(id)),
             (Some("full"), _) => Ok(RunnerStored::Full),
             _ => Err(unexpected("set_runner", &answer)),
         }

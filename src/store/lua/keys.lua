@@ -48,6 +48,7 @@ function keys.of_context(prefix, context)
   keys.nonces = prefix .. 'hero:meta:nonces'
   keys.nodes = prefix .. 'hero:meta:nodes'
   keys.runners = prefix .. 'hero:meta:runners'
+  keys.topics = prefix .. 'hero:meta:topics'
   keys.revisions = prefix .. 'hero:meta:revisions'
   keys.contexts = prefix .. 'hero:access:contexts'
   keys.closed = prefix .. 'hero:meta:closed'
@@ -128,6 +129,9 @@ function keys.message(caller, number) return keys.prefix .. 'message:' .. caller
 
 -- The number that a message has here which came with one that another has, by the beginning of its signer's key and its nonce.
 function keys.came(known) return keys.prefix .. 'hero:came:' .. known end
+
+-- The messages of a status.
+function keys.messages_of(status) return keys.prefix .. 'hero:messages:' .. status end
 
 -- The messages that a node is sending.
 function keys.sending(node) return keys.prefix .. 'msg_out:sending:' .. node end

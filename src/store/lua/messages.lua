@@ -22,6 +22,9 @@ local MOST_STOPS, STOPS_KEPT = 10000, 90000
 local MOST_QUEUED = 100000
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
 local KEPT, TIME = 604800, 3600
+-- What a message can be; how many of each are listed, how many leave a list in a call, and how long one is kept that does not change, s.
+local STATUSES = { 'dispatched', 'acknowledged', 'processed', 'error' }
+local MOST_LISTED, MOST_UNLISTED, LISTED = 10000, 64, 3456000
 -- No time of a message is longer, s.
 local LONGEST = 31536000
 -- Who has the leases of jobs that are away: their messages, and no process.
@@ -55,9 +58,28 @@ function messages.log(key, text)
   try('HSET', key, 'logs', values.json(logs) or cjson.encode({ line }))
 end
 
--- Writes where a message is, and how long it is kept from now on.
+-- Takes a message out of the lists of all statuses but this one, which may be nil.
+function messages.unlist(element, status)
+  for _, other in ipairs(STATUSES) do
+    if other ~= status then try('ZREM', keys.messages_of(other), element) end
+  end
+end
+
+-- Lists a message that has this status from now on. Of very many those stay that got it last.
+function messages.list(element, status)
+  local key = keys.messages_of(status)
+  commands.insist('ZADD', key, request.now, element)
+  local over = redis.call('ZCARD', key) - MOST_LISTED
+  if over > 0 then redis.call('ZREM', key, unpack(redis.call('ZRANGE', key, 0, math.min(over, MOST_UNLISTED) - 1))) end
+  redis.call('EXPIRE', key, LISTED)
+end
+
+-- Writes where a message is.
 function messages.set_status(key, status)
   try('HSET', key, 'status', status, 'updated_at', coordinator.seconds())
+  local element = string.sub(key, #keys.prefix + 1)
+  messages.unlist(element, status)
+  messages.list(element, status)
 end
 
 -- Keeps a message as long as it may matter.
@@ -126,6 +148,7 @@ function messages.send(caller, ...)
   messages.keep(key)
   local element = 'message:' .. caller .. ':' .. number
   redis.call('LPUSH', keys.msg_out, element)
+  messages.list(element, 'dispatched')
   return element, number
 end
 
@@ -141,17 +164,18 @@ function messages.take_jobs()
   return list
 end
 
--- Whether these jobs may be made now: their queues have room, of `limit_of_queue` with what was taken out of them but not run, and so many
--- may be created in a second (0: any number).
-function messages.have_room(list, limit_of_queue, per_second)
+-- Why these jobs may not be made now, as an answer, or nil: {'full', 'queue', script type, how many may wait there}, `limit_of_queue` with
+-- what was taken out of it but not run; or {'full', 'rate', how many may be created in a second} (0: any number).
+function messages.refuse_jobs(list, limit_of_queue, per_second)
   local lengths, most = {}, math.min(MOST_QUEUED, limit_of_queue)
   for _, job in ipairs(list) do
     local queue = keys.runner_queue(job.script_type)
     local length = lengths[queue] or messages.length(queue) + (queues.waiting_in(keys.work(job.script_type)) or 0)
-    if length >= most then return false end
+    if length >= most then return { 'full', 'queue', job.script_type, values.digits(most) } end
     lengths[queue] = length + 1
   end
-  return #list == 0 or not limit.too_fast(per_second, #list)
+  local slow = #list > 0 and limit.too_fast(per_second, #list)
+  return slow and { 'full', 'rate', values.digits(per_second) } or nil
 end
 
 -- The numbers of jobs that come by a message. One that another job has is not taken from it: the job gets a number of its own. What others

@@ -63,7 +63,7 @@ async fn what_cannot_be_meant_is_refused_with_what_to_do() {
         ("grant", json!({ "identity_id": 9, "role": "caller" }), 1011, "identity 9 does not exist"),
         ("grant", json!({ "identity_id": 1, "role": "king" }), -32602, "admin, caller, reader, executor"),
         ("grant", json!({ "identity_id": 1, "role": "caller", "context_id": 7 }), 1011, "context 7"),
-        ("get_rights", json!({ "context_id": 7 }), 1011, "context 7"),
+        ("get_context", json!({ "context_id": 7 }), 1011, "context 7"),
     ] {
         let fault = client.fault(method, params.clone()).await;
         assert!(fault.code == number && fault.message.contains(told), "{method} {params}: {fault:?}");
@@ -128,5 +128,55 @@ async fn schedules_of_a_deleted_identity_end_and_those_of_others_go_on() {
     let now = until("the others go on", others_go_on).await;
     assert_eq!(runs(&now, &schedules[0]), runs(&then, &schedules[0]));
     assert!(server.log().contains("a schedule ends, because its identity was deleted"));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn schedules_of_who_may_create_no_jobs_any_more_are_suspended_until_that_has_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data").display().to_string();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--data", &data, "--pool", "osis=1", "--login"];
+    let server = crate::support::Process::start_with(&arguments, |_| {}).until_ready().await;
+    let operator = Client::connect(&format!("unix://{data}/hero.sock"), None).await.unwrap();
+    let identity = operator.create_identity(None, &[]).await.unwrap().identity_id;
+    operator.set_role(identity, Role::Caller, CONTEXT, true).await.unwrap();
+    let token = operator.create_token(identity, None, None).await.unwrap().secret;
+    let client = Client::connect(&server.url(), Some(&token)).await.unwrap();
+    let _: Value = client.call("create_schedule", json!({ "job": { "script": "1" }, "every": 1 })).await.unwrap();
+    // One of the operator is nobody's.
+    let _: Value = operator.call("create_schedule", json!({ "job": { "script": "2" }, "every": 1, "name": "other" })).await.unwrap();
+    let listed = async |own: bool| {
+        let all: Value = operator.call("list_schedules", json!({})).await.unwrap();
+        let is_meant = |schedule: &&Value| schedule.get("name").is_none() == own;
+        all["schedules"].as_array().unwrap().iter().find(is_meant).unwrap().clone()
+    };
+    let number = |schedule: &Value, field: &str| schedule[field].as_u64().unwrap();
+    until("it has run", || async { (number(&listed(true).await, "runs") > 0).then_some(()) }).await;
+    assert!(listed(true).await.get("suspended").is_none());
+    operator.set_role(identity, Role::Caller, CONTEXT, false).await.unwrap();
+    let missed = async |more_than: u64| {
+        until("runs are left out", || async {
+            let schedule = listed(true).await;
+            (number(&schedule, "missed_runs") > more_than).then_some(schedule)
+        })
+        .await
+    };
+    let then = missed(0).await;
+    let why = then["suspended"].as_str().unwrap();
+    assert!(why.contains(&format!("identity {identity} needs to be admin or caller in context 0")), "{why}");
+    assert!(!then["next_runs"].as_array().unwrap().is_empty(), "it has not ended");
+    let others = number(&listed(false).await, "runs");
+    let now = missed(number(&then, "missed_runs") + 1).await;
+    assert_eq!(number(&now, "runs"), number(&then, "runs"), "it makes no jobs");
+    until("the other one goes on", || async { (number(&listed(false).await, "runs") > others).then_some(()) }).await;
+    assert!(listed(false).await.get("suspended").is_none());
+    assert!(server.log().contains("a schedule is suspended, and its runs are left out"));
+    operator.set_role(identity, Role::Caller, CONTEXT, true).await.unwrap();
+    let again = until("it goes on", || async {
+        let schedule = listed(true).await;
+        (number(&schedule, "runs") > number(&now, "runs")).then_some(schedule)
+    })
+    .await;
+    assert!(again.get("suspended").is_none());
     server.stop().await;
 }

@@ -11,7 +11,7 @@ async fn what_others_make_of_the_keys_gives_nobody_rights_and_stops_nobody() {
     let client = guarded.client(admin).await;
     let _: i64 = redis.run(&["HSET", "context:0", "readers", r#"["5",null,6,-1,1.5,{}]"#]).await;
     client.set_role(other, Role::Reader, CONTEXT, true).await.unwrap();
-    let readers = client.get_rights(CONTEXT).await.unwrap().readers;
+    let readers = client.get_context(CONTEXT).await.unwrap().readers;
     assert_eq!(readers.iter().map(|id| id.0).collect::<Vec<_>>(), [other.0, 6]);
     // A key of another type has no rights in it, and gives way to the next grant.
     let _: String = redis.run(&["SET", "context:0", "x"]).await;

@@ -148,6 +148,12 @@ async fn one_long_job_is_not_all_that_a_context_waits_for_where_another_can_make
     is(&town.client, long, &id, "started").await;
     // More than its time.
     futures_util::future::join_all((0..240).map(|_| start(&town.client, busy, json!({ "script": "sleep(0.4); 1" })))).await;
+    // Who waits for its turn is told so, and not that nobody would take its jobs.
+    let waiting = start(&town.client, third, json!({ "script": "CONTEXT_ID" })).await;
+    let why = town.client.ok("explain_job", json!({ "job_id": waiting, "context_id": third })).await;
+    assert_eq!((&why["status"], &why["reason"]), (&json!("dispatched"), &json!("waiting_for_turn")), "{why}");
+    let told = format!("context {third} waits for its turn, and 0 wait before it: 2 contexts have actors of this server at once");
+    assert!(why["message"].as_str().unwrap().contains(&told), "{why}");
     assert_eq!(town.output(third, "CONTEXT_ID").await, third.to_string());
     let job = json!({ "job_id": id, "context_id": long });
     assert_eq!(town.client.ok("get_status", job).await, "started", "it was not waited for");

@@ -4,6 +4,7 @@
 mod failures;
 mod following;
 mod foreign;
+mod keyed;
 mod killed;
 mod objects;
 mod order;

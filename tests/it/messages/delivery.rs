@@ -249,3 +249,28 @@ async fn servers_of_one_key_have_a_hand_each_and_leave_it_when_they_end() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_by_the_own_topic_of_a_runner_comes_where_that_is() {
+    let other = ContextId(1);
+    let town = Town::over(House::with_contexts(&[other]).await, &NodeKey::random(), Plan::new(0));
+    let topic = |name: &str| Some(name.parse().unwrap());
+    let change = RunnerChange { topic: topic("weather"), ..elsewhere("here", other) };
+    let runner = town.runners.create(CONTEXT, &change).await.unwrap().runner_id;
+    let draft = |name: &str| Draft { caller_id: 0, address: None, topic: topic(name), ..chat("x", "here") };
+    town.becomes(town.send(draft("weather")).await, MessageStatus::Acknowledged).await;
+    let came: Vec<String> = town.redis().run_in(1, &["LRANGE", "msg_in", "0", "-1"]).await;
+    assert_eq!(came.len(), 1);
+    // By its number it is found, too; by a name that it does not have any more it is not.
+    town.becomes(town.send(draft(runner.group().as_str())).await, MessageStatus::Acknowledged).await;
+    town.runners.update(CONTEXT, runner, &RunnerChange { topic: topic("news"), ..RunnerChange::default() }).await.unwrap();
+    let refused = town.messages.send(CONTEXT, draft("weather")).await.unwrap_err().to_string();
+    assert!(refused.contains("weather is that of none in context 0"), "{refused}");
+    town.becomes(town.send(draft("news")).await, MessageStatus::Acknowledged).await;
+    // What another program wrote nobody has looked at.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().to_string();
+    let _: i64 = town.redis().run(&["HSET", "message:12:77", "message_type", "chat", "topic", "weather", "created_at", &now]).await;
+    let _: i64 = town.redis().run(&["LPUSH", "msg_out", "message:12:77"]).await;
+    let error = town.fails(MessageKey { caller_id: 12, message_id: 77 }).await;
+    assert!(error.contains("no runner of context 0 has the topic weather"), "{error}");
+}

@@ -1,7 +1,7 @@
 //! How many jobs may come by messages.
 
 use hero::model::Timestamp;
-use hero::store::{NewMessage, Received, RunnerJob, Store};
+use hero::store::{Lack, NewMessage, Received, RunnerJob, Store};
 
 use super::*;
 use crate::support::{PATIENCE, spec};
@@ -32,7 +32,7 @@ async fn jobs_that_come_by_messages_count_for_the_limits_of_the_context() {
     let house = House::empty().await;
     house.store.limit_jobs_per_second(1);
     assert_eq!(receive(&house.store, "a", 60).await, Received::Stored);
-    assert_eq!(receive(&house.store, "b", 60).await, Received::Full, "jobs_per_second");
+    assert_eq!(receive(&house.store, "b", 60).await, Received::Full(Lack::Rate(1)), "jobs_per_second");
     let jobs = Ok(coming("c", 60).jobs);
     let _: i64 = house.redis.run(&["HSET", &KEY.to_string(), "message_type", "job"]).await;
     let _: i64 = house.redis.run(&["LPUSH", "msg_in", &KEY.to_string()]).await;
@@ -42,7 +42,8 @@ async fn jobs_that_come_by_messages_count_for_the_limits_of_the_context() {
     house.store.limit_jobs_per_second(0);
     assert_eq!(receive(&house.store, "b", 60).await, Received::Stored);
     house.store.limit_queues(150);
-    assert_eq!(receive(&house.store, "d", 31).await, Received::Full, "queue_length");
+    let full = Lack::Queue { script_type: "osis".into(), most: 150 };
+    assert_eq!(receive(&house.store, "d", 31).await, Received::Full(full), "queue_length");
     assert_eq!(house.store.make_runner_jobs(KEY, &jobs).await.unwrap(), None);
     assert_eq!(receive(&house.store, "d", 30).await, Received::Stored);
     house.store.limit_queues(1000);

@@ -1,7 +1,7 @@
 //! Numbers that others have taken: nothing is overwritten, and nothing is lost where finding a free one takes more than one call.
 
 use hero::model::{FlowSpec, JobId, Status, Timestamp};
-use hero::store::{FarEnd, FlowCreated, MessageStored, NewFlow, NewFlowJob, NewMessage, NewResult, Received, RunnerJob};
+use hero::store::{FarEnd, FlowCreated, Lack, MessageStored, NewFlow, NewFlowJob, NewMessage, NewResult, Received, RunnerJob};
 
 use super::*;
 use crate::support::{PATIENCE, spec};
@@ -45,7 +45,7 @@ async fn jobs_that_come_get_numbers_of_their_own_or_come_again() {
     let (redis, store) = (&house.redis, &house.store);
     take(redis, "job:12").await;
     let message = coming("a", &[900, 1, 2, 900]);
-    assert_eq!(store.receive_message(&message).await.unwrap().0, Received::Full);
+    assert_eq!(store.receive_message(&message).await.unwrap().0, Received::Full(Lack::Number));
     let there: i64 = redis.run(&["EXISTS", "queue:osis", "message:12:1", "job:12:900"]).await;
     assert_eq!(there, 0, "something was done");
     let (received, made) = store.receive_message(&message).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_job_gets_no_number_that_comes_with_it() {
     assert_eq!(names, ["job:12:7", "job:12:6"]);
     // There is none left: nothing is overwritten.
     let _: String = house.redis.run(&["SET", "hero:seq:job", "4294967295"]).await;
-    assert_eq!(house.store.receive_message(&coming("b", &[5])).await.unwrap().0, Received::Full);
+    assert_eq!(house.store.receive_message(&coming("b", &[5])).await.unwrap().0, Received::Full(Lack::Number));
     assert_eq!(house.redis.run::<String>(&["HGET", "job:12:5", "status"]).await, "started");
 }
 
@@ -105,7 +105,7 @@ async fn a_result_without_a_number_comes_again_and_is_not_lost() {
         end: FarEnd::Finished("1".to_owned(), "text"),
         fields: vec![("message", "x".to_owned())],
     };
-    assert_eq!(house.store.receive_result(&result).await.unwrap(), Received::Full);
+    assert_eq!(house.store.receive_result(&result).await.unwrap(), Received::Full(Lack::Number));
     assert_eq!(redis.run::<String>(&["HGET", asked, "status"]).await, "acknowledged");
     assert_eq!(house.store.receive_result(&result).await.unwrap(), Received::Stored);
     let came: Vec<String> = redis.run(&["LRANGE", "msg_in", "0", "-1"]).await;

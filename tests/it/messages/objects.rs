@@ -1,3 +1,5 @@
+use hero::model::ErrorKind;
+use hero::store::Settled;
 use serde_json::json;
 
 use super::*;
@@ -89,4 +91,69 @@ async fn what_cannot_be_sent_is_refused() {
     assert!(fault.code == 1007 && fault.message.contains("msg_out"), "{fault:?}");
     let length: i64 = house.redis.run(&["LLEN", "msg_out"]).await;
     assert_eq!(length, 10_000);
+}
+
+#[tokio::test]
+async fn messages_are_listed_by_status_page_by_page_whichever_way_they_go() {
+    let (house, _server, client) = open().await;
+    for n in 0..5 {
+        client.ok("send_message", json!({"message": n.to_string(), "address": "here", "caller_id": 7 + n % 2})).await;
+    }
+    let listed = async |params: serde_json::Value| {
+        let page = client.ok("list_messages", params).await;
+        let names: Vec<String> =
+            page["messages"].as_array().unwrap().iter().map(|one| one["message"].as_str().unwrap().to_owned()).collect();
+        (names, page.get("next_cursor").cloned())
+    };
+    // All may have come in one millisecond, in which their order is that of their names.
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let (page, next) = listed(json!({"status": "dispatched", "limit": 2, "cursor": cursor})).await;
+        assert!(page.len() <= 2);
+        seen.extend(page);
+        cursor = next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    seen.sort();
+    assert_eq!(seen, ["0", "1", "2", "3", "4"]);
+    let settle = async |name: &str, outcome| house.store.settle_message("me", name.parse().unwrap(), &outcome).await.unwrap();
+    settle("7:1", Settled::Failed(ErrorKind::Unavailable, "nobody knows the way".into())).await;
+    settle("8:2", Settled::Stored(None)).await;
+    assert_eq!(listed(json!({"status": "error"})).await.0, ["0"]);
+    assert_eq!(listed(json!({"status": "acknowledged"})).await.0, ["1"]);
+    assert_eq!(listed(json!({"status": "dispatched", "caller_id": 8})).await.0, ["3"]);
+    assert_eq!(client.ok("list_messages", json!({"status": "error"})).await["messages"][0]["error"], "nobody knows the way");
+    // What is gone is listed no more: that which was deleted, and that whose time is over.
+    client.ok("delete_message", json!([8, 2])).await;
+    let _: i64 = house.redis.run(&["DEL", "message:7:1"]).await;
+    for status in ["acknowledged", "error"] {
+        assert_eq!(listed(json!({"status": status})).await, (Vec::new(), None));
+        let left: i64 = house.redis.run(&["EXISTS", &format!("hero:messages:{status}")]).await;
+        assert_eq!(left, 0, "{status}");
+    }
+    let ttl: i64 = house.redis.run(&["TTL", "hero:messages:dispatched"]).await;
+    assert!(ttl > 0);
+    // What another program makes of the list is none, and gives way.
+    let _: i64 = house.redis.run(&["DEL", "hero:messages:error"]).await;
+    let _: i64 = house.redis.run(&["LPUSH", "hero:messages:error", "x"]).await;
+    assert_eq!(listed(json!({"status": "error"})).await, (Vec::new(), None));
+    settle("7:3", Settled::Failed(ErrorKind::Unavailable, "no".into())).await;
+    assert_eq!(listed(json!({"status": "error"})).await.0, ["2"]);
+    for params in [json!({"status": "error", "cursor": "x"}), json!({"status": "lost"})] {
+        assert_eq!(client.fault("list_messages", params).await.code, -32602);
+    }
+}
+
+#[tokio::test]
+async fn of_very_many_messages_those_are_listed_that_got_their_status_last() {
+    let (house, _server, client) = open().await;
+    let old: Vec<String> = (0..10_000).flat_map(|n| [n.to_string(), format!("message:1:{n}")]).collect();
+    let words: Vec<&str> = ["ZADD", "hero:messages:dispatched"].into_iter().chain(old.iter().map(String::as_str)).collect();
+    let _: i64 = house.redis.run(&words).await;
+    client.ok("send_message", json!(["x", "here"])).await;
+    let many: i64 = house.redis.run(&["ZCARD", "hero:messages:dispatched"]).await;
+    assert_eq!(many, 10_000);
+    assert_eq!(client.ok("list_messages", json!({"status": "dispatched", "limit": 1})).await["messages"][0]["message"], "x");
 }

@@ -65,7 +65,7 @@ async fn a_message_that_came_is_kept_until_each_of_its_jobs_is_answered() {
     let house = House::empty().await;
     receive_jobs(&house).await;
     for job in ["job:12:1", "job:12:2"] {
-        assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Open, "{job}");
+        assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Unanswered, "{job}");
         let _: i64 = house.redis.run(&["HSET", job, "status", "finished", "result", r#"{"output":"1"}"#]).await;
         let _: i64 = house.redis.run(&["ZADD", "hero:q:answers", "1", job]).await;
         assert!(house.store.tend_messages("me", 8).await.unwrap().moved);

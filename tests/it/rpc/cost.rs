@@ -77,7 +77,6 @@ async fn no_call_walks_through_the_keys() {
         ("list_contexts", json!({})),
         ("delete_context", json!({"context_id": 1})),
         ("grant", json!([1, "reader"])),
-        ("get_rights", json!({})),
         ("revoke", json!([1, "reader"])),
         ("delete_identity", json!([1])),
         ("create_runner", json!(["osis"])),

@@ -146,6 +146,15 @@ async fn one_long_job_of_a_runner_is_not_all_that_another_waits_for() {
     let long = start(&groups[0], "sleep(50); 1").await;
     until("it runs", || async { (call("get_status", json!([long])).await == "started").then_some(()) }).await;
     futures_util::future::join_all((0..120).map(|_| start(&groups[1], "sleep(0.4); 1"))).await;
+    // Who waits for its turn is told so.
+    let waiting = start(&groups[2], "1").await;
+    let why = until("it is known that it waits", || async {
+        let why = call("explain_job", json!([waiting])).await;
+        (why["reason"] == "waiting_for_turn").then_some(why)
+    })
+    .await;
+    let told = "runner 3 of context 0 waits for its turn: 2 local runners have actors at once (contexts_running), and 0 wait before it";
+    assert_eq!(why["message"], told);
     let spec = json!({"script": "40 + 2", "script_type": "sal", "group": groups[2], "wait_timeout": 55});
     assert_eq!(call("run_and_wait", spec).await["value"], 42);
     assert_eq!(call("get_status", json!([long])).await, "started", "it was not waited for");

@@ -166,3 +166,35 @@ async fn who_waits_for_a_flow_is_told_that_the_runner_of_a_job_is_gone() {
     let after = client.fault("wait_flow", waits).await;
     assert!(after.code == 1102 && after.message.contains("its job \"lost\" is for runner 1, which was deleted"), "{after:?}");
 }
+
+#[tokio::test]
+async fn a_topic_is_that_of_one_runner() {
+    let (house, _server, client) = open().await;
+    client.ok("create_runner", json!({"script_type": "osis", "topic": "weather"})).await;
+    client.ok("create_runner", json!(["osis"])).await;
+    for (method, params, other) in [
+        ("create_runner", json!({"script_type": "osis", "topic": "weather"}), 1),
+        ("update_runner", json!({"runner_id": 2, "topic": "weather"}), 1),
+        // What a runner is called by its number is its own.
+        ("create_runner", json!({"script_type": "osis", "topic": "runner1"}), 1),
+        ("update_runner", json!({"runner_id": 1, "topic": "runner2"}), 2),
+        ("update_runner", json!({"runner_id": 1, "topic": "runner77"}), 77),
+    ] {
+        let fault = client.fault(method, params.clone()).await;
+        let told = format!("topic: is that of runner {other} of context 0");
+        assert!(fault.code == -32602 && fault.message.contains(&told), "{params}: {fault:?}");
+    }
+    // The same again is no change, and what a runner does not have any more is free.
+    client.ok("update_runner", json!({"runner_id": 1, "topic": "weather"})).await;
+    client.ok("update_runner", json!({"runner_id": 1, "topic": "runner1"})).await;
+    client.ok("update_runner", json!({"runner_id": 2, "topic": "weather"})).await;
+    client.ok("delete_runner", json!([2])).await;
+    let left: Vec<String> = house.redis.run(&["ZRANGE", "hero:meta:topics", "0", "-1"]).await;
+    assert!(left.is_empty(), "{left:?}");
+    // What another program makes of the key gives way.
+    let _: i64 = house.redis.run(&["LPUSH", "hero:meta:topics", "x"]).await;
+    let by_topic = json!({"message": "x", "topic": "weather"});
+    assert_eq!(client.fault("send_message", by_topic.clone()).await.code, -32602);
+    client.ok("create_runner", json!({"script_type": "osis", "topic": "weather"})).await;
+    client.ok("send_message", by_topic).await;
+}

@@ -1,7 +1,7 @@
 //! `keys.lua` has the same keys as `keys.rs`.
 
 use hero::keys::Keys;
-use hero::model::{ContextId, FlowId, IdentityId, JobId, Name, Priority, Queue, RunnerId, ScriptType, ServerId, Target};
+use hero::model::{ContextId, FlowId, IdentityId, JobId, MessageStatus, Name, Priority, Queue, RunnerId, ScriptType, ServerId, Target};
 use hero::store::script_behind_the_modules;
 
 use crate::support::Redis;
@@ -79,11 +79,13 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.nonces".to_owned(), keys.nonces()),
             ("keys.nodes".to_owned(), keys.nodes()),
             ("keys.message(12, 101)".to_owned(), keys.message(12, 101)),
+            ("keys.messages_of('error')".to_owned(), keys.messages_of(MessageStatus::Error)),
             ("keys.sending('abc')".to_owned(), keys.sending("abc")),
             ("keys.sent('runner7')".to_owned(), keys.sent("runner7")),
             ("keys.awaited('runner7')".to_owned(), keys.awaited("runner7")),
             ("keys.runner_queue('sal')".to_owned(), keys.runner_queue(&sal)),
             ("keys.runners".to_owned(), keys.runners()),
+            ("keys.topics".to_owned(), keys.topics()),
             ("keys.revisions".to_owned(), keys.revisions()),
             ("keys.runner(7)".to_owned(), keys.runner(RunnerId(7))),
             ("keys.sequence('runner')".to_owned(), keys.sequence("runner")),

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
 -- Deletes a message that no job is away with, and whose own jobs have been answered for. One that is on its way may arrive all the same.
 -- ARGV  element
--- Gives 'deleted' · 'missing' · 'open' (its result is awaited; nothing was done).
+-- Gives 'deleted' · 'missing'; or nothing was done: 'open' (its result is awaited) · 'unanswered' (the results of its own jobs are).
 local try = commands.try
 
 return function()
@@ -12,9 +12,10 @@ return function()
   local is_awaited = try('ZSCORE', keys.open_messages, element)
   if is_awaited or away and status ~= 'processed' and status ~= 'error' then return 'open' end
   -- Without it its answer would go to nobody.
-  if messages.is_to_be_answered(element) then return 'open' end
+  if messages.is_to_be_answered(element) then return 'unanswered' end
   for _, list in ipairs({ keys.msg_in, keys.msg_out, unpack(messages.in_hand()) }) do try('LREM', list, 0, element) end
   try('ZREM', keys.resting, element)
+  messages.unlist(element)
   redis.call('UNLINK', key)
   return 'deleted'
 end

@@ -8,7 +8,7 @@ return function()
   local limit_of_queue, per_second = request.take_number(), request.take_number()
   local element, wrong = request.take_many(2)
   local list = messages.take_jobs()
-  if wrong == '' and not messages.have_room(list, limit_of_queue, per_second) then return {} end
+  if wrong == '' and messages.refuse_jobs(list, limit_of_queue, per_second) then return {} end
   local numbers, why = messages.numbers_of(list)
   if not numbers and why == 'later' then return {} end
   if not numbers then wrong = 'there is no number left for a job' end

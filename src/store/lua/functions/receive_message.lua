@@ -4,8 +4,8 @@
 --       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which
 --       only a message of type job has some
 -- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before, or its sender
---       has stopped it meanwhile), {'full'} (a list
---       is, or numbers are still looked for) or {'crowded'} (as many messages are known as may be).
+--       has stopped it meanwhile), {'crowded'} (as many messages are known as may be) or {'full', 'closed' (the context is being
+--       deleted), 'msg_in', 'number' (one is still looked for) or what `messages.refuse_jobs` says}.
 return function()
   local limit_of_queue, per_second = request.take_number(), request.take_number()
   local nonce, signer, again, caller, number = request.take_many(5)
@@ -17,15 +17,17 @@ return function()
   if redis.call('ZSCORE', keys.nonces, known) then return { 'duplicate' } end
   -- The stop has overtaken it: its jobs do not run.
   if #list > 0 and redis.call('ZSCORE', keys.nonces, messages.stop_of(known)) then return { 'duplicate' } end
-  local full = access.is_closed() or #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN
-  if full or not messages.have_room(list, limit_of_queue, per_second) then return { 'full' } end
+  if access.is_closed() then return { 'full', 'closed' } end
+  if #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN then return { 'full', 'msg_in' } end
+  local refused = messages.refuse_jobs(list, limit_of_queue, per_second)
+  if refused then return refused end
   if redis.call('ZCARD', keys.nonces) >= messages.MOST_KNOWN then return { 'crowded' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
   -- A number that another message has is not taken from it.
   if redis.call('EXISTS', key_of(own)) == 1 then own = coordinator.next_number('message', key_of) end
   local numbers = own and messages.numbers_of(list)
-  if not numbers then return { 'full' } end
+  if not numbers then return { 'full', 'number' } end
   redis.call('ZADD', keys.nonces, again, known)
   local key, element = key_of(own), 'message:' .. caller .. ':' .. own
   redis.call('HSET', key, 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
@@ -33,6 +35,7 @@ return function()
   messages.keep(key)
   -- Its sender stops its jobs by the number that it has there.
   if own ~= number then redis.call('SET', keys.came(known), element, 'EX', math.max(redis.call('TTL', key), 1)) end
+  messages.list(element, #list > 0 and 'acknowledged' or 'dispatched')
   if #list > 0 then return { 'stored', element, unpack(messages.make_jobs(element, list, numbers, per_second)) } end
   redis.call('LPUSH', keys.msg_in, element)
   return { 'stored', element }

@@ -4,7 +4,7 @@
 --       'finished' · output · its format · '', or 'error' · message · kind · list: line and column, '-' for none ·
 --       then the fields of the result message, each: name · value
 -- Gives 'stored' · 'duplicate' · 'unknown' (there is no such message, or it waits for no result) · 'signer' (its runner has another key) ·
--- 'full' (`msg_in` is, or a number is still looked for).
+-- 'full' (`msg_in` is) · 'number' (one is still looked for).
 local try = commands.try
 -- How many results a message is answered by at most: as many as it has jobs.
 local MOST_RESULTS = 64
@@ -34,7 +34,7 @@ return function()
   if not is_away and messages.length(keys.msg_in) >= messages.MOST_IN then return 'full' end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = not is_away and coordinator.next_number('message', key_of)
-  if not is_away and not own then return 'full' end
+  if not is_away and not own then return 'number' end
   if not is_away then redis.call('HSET', key, 'results', (results or '') .. ' ' .. nonce) end
   messages.await_no_more(element)
   messages.set_status(key, 'processed')
@@ -52,5 +52,6 @@ return function()
   redis.call('HSET', key_of(own), 'nonce', nonce, 'answers', number, 'in_reply_to', awaited, 'updated_at', coordinator.seconds())
   messages.keep(key_of(own))
   redis.call('LPUSH', keys.msg_in, 'message:' .. caller .. ':' .. own)
+  messages.list('message:' .. caller .. ':' .. own, 'dispatched')
   return 'stored'
 end

@@ -1,10 +1,21 @@
 -- Flags:
 -- Makes a runner, or changes one.
 -- ARGV  its number, 0 for a new one · then for each field that is given: its name · its value
--- Gives {'stored', number}, {'missing'}, {'nowhere'} (it would be elsewhere, but has no address) or {'full'}.
-local MOST = 10000
+-- Gives {'stored', number}; or nothing was done: {'missing'}, {'nowhere'} (it would be elsewhere, but has no address), {'taken', number of
+-- the runner whose topic that is} or {'full'}.
+local MOST, LAST = 10000, 4294967295
 local FIELDS = { 'pubkey', 'address', 'topic', 'local', 'type', 'name', 'target_context' }
 local DEFAULTS = { pubkey = '', address = '', ['local'] = 'true', type = '', name = '', target_context = '0' }
+
+-- The runner whose topic this is, other than the one with this number ('0': one that is new), or nil. What is `runner{n}` is that of
+-- runner n, whether or not there is one.
+local function owner_of(topic, id)
+  local own = string.match(topic, '^runner(%d+)$')
+  if own and tonumber(own) <= LAST then return own ~= id and own or nil end
+  local other = commands.try('ZSCORE', keys.topics, topic)
+  if not other or other == id or commands.try('HGET', keys.runner(other), 'topic') ~= topic then return nil end
+  return other
+end
 
 return function()
   local id, given = request.take(), {}
@@ -16,12 +27,16 @@ return function()
     return given[field] or kept or DEFAULTS[field]
   end
   if value('local') == 'false' and value('address') == '' then return { 'nowhere' } end
+  local taken = given.topic and owner_of(given.topic, id)
+  -- A new one may be about to get that number.
+  if taken and not (is_new and given.topic == 'runner' .. taken) then return { 'taken', taken } end
   if is_new then
     if (commands.try('ZCARD', keys.runners) or 0) >= MOST then return { 'full' } end
     local highest = commands.try('ZREVRANGE', keys.runners, 0, 0)
     coordinator.keep_number('runner', highest and highest[1])
     id = coordinator.next_number('runner', keys.runner)
     if not id then return { 'full' } end
+    if taken and taken ~= id then return { 'taken', taken } end
   end
   local key, now = keys.runner(id), coordinator.seconds()
   if is_new then redis.call('HSET', key, 'id', id) end
@@ -33,6 +48,10 @@ return function()
   end
   redis.call('HSET', key, 'updated_at', now)
   commands.insist('ZADD', keys.runners, id, id)
+  if given.topic then
+    commands.try('ZREMRANGEBYSCORE', keys.topics, id, id)
+    if given.topic ~= 'runner' .. id then commands.insist('ZADD', keys.topics, id, given.topic) end
+  end
   coordinator.keep_number('runner', id)
   coordinator.changed('runners')
   return { 'stored', id }

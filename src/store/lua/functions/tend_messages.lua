@@ -140,7 +140,11 @@ end
 local function put_in_hand(list, element)
   if not is_message(element) then return false end
   local key = messages.key(element)
-  if redis.call('TTL', key) == -1 then messages.keep(key) end
+  -- Another program has written it.
+  if redis.call('TTL', key) == -1 then
+    messages.keep(key)
+    messages.list(element, 'dispatched')
+  end
   redis.call('LPUSH', list, element)
   return true
 end

@@ -170,3 +170,18 @@ fn the_example_runs_and_the_schema_beside_it_is_fresh() {
     let written = std::fs::read_to_string(examples.join("flow.schema.json")).unwrap();
     assert_eq!(written, fresh, "hero flow schema > examples/flows/flow.schema.json writes it");
 }
+
+#[test]
+fn a_flow_that_is_run_again_with_its_key_is_the_same() {
+    let server = Server::start();
+    let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: '40 + 2' }\n");
+    assert_eq!(server.ok(&["flow", "create", &file, "--idempotency-key", "once"]), "1");
+    for _ in 0..2 {
+        let ran = server.run(&["flow", "run", &file, "-k", "once"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "42\n"), "{}", ran.err);
+    }
+    assert_eq!(server.json(&["flow", "list"])["flows"].as_array().unwrap().len(), 1);
+    let other = server.hero.file("other.yaml", "jobs:\n  a: { script: '43' }\n");
+    let refused = server.run(&["flow", "run", &other, "-k", "once"]);
+    assert!(refused.code == 1 && refused.err.contains("was used with other parameters for flow 1"), "{} {}", refused.code, refused.err);
+}

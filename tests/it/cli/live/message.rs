@@ -22,13 +22,35 @@ fn a_message_that_leads_nowhere_is_refused_at_once() {
         (&["--to", "node:nowhere"][..], 2, "node nowhere is unknown here; the setting node_redis (NAME=URL) names two"),
         (&["--to", "4a2:12::1"], 2, "this server has none (setting mycelium_url)"),
         (&["--topic", "runner99"], 1, "runner 99 does not exist in context 0; `hero runner list` gives those that do"),
-        (&["--topic", "weather"], 2, "is that of a runner (runner1 and so on; `hero runner list` gives them), and not weather"),
+        (&["--topic", "weather"], 2, "`hero runner list` gives them), and weather is that of none in context 0; else give an address, too"),
     ] {
         let sent = server.run(&[&["message", "send", "hello"], arguments].concat());
         assert!(sent.code == code && sent.err.contains(told) && sent.out.is_empty(), "{arguments:?}: {} {}", sent.code, sent.err);
     }
     assert_eq!(server.json(&["message", "list", "--out"])["messages"], serde_json::json!([]));
     server.ok(&["message", "send", "hello", "--to", "node:two"]);
-    server.ok(&["runner", "create", "osis", "--address", "node:two"]);
+    server.ok(&["runner", "create", "osis", "--address", "node:two", "--topic", "weather"]);
+    // Runners lead nowhere else than messages.
+    for arguments in [&["create", "osis", "--address", "node:nowhere"][..], &["update", "1", "--address", "node:nowhere"]] {
+        let refused = server.run(&[&["runner"], arguments].concat());
+        let told = "address: node nowhere is unknown here; the setting node_redis (NAME=URL) names two";
+        assert!(refused.code == 2 && refused.err.contains(told), "{arguments:?}: {} {}", refused.code, refused.err);
+    }
+    server.ok(&["message", "send", "hello", "--topic", "weather"]);
     server.ok(&["message", "send", "hello", "--topic", "runner1"]);
+}
+
+#[test]
+fn messages_that_failed_are_listed_by_their_status() {
+    let server = Server::with(Hero::new().env("HERO_NODE_REDIS", "two=redis://127.0.0.1:1"), &["--pool", "osis=1"]);
+    let sent = server.ok(&["message", "send", "hello", "--to", "node:two", "--timeout-ack", "1"]);
+    // Nobody is there.
+    let failed = || server.json(&["message", "list", "--status", "error"])["messages"].as_array().unwrap().clone();
+    let began = std::time::Instant::now();
+    while failed().is_empty() && began.elapsed() < crate::support::PATIENCE {}
+    let listed = server.ok(&["message", "list", "--status", "error"]);
+    assert!(listed.lines().nth(1).unwrap().starts_with(&sent) && listed.contains("hello"), "{listed}");
+    assert_eq!(server.json(&["message", "list", "--out"])["messages"], serde_json::json!([]));
+    let both = server.run(&["message", "list", "--out", "--status", "error"]);
+    assert!(both.code == 2 && both.err.contains("cannot be used with"), "{} {}", both.code, both.err);
 }

@@ -92,7 +92,7 @@ async fn use_all_of_it(client: &Client) {
     ok(client, "list_tokens", json!([identity])).await;
     ok(client, "revoke_token", json!([token])).await;
     ok(client, "delete_identity", json!([identity])).await;
-    for method in ["list_actors", "list_queues", "server_info", "get_rights"] {
+    for method in ["list_actors", "list_queues", "server_info", "get_context"] {
         ok(client, method, json!({})).await;
     }
 }
