@@ -67,8 +67,8 @@ impl Method for CreateRunner {
     type Output = Runner;
 
     fn examples() -> Vec<Example<Self, Runner>> {
-        let Runner { script_type, local, address, pubkey, topic, target_context, name, .. } = sample::runner();
-        let params = Self { script_type, local, address, pubkey, topic: Some(topic), target_context, name, context_id: ContextId(0) };
+        let Runner { script_type, local, address, pubkey, target_context, name, .. } = sample::runner();
+        let params = Self { script_type, local, address, pubkey, topic: None, target_context, name, context_id: ContextId(0) };
         vec![Example { name: "elsewhere", params, result: sample::runner() }]
     }
 
