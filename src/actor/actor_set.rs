@@ -121,6 +121,10 @@ impl ActorSet {
                 self.actors[actor].ready(worker);
                 None
             }
+            Report::Rests { actor, worker } => {
+                self.actors[actor].rest(worker);
+                None
+            }
             Report::Failed { actor, worker } => {
                 let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
                 tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
@@ -161,8 +165,11 @@ impl ActorSet {
             }
         }
         while let Some((_, job)) = self.waiting.front() {
-            let preferred = Some(job.actor_index).filter(|index| self.actors.get(*index).is_some_and(|actor| actor.accepts(job)));
-            let Some(index) = preferred.or_else(|| self.actors.iter().position(|actor| actor.accepts(job))) else { return };
+            let indices = std::iter::once(job.actor_index).chain(0..self.actors.len());
+            let mut accepting = indices.filter(|index| self.actors.get(*index).is_some_and(|actor| actor.accepts(job)));
+            // One whose engine would have to start is the last choice.
+            let awake = accepting.clone().find(|index| !self.actors[*index].rests());
+            let Some(index) = awake.or_else(|| accepting.next()) else { return };
             let next = self.waiting.pop_front();
             self.begin(index, next);
         }

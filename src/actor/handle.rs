@@ -25,6 +25,8 @@ pub(super) struct ActorHandle {
 struct WorkerHandle {
     work: mpsc::Sender<Work>,
     ready: bool,
+    /// Whether its engine has ended because there was nothing to do. The next job starts another.
+    rests: bool,
     running: Option<Running>,
 }
 
@@ -46,7 +48,13 @@ pub(super) struct Running {
 impl ActorHandle {
     /// An actor with one worker, whose engine is about to start.
     pub(super) fn new(name: String, work: mpsc::Sender<Work>, most: usize) -> Self {
-        Self { name, own: VecDeque::new(), workers: vec![WorkerHandle { work, ready: false, running: None }], most, draining: false }
+        Self {
+            name,
+            own: VecDeque::new(),
+            workers: vec![WorkerHandle { work, ready: false, rests: false, running: None }],
+            most,
+            draining: false,
+        }
     }
 
     /// How many more jobs it can take, if an actor may have `depth` short ones at a time.
@@ -88,7 +96,7 @@ impl ActorHandle {
             // A worker that ended because it had no work is replaced, otherwise one is added. The job waits until its engine is ready.
             let ended = self.workers.iter().position(|worker| worker.running.is_none() && worker.work.is_closed());
             let at = ended.unwrap_or(self.workers.len());
-            let worker = WorkerHandle { work: start_worker(at), ready: false, running: None };
+            let worker = WorkerHandle { work: start_worker(at), ready: false, rests: false, running: None };
             if at < self.workers.len() {
                 self.workers[at] = worker
             } else {
@@ -113,14 +121,26 @@ impl ActorHandle {
     /// Replaces a worker that failed by a new one, and gives what the failed one ran.
     pub(super) fn replace(&mut self, worker: usize, work: mpsc::Sender<Work>) -> Option<Running> {
         let worker = self.workers.get_mut(worker)?;
-        std::mem::replace(worker, WorkerHandle { work, ready: false, running: None }).running
+        std::mem::replace(worker, WorkerHandle { work, ready: false, rests: false, running: None }).running
     }
 
     /// Notes that the engine of a worker is ready.
     pub(super) fn ready(&mut self, worker: usize) {
         if let Some(worker) = self.workers.get_mut(worker) {
-            worker.ready = true;
+            (worker.ready, worker.rests) = (true, false);
         }
+    }
+
+    /// Notes that a worker has no engine until it has a job.
+    pub(super) fn rest(&mut self, worker: usize) {
+        if let Some(worker) = self.workers.get_mut(worker) {
+            worker.rests = true;
+        }
+    }
+
+    /// Whether a job would wait for an engine to start.
+    pub(super) fn rests(&self) -> bool {
+        self.workers.first().is_some_and(|worker| worker.rests)
     }
 
     /// Notes that the job of a worker has ended, and whether its engine can take the next one. Gives the run that ended.

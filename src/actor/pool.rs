@@ -71,8 +71,19 @@ impl Pool {
                 let (store, dispatcher, spawner) = (store.clone(), dispatcher.clone(), spawner.clone());
                 let (settings, status) = (settings.clone(), status.clone());
                 tasks.spawn(
-                    Worker { actor, worker, store, dispatcher, spawner, settings, status, work: incoming, reports: reports.clone() }
-                        .supervised(),
+                    Worker {
+                        actor,
+                        worker,
+                        store,
+                        dispatcher,
+                        spawner,
+                        settings,
+                        status,
+                        work: incoming,
+                        next: None,
+                        reports: reports.clone(),
+                    }
+                    .supervised(),
                 );
                 work
             })

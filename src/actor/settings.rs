@@ -41,6 +41,8 @@ pub struct PoolSettings {
     pub fair: bool,
     /// How many concurrent jobs one actor may run side by side, each in an engine of its own.
     pub side_by_side: usize,
+    /// How long an engine is kept that has nothing to do, unless it is the first of the pool; zero: as long as the pool.
+    pub engine_idle: Duration,
     /// The queues of other layouts it takes from, too.
     pub layouts: Layouts,
     /// What must not reach a log.

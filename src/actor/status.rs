@@ -34,12 +34,12 @@ impl PoolStatus {
         self.actors.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// How many actors have an engine.
+    /// How many actors have an engine, or start one for their next job.
     pub fn live(&self) -> usize {
         self.locked().iter().filter(|actor| actor.live).count()
     }
 
-    /// How many actors have an engine and a presence.
+    /// The same, of those that have a presence.
     pub fn present(&self) -> usize {
         let present = |actor: &&ActorStatus| actor.live && !actor.displaced && actor.seen.is_none_or(|seen| seen.elapsed() < PRESENCE);
         self.locked().iter().filter(present).count()
@@ -83,8 +83,8 @@ impl PoolStatus {
         }
     }
 
-    /// Notes that a worker has ended, and its engine with it.
-    pub(super) fn worker_ended(&self, actor: usize, worker: usize) {
+    /// Notes that the engine of a worker has ended because there is nothing to do for it.
+    pub(super) fn engine_ended(&self, actor: usize, worker: usize) {
         if let Some(status) = self.locked().get_mut(actor) {
             status.engines.remove(&worker);
         }

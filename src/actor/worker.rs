@@ -30,6 +30,8 @@ pub(super) struct Work {
 pub(super) enum Report {
     /// Its engine is ready.
     Ready { actor: usize, worker: usize },
+    /// Its engine has ended because there was nothing to do, and starts again for the next job.
+    Rests { actor: usize, worker: usize },
     /// A job ended. `ready` says whether the worker can take the next one at once.
     Done { actor: usize, worker: usize, ended: Box<Ended>, ran: Duration, ready: bool },
     /// The worker panicked and has ended.
@@ -40,7 +42,8 @@ pub(super) enum Report {
 pub(super) struct Worker {
     /// The index of its actor in the pool.
     pub(super) actor: usize,
-    /// Its index in the actor. All workers but the first end when they have had nothing to do for a while.
+    /// Its index in the actor. All workers but the first end when they have had nothing to do for a while. The first one of each actor but the first of the pool lets
+    /// its engine end then, and starts another for the next job.
     pub(super) worker: usize,
     pub(super) store: Store,
     pub(super) dispatcher: Dispatcher,
@@ -48,11 +51,11 @@ pub(super) struct Worker {
     pub(super) settings: Arc<PoolSettings>,
     pub(super) status: Arc<PoolStatus>,
     pub(super) work: mpsc::Receiver<Work>,
+    /// A job that waits for an engine to start.
+    pub(super) next: Option<Work>,
     pub(super) reports: mpsc::Sender<Report>,
 }
 
-/// An additional worker ends when it has had no job for this long.
-const IDLE: Duration = Duration::from_secs(60);
 /// How long to wait before an engine that did not start is tried again, at first and at most.
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 
@@ -75,19 +78,35 @@ impl Worker {
             }
             let mut successor: Option<JoinHandle<Option<Child>>> = None;
             loop {
-                let work = tokio::select! {
-                    biased;
-                    // If an engine dies between jobs, no job loses an attempt.
-                    () = engine.death() => continue 'engines,
-                    work = self.work.recv() => work,
-                    () = tokio::time::sleep(IDLE), if self.worker > 0 => {
-                        // A job that was sent just before is still run.
-                        self.work.close();
-                        self.work.recv().await
-                    }
+                let idle = self.settings.engine_idle;
+                let work = match self.next.take() {
+                    Some(work) => Some(work),
+                    None => tokio::select! {
+                        biased;
+                        // If an engine dies between jobs, no job loses an attempt.
+                        () = engine.death() => continue 'engines,
+                        work = self.work.recv() => work,
+                        () = tokio::time::sleep(idle), if !idle.is_zero() && self.worker > 0 => {
+                            // A job that was sent just before is still run.
+                            self.work.close();
+                            self.work.recv().await
+                        }
+                        () = tokio::time::sleep(idle), if !idle.is_zero() && self.worker == 0 && self.actor > 0 => {
+                            drop((engine, successor));
+                            self.status.engine_ended(self.actor, self.worker);
+                            if self.reports.send(Report::Rests { actor: self.actor, worker: self.worker }).await.is_err() {
+                                return;
+                            }
+                            self.next = self.work.recv().await;
+                            match self.next {
+                                Some(_) => continue 'engines,
+                                None => return,
+                            }
+                        }
+                    },
                 };
                 let Some(work) = work else {
-                    self.status.worker_ended(self.actor, self.worker);
+                    self.status.engine_ended(self.actor, self.worker);
                     return;
                 };
                 let began = Instant::now();
@@ -148,7 +167,7 @@ impl Worker {
 
     /// Gives back a job that waits for an engine that does not start.
     async fn give_back(&mut self) {
-        if let Ok(Work { job, .. }) = self.work.try_recv() {
+        if let Some(Work { job, .. }) = self.next.take().or_else(|| self.work.try_recv().ok()) {
             let ended = Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
             // If the foreman has ended, the job runs again when its lease has expired.
             let _ = self

@@ -252,6 +252,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
         fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
         timeout: Duration::from_secs(60),
+        engine_idle: settings.engine_idle,
         layouts: layouts(settings, pool),
         mask: mask.clone(),
         log_directory: LogDirectory::new(&settings.log_dir),

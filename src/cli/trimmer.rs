@@ -7,9 +7,9 @@ use crate::engine::trim_heap;
 use crate::service::Service;
 
 /// How often it is looked at whether this process rests.
-const PERIOD: Duration = Duration::from_secs(2);
+const PERIOD: Duration = Duration::from_secs(1);
 /// It rests if it used less of the processor than this since the last look.
-const REST: Duration = Duration::from_millis(100);
+const REST: Duration = Duration::from_millis(50);
 /// There is something to give back once it has worked for so long.
 const WORK: Duration = Duration::from_millis(200);
 
@@ -60,7 +60,7 @@ mod tests {
     fn memory_is_given_back_once_after_work_and_never_while_there_is_some() {
         let mut trimmer = Trimmer::default();
         let looks =
-            [(500, false), (550, true), (560, false), (700, false), (750, true), (1700, false), (2700, false), (2750, true), (2800, false)];
+            [(500, false), (540, true), (550, false), (700, false), (740, true), (1700, false), (2700, false), (2740, true), (2780, false)];
         for (used, due) in looks {
             assert_eq!(trimmer.is_due(Duration::from_millis(used)), due, "{used} ms");
         }

@@ -12,6 +12,11 @@ struct TestPool {
 
 impl TestPool {
     fn new() -> Self {
+        Self::of(1)
+    }
+
+    /// With so many actors.
+    fn of(actors: u32) -> Self {
         let workers: Arc<Mutex<Vec<mpsc::Receiver<Work>>>> = Arc::default();
         let all = workers.clone();
         let start_worker: StartWorker = Box::new(move |_, _| {
@@ -19,9 +24,12 @@ impl TestPool {
             all.lock().unwrap().push(incoming);
             work
         });
-        let post = Post { script_type: "sal".parse().unwrap(), group: "default".parse().unwrap(), instance: 1 };
-        let mut actors = ActorSet::new(&[post], start_worker, 3, HeldLeases::default(), Arc::default());
-        actors.handle_report(Report::Ready { actor: 0, worker: 0 }, Timestamp::local());
+        let post = |instance| Post { script_type: "sal".parse().unwrap(), group: "default".parse().unwrap(), instance };
+        let posts: Vec<Post> = (1..=actors).map(post).collect();
+        let mut actors = ActorSet::new(&posts, start_worker, 3, HeldLeases::default(), Arc::default());
+        for actor in 0..posts.len() {
+            actors.handle_report(Report::Ready { actor, worker: 0 }, Timestamp::local());
+        }
         Self { actors, workers }
     }
 
@@ -69,6 +77,16 @@ fn job(concurrent: bool) -> Claimed {
 
 fn finished() -> Outcome {
     Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json })
+}
+
+#[test]
+fn an_actor_whose_engine_would_have_to_start_is_the_last_choice() {
+    let (mut pool, first, second) = (TestPool::of(2), Claimed { actor_index: 1, ..job(false) }, job(false));
+    pool.actors.handle_report(Report::Rests { actor: 1, worker: 0 }, Timestamp::local());
+    pool.take(&first);
+    assert!(pool.work(0).is_some_and(|work| work.job.job == first.job) && pool.work(1).is_none(), "the other one was awake");
+    pool.take(&second);
+    assert!(pool.work(1).is_some_and(|work| work.job.job == second.job), "there was no other");
 }
 
 #[test]

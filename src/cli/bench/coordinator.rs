@@ -20,8 +20,8 @@ const TURNS: u64 = 100;
 const FLOW_TURNS: usize = 5;
 /// The most identities that a server has which is watched at rest; it has a tenth as many contexts.
 const IDENTITIES: u64 = 10_000;
-/// A server of its own that asks who calls: nothing else calls it.
-const LOGIN: [&str; 3] = ["--login", "--calls-per-second", "0"];
+/// A server of its own that asks who calls: nothing else calls it. It rests sooner than others.
+const LOGIN: [&str; 5] = ["--login", "--calls-per-second", "0", "--engine-idle", "1s"];
 
 /// What it costs a caller who waits for one job after another that servers want to know who calls.
 #[derive(Debug, Serialize)]
@@ -157,7 +157,8 @@ impl Measuring<'_> {
         let begun = Instant::now();
         let server = self.start(data, &LOGIN).await?;
         let start = begun.elapsed().as_secs_f64();
-        sleep(UNTIL_REST).await;
+        // Until engines have ended, and what the start has left over is given back.
+        sleep(2 * UNTIL_REST).await;
         let tree = Tree::of(server.pid());
         let (meter, watched) = (Meter::start(Some(tree)), Instant::now());
         sleep(Duration::from_secs(self.bench.rest.max(1))).await;

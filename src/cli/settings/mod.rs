@@ -152,6 +152,9 @@ pub struct Settings {
     /// How long running scripts may go on at shutdown.
     #[serde(deserialize_with = "value::time")]
     pub grace: Duration,
+    /// How long engines are kept that have nothing to do, but for the first of each pool; zero: as long as the pool.
+    #[serde(deserialize_with = "value::time")]
+    pub engine_idle: Duration,
     /// How many jobs a queue may have.
     #[serde(deserialize_with = "value::count")]
     pub queue_length: u64,

@@ -186,6 +186,13 @@ pub static SETTINGS: &[Setting] = &[
     ),
     setting("lease", One("TIME"), Is("30s"), Both, "How long a silent actor keeps its job; then another takes it"),
     setting("grace", One("TIME"), Is("10s"), Both, "How long running scripts may go on at shutdown before they are handed back"),
+    setting(
+        "engine_idle",
+        One("TIME"),
+        Is("30s"),
+        Both,
+        "How long an engine without jobs is kept, if it is not the first of its pool; the next job starts it again. 0s is for ever",
+    ),
     setting("queue_length", One("N"), Is("100000"), Server, "How many jobs a queue holds; then new ones are refused"),
     setting(
         "max_running",

@@ -43,10 +43,6 @@ pub struct CreateRunner {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SignerKey")]
     pubkey: Option<SignerKey>,
-    /// What it is called; `runner{runner_id}` if this is not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
-    topic: Option<Name>,
     /// The context at the other side in which its jobs run.
     #[serde(default)]
     target_context: ContextId,
@@ -54,6 +50,10 @@ pub struct CreateRunner {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     name: Option<String>,
+    /// What it is called; `runner{runner_id}` if this is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    topic: Option<Name>,
     /// The context it belongs to.
     #[serde(default)]
     context_id: ContextId,

@@ -1,9 +1,10 @@
 use std::time::Duration;
 
+use hero::actor::PoolSettings;
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobSpec, Status};
 
-use crate::support::{CONTEXT, House, PATIENCE, spec, until};
+use crate::support::{CONTEXT, House, PATIENCE, pool_settings, spec, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_runs_and_its_caller_gets_the_result() {
@@ -24,6 +25,31 @@ async fn a_script_runs_and_its_caller_gets_the_result() {
     house.shutdown.cancel();
     tokio::time::timeout(PATIENCE, house.pool.as_ref().unwrap().ended()).await.unwrap();
     assert!(store.actors().await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn engines_that_have_nothing_to_do_end_but_for_one_and_start_again_for_the_next_jobs() {
+    let mut house = House::empty().await;
+    let settings = PoolSettings { engine_idle: Duration::from_millis(50), ..pool_settings(house.redis.directory(), 3) };
+    house.hire(settings).await;
+    let status = house.pool.as_ref().unwrap().status.clone();
+    for _ in 0..2 {
+        until("one engine is left", async || (status.engines().len() == 1).then_some(())).await;
+        assert_eq!(status.live(), 3, "all take jobs");
+        let mut long = Vec::new();
+        for _ in 0..3 {
+            long.push(house.start(spec("print(`begun`); loop {}")).await);
+        }
+        for id in &long {
+            let begun = async || (!house.dispatcher.logs(CONTEXT, id, None, 10).await.unwrap().lines.is_empty()).then_some(());
+            until("each has an engine of its own", begun).await;
+        }
+        assert_eq!(status.engines().len(), 3);
+        for id in &long {
+            assert_eq!(house.dispatcher.stop(CONTEXT, id).await.unwrap(), Status::Error);
+        }
+    }
+    house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -34,6 +34,7 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         outside: Outside::default(),
         engine: EngineSettings { capabilities: vec![Capability::Objects, Capability::Jobs], ..EngineSettings::new(hero()) },
         timeout: Duration::from_secs(60),
+        engine_idle: Duration::ZERO,
         fair: false,
         bounds: None,
         side_by_side: 1,
