@@ -111,15 +111,21 @@ impl Authority {
     /// Gives an identity a role in a context, or takes it away. Gives the rights there.
     pub async fn set_role(&self, context: ContextId, identity: IdentityId, role: Role, granted: bool) -> Result<Context, Error> {
         let (store, home) = (self.reach(context).await?, self.home()?);
-        if granted && home.identity(identity).await?.is_none() {
+        let exists = home.identity(identity).await?.is_some();
+        if granted && !exists {
             return Err(Error::NoIdentity(identity));
         }
-        match store.set_role(identity, role, granted).await? {
+        let set = store.set_role(identity, role, granted).await?;
+        match set {
             Granted::Full => return Err(Error::Full("10,000 who have that role in this context")),
+            Granted::Changed => home.note_access(Some(identity), context).await?,
             // What was so already is told again: the one who did it may not have told it.
-            Granted::Changed | Granted::Same => home.note_access(identity, context).await?,
+            Granted::Same => home.note_access(None, context).await?,
         }
         self.follow().await?;
+        if set == Granted::Same && !exists {
+            return Err(Error::NoIdentity(identity));
+        }
         self.changed_context(&store).await
     }
 
@@ -144,7 +150,7 @@ impl Authority {
             for role in roles {
                 store.set_role(identity, role, false).await?;
             }
-            Ok::<_, Error>(home.note_access(identity, context).await?)
+            Ok::<_, Error>(home.note_access(Some(identity), context).await?)
         };
         let why = match tokio::time::timeout(PATIENCE, forgetting).await {
             Ok(Ok(())) => return,

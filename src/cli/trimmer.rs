@@ -11,7 +11,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// It rests if it used less of the processor than this since the last look.
 const REST: Duration = Duration::from_millis(50);
 /// There is something to give back once it has worked for so long.
-const WORK: Duration = Duration::from_millis(200);
+const WORK: Duration = Duration::from_millis(50);
 
 /// Has the allocator give back what it holds and nobody uses, when this process rests after work: after its start above all, and after a burst of calls.
 #[derive(Debug, Default)]
@@ -59,8 +59,18 @@ mod tests {
     #[test]
     fn memory_is_given_back_once_after_work_and_never_while_there_is_some() {
         let mut trimmer = Trimmer::default();
-        let looks =
-            [(500, false), (540, true), (550, false), (700, false), (740, true), (1700, false), (2700, false), (2740, true), (2780, false)];
+        let looks = [
+            (500, false),
+            (540, true),
+            (560, false),
+            (580, false),
+            (700, false),
+            (740, true),
+            (1700, false),
+            (1740, true),
+            (1780, false),
+            (1800, true),
+        ];
         for (used, due) in looks {
             assert_eq!(trimmer.is_due(Duration::from_millis(used)), due, "{used} ms");
         }

@@ -58,8 +58,12 @@ impl Runners {
                 Err(Error::Invalid { param: "address", message })
             }
             (RunnerStored::Taken(other), _) => {
-                let message =
-                    format!("is that of runner {other} of context {context}, and leads there; choose another, or change that runner first");
+                let message = match self.store(context).await?.runner(other).await? {
+                    Some(_) => format!(
+                        "is that of runner {other} of context {context}, and leads there; choose another, or change that runner first"
+                    ),
+                    None => format!("is kept for the runner with the number {other}; choose another"),
+                };
                 Err(Error::Invalid { param: "topic", message })
             }
             (RunnerStored::Full | RunnerStored::Missing, _) => Err(Error::Full("10,000 runners in this context")),

@@ -1,7 +1,9 @@
 use std::time::Instant;
 
 use super::{Dispatcher, Error};
-use crate::model::{ContextId, ErrorKind, Explanation, Job, JobId, MessageStatus, Queue, Reason, Status, Target, Timestamp, WaitsFor};
+use crate::model::{
+    ContextId, ErrorKind, Explanation, Job, JobId, MessageStatus, Queue, Reason, RunnerId, Status, Target, Timestamp, WaitsFor,
+};
 
 /// How many jobs a message names.
 const NAMED: usize = 3;
@@ -137,6 +139,20 @@ impl Dispatcher {
         Ok(deleted.map(|id| format!("job {id}, which it waits for, was deleted; that ends it in a moment, else stop_job does")))
     }
 
+    /// Why nobody takes what is in a queue of a runner, if that is because it has another script type, or is gone.
+    async fn wrong_runner(&self, context: ContextId, queue: &Queue) -> Result<Option<String>, Error> {
+        let (Target::Group(group) | Target::Instance(group, _)) = &queue.target else { return Ok(None) };
+        let Some(number) = RunnerId::of_group(group) else { return Ok(None) };
+        let runner = self.store(context).await?.runner(number).await.map_err(|error| Error::store(error, None))?;
+        Ok(match runner {
+            None => Some(format!("the job is for runner {number}, and context {context} has none with that number")),
+            Some(runner) if runner.script_type != queue.script_type => {
+                Some(format!("runner {number} runs jobs of {}, and this one is of {}", runner.script_type, queue.script_type))
+            }
+            Some(_) => None,
+        })
+    }
+
     async fn explain_queued(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
         let store = self.store(context).await?;
         let (script_type, failed) = (job.script_type.clone().unwrap_or_default(), |error| Error::store(error, Some(&job.job_id)));
@@ -159,6 +175,10 @@ impl Dispatcher {
             (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))
         } else if let Some(why) = turn {
             (Reason::WaitingForTurn, why)
+        } else if actors == 0
+            && let Some(why) = self.wrong_runner(context, &queue).await?
+        {
+            (Reason::NoLiveActor, why)
         } else if actors == 0 {
             let why =
                 self.0.settings.absent.get(&queue.script_type).map_or_else(String::new, |why| format!("; this server offers none: {why}"));

@@ -1,6 +1,6 @@
 use super::create::distinct;
 use super::{Dispatcher, Error};
-use crate::model::{Actor, ContextId, JobId, JobSpec, Name, ScriptType};
+use crate::model::{Actor, ContextId, JobId, JobSpec, Name, RunnerId, ScriptType};
 use crate::store::{JobFilter, NewJob};
 
 /// The longest text field, but for the script, in bytes.
@@ -36,7 +36,9 @@ impl Dispatcher {
         if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
             settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
-        self.check_script_type(spec.context_id, &spec.script_type).await?;
+        if !self.is_of_runner(&spec).await? {
+            self.check_script_type(spec.context_id, &spec.script_type).await?;
+        }
         spec.timeout.get_or_insert(settings.timeout.into());
         spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
         spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
@@ -52,6 +54,16 @@ impl Dispatcher {
     /// The same for a job that starts as it is stored, and for which its caller waits.
     pub(super) async fn prepare_to_run(&self, spec: JobSpec) -> Result<NewJob, Error> {
         Ok(NewJob { start: true, waited: true, ..self.prepare(spec).await? })
+    }
+
+    /// Whether a job is for a runner of its script type elsewhere. What that knows need not be known here.
+    async fn is_of_runner(&self, spec: &JobSpec) -> Result<bool, Error> {
+        let Some(number) = spec.group.as_ref().and_then(RunnerId::of_group) else { return Ok(false) };
+        if spec.script_type.is_built_in() {
+            return Ok(false);
+        }
+        let runner = self.store(spec.context_id).await?.runner(number).await.map_err(|error| Error::store(error, None))?;
+        Ok(runner.is_some_and(|runner| !runner.local && runner.script_type == spec.script_type))
     }
 
     /// Refuses a script type that nobody knows here. One is known if it is built in, configured, or has a live actor somewhere.

@@ -25,15 +25,15 @@ pub(in crate::cli) fn nodes(settings: &Settings) -> Result<Vec<Node>, (&'static 
     }
     for entry in &settings.node_redis {
         // The entry is not repeated, because it may have a password.
-        let bad = || ("node_redis", "an entry is no node and its Redis, such as berlin=redis://host:6379".to_owned());
-        let (name, url) = entry.split_once('=').ok_or_else(bad)?;
-        let (name, url) = (name.trim().parse::<Name>().map_err(|_| bad())?, url.trim());
+        let bad = |why: &str| ("node_redis", format!("an entry is no node and its Redis, such as berlin=redis://host:6379: {why}"));
+        let (name, url) = entry.split_once('=').ok_or_else(|| bad("it has no ="))?;
+        let (name, url) = (name.trim().parse::<Name>().map_err(|_| bad("what stands before the = is no name"))?, url.trim());
         let without_password = match (url.split_once("://"), url.rsplit_once('@')) {
             (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
             _ => url.to_owned(),
         };
         if !without_password.parse::<Address>().is_ok_and(|address| matches!(address.place(), Place::Redis(_))) {
-            return Err(bad());
+            return Err(bad("what stands behind the = is no address of a Redis (redis://, rediss:// or unix://)"));
         }
         let redis = Some(Endpoint { url: url.to_owned(), ..Endpoint::default() });
         match nodes.iter_mut().find(|node| node.name == name) {

@@ -38,6 +38,9 @@ async fn no_number_is_given_twice_whoever_gave_it() {
     guarded.authority.delete_identity(IdentityId(5)).await.unwrap();
     assert!(guarded.authority.read_context(CONTEXT).await.unwrap().admins.is_empty(), "a deleted identity is in no list");
     assert_eq!(guarded.identity(&[]).await, IdentityId(6));
+    // Nor is one used up that somebody names who never was.
+    let nobody = guarded.authority.set_role(CONTEXT, IdentityId(4_000_000_000), Role::Caller, false).await.unwrap_err();
+    assert!(nobody.to_string().starts_with("identity 4000000000 does not exist"), "{nobody}");
     // What counts is lost; what is there is not.
     let _: i64 = redis.run(&["DEL", "hero:meta:access"]).await;
     assert_eq!((made, guarded.identity(&[]).await), (IdentityId(1), IdentityId(7)));

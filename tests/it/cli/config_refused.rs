@@ -163,7 +163,13 @@ fn a_password_for_no_redis_is_refused_wherever_it_comes_from() {
 fn nodes_that_are_none_are_refused_with_the_setting_and_without_a_password() {
     for (variable, value, told) in [
         ("HERO_NODES", "berlin", "nodes (environment HERO_NODES): \"berlin\" is no node, such as"),
-        ("HERO_NODE_REDIS", "redis://:hunter2@h", "node_redis (environment HERO_NODE_REDIS): an entry is no node and its Redis"),
+        (
+            "HERO_NODE_REDIS",
+            "redis://:hunter2@h",
+            "node_redis (environment HERO_NODE_REDIS): an entry is no node and its Redis, such as berlin=redis://host:6379: it has no =",
+        ),
+        ("HERO_NODE_REDIS", "a b=redis://:hunter2@h", "what stands before the = is no name"),
+        ("HERO_NODE_REDIS", "berlin=http://:hunter2@h", "what stands behind the = is no address of a Redis"),
     ] {
         let ended = Hero::new().env(variable, value).run(&["serve"]);
         assert!(ended.code == 2 && ended.err.contains(told) && !ended.err.contains("hunter"), "{} {}", ended.code, ended.err);

@@ -145,6 +145,20 @@ async fn a_runner_here_is_of_a_script_type_that_is_known_here_and_one_elsewhere_
     assert!(refused.code == 1003 && refused.message.contains("cobol") && refused.message.contains("osis"), "{refused:?}");
     let far = json!({ "script_type": "cobol", "local": false, "address": "redis://10.0.0.7:6379" });
     assert_eq!(client.ok("create_runner", far).await["script_type"], "cobol");
+    // So are its jobs, and no others: who asks why one does not run hears of the runner.
+    client.ok("create_job", json!({ "script": "1", "script_type": "cobol", "group": "runner1" })).await;
+    for wrong in [json!({ "script": "1", "script_type": "cobol" }), json!({ "script": "1", "script_type": "algol", "group": "runner1" })] {
+        assert_eq!(client.fault("create_job", wrong.clone()).await.code, 1003, "{wrong}");
+    }
+    for (group, told) in [
+        ("runner1", "runner 1 runs jobs of cobol, and this one is of osis"),
+        ("runner7", "the job is for runner 7, and context 0 has none with that number"),
+    ] {
+        let job = client.ok("create_job", json!({ "script": "1", "group": group })).await;
+        client.ok("start_job", json!([job])).await;
+        let why = client.ok("explain_job", json!([job])).await;
+        assert_eq!((why["reason"].as_str(), why["message"].as_str()), (Some("no_live_actor"), Some(told)));
+    }
     // Nor does one become so later.
     assert_eq!(client.fault("update_runner", json!({ "runner_id": 1, "local": true })).await.code, 1003);
     client.ok("update_runner", json!({ "runner_id": 1, "local": true, "script_type": "osis" })).await;
@@ -181,7 +195,10 @@ async fn a_topic_is_that_of_one_runner() {
         ("update_runner", json!({"runner_id": 1, "topic": "runner77"}), 77),
     ] {
         let fault = client.fault(method, params.clone()).await;
-        let told = format!("topic: is that of runner {other} of context 0");
+        let told = match other {
+            77 => "topic: is kept for the runner with the number 77".to_owned(),
+            _ => format!("topic: is that of runner {other} of context 0"),
+        };
         assert!(fault.code == -32602 && fault.message.contains(&told), "{params}: {fault:?}");
     }
     // The same again is no change, and what a runner does not have any more is free.

@@ -1,6 +1,6 @@
 -- Flags: allow-oom
 -- Notes that the rights of an identity have changed in a context.
--- ARGV  the identity, whose number is never given again · the context
+-- ARGV  the identity that had the role or has it now, whose number is never given again; or '' · the context
 -- Gives 1.
 return function()
   access.keep_number(request.take())
