@@ -25,8 +25,8 @@ pub enum Error {
     Configured(ContextId),
     /// The context cannot be deleted yet.
     #[error(
-        "context {context} has jobs that have not ended: {} run, {} wait in queues, {} for their time or to be started, and {} messages to be sent or for \
-         their result; stop_jobs has all of it end",
+        "context {context} has jobs that have not ended: {} run, {} wait in queues, {} for their time or to be started, and {} messages to be sent, for \
+         their result or for their stop to be told; stop_jobs has all of it end",
         jobs.running, jobs.queued, jobs.scheduled, jobs.messages
     )]
     HasJobs {

@@ -31,6 +31,16 @@ pub enum Error {
         /// The context that has it.
         context: ContextId,
     },
+    /// The other side has not been told yet that the job of the message was stopped.
+    #[error(
+        "{key} of context {context} has a job that was stopped, and its stop is still to be told to the other side, where the job may run, so it is not deleted; that is possible when its logs say what became of that (get_message), at the latest when its timeout, or a day, is over"
+    )]
+    Untold {
+        /// Its name.
+        key: MessageKey,
+        /// The context that has it.
+        context: ContextId,
+    },
     /// The message came with jobs for whose results its sender waits.
     #[error(
         "{key} came to context {context} with jobs whose results its sender awaits, so it is not deleted; that is possible when they have ended and its status is processed (get_message), and stop_job ends them"

@@ -180,6 +180,7 @@ impl Messages {
             MessageDeleted::Deleted => Ok(()),
             MessageDeleted::Missing => Err(Error::NoMessage { key, context }),
             MessageDeleted::Open => Err(Error::Awaited { key, context }),
+            MessageDeleted::Untold => Err(Error::Untold { key, context }),
             MessageDeleted::Unanswered => Err(Error::Unanswered { key, context }),
         }
     }

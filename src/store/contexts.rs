@@ -90,6 +90,14 @@ impl Store {
         let jobs: Vec<Text> = self.0.commands.call(&range).await?;
         Ok(jobs.iter().filter_map(Text::parse).collect())
     }
+
+    /// How many stops of jobs that were away others do not know of yet. What another program made of that list has none.
+    pub async fn untold_stops(&self) -> Result<u64, Error> {
+        let mut pipeline = Pipeline::new();
+        pipeline.ignore_errors().cmd("ZCARD").arg(self.keys().stops());
+        let answers = self.0.commands.each::<u64>(&pipeline).await?;
+        Ok(answers.into_iter().next().and_then(Result::ok).unwrap_or(0))
+    }
 }
 
 /// The databases of one Redis, by one connection: for contexts that nobody uses now. Each has only a few bytes in this process then.

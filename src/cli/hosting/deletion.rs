@@ -11,7 +11,7 @@ use crate::store::{Error, Store};
 
 /// How long the other servers have to see that a context is being deleted before anything of it goes: they look five times a second.
 const SEEN: Duration = Duration::from_secs(1);
-/// How long jobs that were told to stop may go on. After that what they hold goes, and their ends are not recorded.
+/// How long jobs that were told to stop may go on, and how long others are told of stops. After that what they hold goes, and their ends are not recorded.
 const STOPS: Duration = Duration::from_secs(30);
 /// How often it is looked whether they have ended.
 const LOOK: Duration = Duration::from_millis(100);
@@ -78,13 +78,23 @@ impl Hosting {
         Ok(())
     }
 
-    /// Has the jobs of a context stopped that run, and waits until they have ended, but not for long.
+    /// Has the jobs of a context stopped that run, and waits until they have ended, and until those that are away have been stopped at the other side, but
+    /// not for long.
     async fn stop_jobs(&self, store: &Store) -> Result<(), Error> {
         let until = Instant::now() + STOPS;
         let mut told: Vec<JobId> = Vec::new();
         loop {
             let running = store.leased(1000).await?;
-            if running.is_empty() || Instant::now() >= until {
+            let untold = store.untold_stops().await?;
+            if running.is_empty() && untold == 0 {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                let (context, running) = (store.context(), running.len());
+                tracing::warn!(
+                    %context, running, untold,
+                    "a context is deleted although jobs of it run, or other nodes have not been told that jobs were stopped, which may run on there"
+                );
                 return Ok(());
             }
             for job in running.iter().filter(|job| !told.contains(job)) {

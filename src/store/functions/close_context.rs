@@ -14,7 +14,7 @@ pub struct OpenJobs {
     pub queued: u64,
     /// Those that wait for their time, or for somebody to start them.
     pub scheduled: u64,
-    /// The messages that wait to be sent, or for their result.
+    /// The messages that wait to be sent, for their result, or for the other side to know of their stop.
     pub messages: u64,
 }
 

@@ -14,6 +14,8 @@ pub enum MessageDeleted {
     Missing,
     /// Its result is awaited. Nothing was done.
     Open,
+    /// The other side does not know yet that its job was stopped. Nothing was done.
+    Untold,
     /// The results of its own jobs are awaited. Nothing was done.
     Unanswered,
 }
@@ -27,6 +29,7 @@ impl Store {
             "deleted" => Ok(MessageDeleted::Deleted),
             "missing" => Ok(MessageDeleted::Missing),
             "open" => Ok(MessageDeleted::Open),
+            "untold" => Ok(MessageDeleted::Untold),
             "unanswered" => Ok(MessageDeleted::Unanswered),
             reply => Err(unexpected("delete_message", &reply)),
         }

@@ -62,11 +62,14 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
   if flow and layout == 'runner' and type(was) ~= 'table' then
     flows.note(flow, was or '', kind.words[status], tonumber(string.match(element, '%d+$')))
   end
+  local of_message = seconds and kind.result and redis.pcall('HMGET', key, 'message', 'stopped_with') or {}
   -- It came by a message, which is answered.
-  if seconds and kind.result and redis.pcall('HEXISTS', key, 'message') == 1 then
+  if of_message[1] then
     redis.pcall('LPUSH', keys.results, element .. ' ' .. id)
     redis.pcall('LTRIM', keys.results, 0, 9999)
   end
+  -- It has ended as it was to, and if somebody runs it again, that is another run.
+  if of_message[2] then redis.pcall('HDEL', key, 'stopped_with') end
   return kind.named and { [kind.named] = element, status = kind.words[status] } or nil
 end
 

@@ -49,6 +49,28 @@ async fn a_context_with_jobs_is_not_deleted_unless_they_are_to_be_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_context_is_kept_for_a_while_until_others_know_that_its_jobs_were_stopped() {
+    let town = Town::open().await;
+    let context = town.context(json!({})).await;
+    let _: i64 = town.redis.run_in(context, &["HSET", "message:0:1", "status", "error"]).await;
+    let _: i64 = town.redis.run_in(context, &["ZADD", "hero:q:stops", "9999999999999", "message:0:1"]).await;
+    let fault = town.client.fault("delete_context", json!({ "context_id": context })).await;
+    assert_eq!((fault.code, &fault.data["messages"]), (1002, &json!(1)), "{fault:?}");
+    town.client.ok("delete_context", json!({ "context_id": context, "stop_jobs": true })).await;
+    // Others that are deleted later are gone sooner.
+    for _ in 0..2 {
+        let other = town.context(json!({})).await;
+        town.client.ok("delete_context", json!({ "context_id": other })).await;
+        is_gone(&town.redis, &town.client, other).await;
+    }
+    let left: i64 = town.redis.run_in(context, &["EXISTS", "hero:q:stops", "message:0:1"]).await;
+    assert_eq!(left, 2);
+    let _: i64 = town.redis.run_in(context, &["ZREM", "hero:q:stops", "message:0:1"]).await;
+    is_gone(&town.redis, &town.client, context).await;
+    town.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_goes_on_after_its_server_was_killed() {
     let Town { mut server, client, redis, home } = Town::open().await;
     let context = u32::try_from(client.ok("create_context", json!({})).await["context_id"].as_u64().unwrap()).unwrap();

@@ -1,7 +1,7 @@
 //! What a message may become, whoever says so.
 
 use hero::model::Timestamp;
-use hero::store::{MessageDeleted, NewMessage, RunnerJob, Settled};
+use hero::store::{MessageDeleted, NewMessage, RunnerJob, Settled, StopTold};
 
 use super::*;
 use crate::support::PATIENCE;
@@ -76,6 +76,16 @@ async fn a_message_that_came_is_kept_until_each_of_its_jobs_is_answered() {
 }
 
 #[tokio::test]
+async fn a_message_is_kept_until_the_other_side_knows_that_its_job_was_stopped() {
+    let house = House::empty().await;
+    let _: i64 = house.redis.run(&["HSET", &KEY.to_string(), "status", "error", "away", "x", "stopped_at", "1"]).await;
+    let _: i64 = house.redis.run(&["ZADD", "hero:q:stops", "1000", &KEY.to_string()]).await;
+    assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Untold);
+    assert!(house.store.settle_stop(KEY, &StopTold::Told).await.unwrap());
+    assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Deleted);
+}
+
+#[tokio::test]
 async fn a_context_with_jobs_or_messages_under_way_is_closed_only_with_them() {
     let house = House::empty().await;
     receive_jobs(&house).await;
@@ -88,6 +98,7 @@ async fn a_context_with_jobs_or_messages_under_way_is_closed_only_with_them() {
         (&["LPUSH", "msg_out:sending:me", "message:12:7"], 2),
         (&["ZADD", "hero:q:resting", "1000", "message:12:8"], 3),
         (&["ZADD", "hero:q:messages", "1000", "message:12:9"], 4),
+        (&["ZADD", "hero:q:stops", "1000", "message:12:10"], 5),
     ] {
         let _: i64 = house.redis.run(add).await;
         if count > 0 {

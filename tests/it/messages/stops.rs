@@ -3,7 +3,8 @@
 use hero::coordinator::bus::{Api, Boxes};
 use hero::coordinator::letter::{Kind, Letter};
 use hero::coordinator::receipt::Outcome;
-use hero::model::{ErrorKind, JobId, JobSpec, Seconds, Status};
+use hero::model::{ErrorKind, JobId, JobSpec, ScriptType, Seconds, Status};
+use hero::store::{Layouts, NewStop, StopReceived};
 use serde_json::{Value, json};
 
 use super::kills::Node;
@@ -125,11 +126,132 @@ fn stop(key: &NodeKey, of: &Letter) -> Letter {
     stop
 }
 
-fn with_a_job(key: &NodeKey, nonce: &str) -> Letter {
-    let job = r#"[{"id":2001,"script":"1","script_type":"osis"}]"#.to_owned();
+fn with_a_job(key: &NodeKey, nonce: &str, script: &str) -> Letter {
+    let job = json!([{"id": 2001, "script": script, "script_type": "osis"}]).to_string();
     let mut letter = Letter { message_type: MessageType::Job, job, ..letter(key, nonce) };
     key.sign(&mut letter);
     letter
+}
+
+/// The job that runs in a town.
+async fn running(town: &Town) -> JobId {
+    until("it runs", || async {
+        let page = town.house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap();
+        page.jobs.into_iter().find(|job| job.status == Status::Started).map(|job| job.job_id)
+    })
+    .await
+}
+
+/// Waits until a job that came by a message has been answered.
+async fn is_answered(town: &Town, name: &str) {
+    until("it is answered", || async { (!town.hash(name).await.contains_key("message")).then_some(()) }).await;
+}
+
+/// Nobody has asked for a stop of the job that runs.
+async fn assert_untouched(town: &Town, id: &JobId) {
+    let hash = town.hash(&format!("hero:job:{id}")).await;
+    assert!(hash["status"] == "started" && !hash.contains_key("stop_requested_at"), "{hash:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_leaves_the_job_of_another_node_alone_that_has_the_name_of_its_own_by_now() {
+    let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan { trusts: vec![one.clone(), three.clone()], ..Plan::new(1) }).await;
+    let bus = boxes(&town, &one).await;
+    let (ended, other) = (with_a_job(&one, "a", "1"), with_a_job(&three, "b", LONG));
+    assert!(deliver(&bus, &ended).await.is_stored());
+    is_answered(&town, "job:12:2001").await;
+    // As if its time were over.
+    let _: i64 = town.redis().run(&["DEL", "job:12:2001"]).await;
+    assert!(deliver(&bus, &other).await.is_stored());
+    let job = running(&town).await;
+    assert_eq!(town.hash("job:12:2001").await["status"], "started");
+    assert!(deliver(&bus, &stop(&one, &ended)).await.is_stored());
+    assert_untouched(&town, &job).await;
+    assert!(deliver(&bus, &stop(&three, &other)).await.is_stored());
+    assert_stopped(&town, &job).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_leaves_a_job_alone_that_was_answered_and_that_somebody_runs_again() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, "a", LONG));
+    assert!(deliver(&bus, &sent).await.is_stored());
+    let job = running(&town).await;
+    town.house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    assert_stopped(&town, &job).await;
+    is_answered(&town, "job:12:2001").await;
+    town.house.dispatcher.retry(CONTEXT, &job).await.unwrap();
+    assert_eq!(running(&town).await, job);
+    assert!(deliver(&bus, &stop(&one, &sent)).await.is_stored());
+    assert_untouched(&town, &job).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_that_comes_again_stops_what_has_not_ended_and_not_what_runs_again() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    assert!(deliver(&boxes(&town, &one).await, &with_a_job(&one, "a", LONG)).await.is_stored());
+    let job = running(&town).await;
+    let again = hero::model::Timestamp::local().plus(Duration::from_secs(600));
+    let stop = NewStop { signer: one.public(), nonce: "a".to_owned(), caller: 12, number: 101, again };
+    // Whoever takes it does not come to stop the job.
+    for is_news in [true, false] {
+        let taken = town.house.store.receive_stop(&stop).await.unwrap();
+        assert_eq!(taken, StopReceived::Taken { is_news, jobs: vec![(job.clone(), true)] });
+    }
+    town.house.store.stop(&job).await.unwrap();
+    assert_stopped(&town, &job).await;
+    town.house.dispatcher.retry(CONTEXT, &job).await.unwrap();
+    let taken = town.house.store.receive_stop(&stop).await.unwrap();
+    assert_eq!(taken, StopReceived::Taken { is_news: false, jobs: Vec::new() });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_far_from_either_end_of_its_queue_is_not_looked_for_and_does_not_run_when_it_is_stopped() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, "a", "1"));
+    let others: Vec<String> = (0..300).map(|n| format!("job:9:{n}")).collect();
+    let fill = async || {
+        let words: Vec<&str> = ["LPUSH", "queue:osis"].into_iter().chain(others.iter().map(String::as_str)).collect();
+        let _: i64 = town.redis().run(&words).await;
+    };
+    fill().await;
+    assert!(deliver(&bus, &sent).await.is_stored());
+    fill().await;
+    assert!(deliver(&bus, &stop(&one, &sent)).await.is_stored());
+    assert_eq!(town.hash("job:12:2001").await["status"], "error");
+    let place: Option<i64> = town.redis().run(&["LPOS", "queue:osis", "job:12:2001"]).await;
+    assert_eq!(place, Some(300));
+    let _: String = town.redis().run(&["LTRIM", "queue:osis", "300", "300"]).await;
+    let osis = ScriptType::osis();
+    let queues = town.house.store.layout_queues(&osis, &Layouts::all(&osis));
+    assert!(town.house.store.import_queues(&osis, &queues, 20).await.unwrap());
+    let left: i64 = town.redis().run(&["EXISTS", "queue:osis", "hero:q:watched"]).await;
+    assert_eq!(left, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_waits_elsewhere_ends_although_one_that_has_ended_had_its_name() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, "a", "1"));
+    assert!(deliver(&bus, &sent).await.is_stored());
+    let again = hero::model::Timestamp::local().plus(Duration::from_secs(600));
+    let its = NewStop { signer: one.public(), nonce: "a".to_owned(), caller: 12, number: 101, again };
+    let StopReceived::Taken { jobs, .. } = town.house.store.receive_stop(&its).await.unwrap() else { panic!("it is not taken") };
+    let [(id, false)] = jobs.as_slice() else { panic!("{jobs:?}") };
+    let _: i64 = town.redis().run(&["DEL", "job:12:2001"]).await;
+    // The one before ran here.
+    let _: i64 = town.redis().run(&["HSET", &format!("hero:job:{id}"), "status", "finished"]).await;
+    let other = with_a_job(&one, "b", "1");
+    assert!(deliver(&bus, &other).await.is_stored());
+    // It waits for another one, as whoever takes jobs out of the queue has found.
+    let _: i64 = town.redis().run(&["HSET", "job:12:2001", "status", "waiting_for_prerequisites"]).await;
+    assert!(deliver(&bus, &stop(&one, &other)).await.is_stored());
+    assert_eq!(town.hash("job:12:2001").await["status"], "error");
 }
 
 async fn jobs_of(town: &Town) -> Vec<String> {
@@ -141,7 +263,7 @@ async fn a_stop_that_overtakes_its_message_keeps_the_jobs_of_that_from_running()
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let bus = boxes(&town, &one).await;
-    let (stopped, other) = (with_a_job(&one, "stopped"), with_a_job(&one, "other"));
+    let (stopped, other) = (with_a_job(&one, "stopped", "1"), with_a_job(&one, "other", "1"));
     for _ in 0..2 {
         assert!(deliver(&bus, &stop(&one, &stopped)).await.is_stored());
     }
@@ -155,7 +277,7 @@ async fn a_stop_that_overtakes_its_message_keeps_the_jobs_of_that_from_running()
 async fn only_the_node_that_has_sent_a_job_stops_it() {
     let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan { trusts: vec![one.clone(), three.clone()], ..Plan::new(0) }).await;
-    let sent = with_a_job(&one, "sent");
+    let sent = with_a_job(&one, "sent", "1");
     assert!(deliver(&boxes(&town, &one).await, &sent).await.is_stored());
     let by = async |key: &NodeKey, bus: &Boxes| deliver(bus, &stop(key, &sent)).await;
     let bus = boxes(&town, &three).await;
@@ -196,6 +318,33 @@ async fn a_stop_is_told_although_the_server_is_killed_that_has_to_tell_it() {
     let waits: i64 = a.redis.run(&["ZCARD", "hero:q:stops"]).await;
     assert_eq!(waits, 1);
     b.redis.halt(false);
+    until("it has ended there", || async {
+        let kind: Option<String> = b.redis.run(&["HGET", &format!("hero:job:{its}"), "error_kind"]).await;
+        kind.filter(|kind| kind == "stopped")
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_elsewhere_ends_when_the_context_of_its_job_is_deleted_here() {
+    let a = Node::start("sal=1", &[]).await;
+    let b = Node::start("osis=1", &["--nodes".to_owned(), format!("a={}", a.key().await)]).await;
+    let (client, there) = (a.client().await, b.client().await);
+    let made: Value = client.call("create_context", json!({})).await.unwrap();
+    let context = &made["context_id"];
+    let runner = json!({"context_id": context, "script_type": "osis", "local": false, "address": b.redis.url(), "pubkey": b.key().await,
+        "target_context": 0});
+    let made: Value = client.call("create_runner", runner).await.unwrap();
+    let group = format!("runner{}", made["runner_id"]);
+    let job = json!({"context_id": context, "script": LONG, "group": group, "timeout": 600});
+    let id: String = client.call("create_job", job).await.unwrap();
+    let _: Value = client.call("start_job", json!({"context_id": context, "job_id": id})).await.unwrap();
+    let its = until("it runs there", || async {
+        let page: Value = there.call("list_jobs", json!({})).await.unwrap();
+        page["jobs"].as_array().unwrap().iter().find(|job| job["status"] == "started").map(|job| job["job_id"].as_str().unwrap().to_owned())
+    })
+    .await;
+    let _: Value = client.call("delete_context", json!({"context_id": context, "stop_jobs": true})).await.unwrap();
     until("it has ended there", || async {
         let kind: Option<String> = b.redis.run(&["HGET", &format!("hero:job:{its}"), "error_kind"]).await;
         kind.filter(|kind| kind == "stopped")

@@ -1,13 +1,13 @@
 -- Flags: allow-oom
 -- Has the context take nothing new, before all of it is deleted.
--- ARGV  'stop' (whatever it holds) or 'idle' (only if no job of it runs or waits, and no message waits to be sent or for its
---       result)
+-- ARGV  'stop' (whatever it holds) or 'idle' (only if no job of it runs or waits, and no message waits to be sent, for its
+--       result, or for the other side to know that its job was stopped)
 -- Gives {1, 0, 0, 0, 0}; or {0, jobs that run · wait in queues · wait for their time · such messages} if it has some.
 local function many(key) return commands.try('ZCARD', key) or 0 end
 
--- How many messages wait to be sent or for their result.
+-- How many messages wait to be sent, for their result, or for others to know of their stop.
 local function many_messages()
-  local found = many(keys.open_messages) + many(keys.resting)
+  local found = many(keys.open_messages) + many(keys.resting) + many(keys.stops)
   for _, list in ipairs({ keys.msg_out, unpack(messages.in_hand()) }) do found = found + (commands.try('LLEN', list) or 0) end
   return found
 end

@@ -7,25 +7,43 @@
 --       are known as may be).
 local try = commands.try
 
+-- So far from either end of a queue a job is looked for. What lies deeper stays there, and whoever comes to it leaves it out: its hash
+-- says that it has ended.
+local LOOKED_AMONG = 256
+-- What a job is that nobody has taken yet.
+local WAITS = { dispatched = true, waiting_for_prerequisites = true, [''] = true }
+
+-- Takes a job out of the queue of a runner.
+local function unqueue(queue, name)
+  if try('LPOS', queue, name, 'RANK', -1, 'MAXLEN', LOOKED_AMONG) then
+    try('LREM', queue, -1, name)
+  elseif try('LPOS', queue, name, 'MAXLEN', LOOKED_AMONG) then
+    try('LREM', queue, 1, name)
+  end
+end
+
 -- Ends the jobs of a message, as far as that is done here.
 local function stop_jobs(element)
   local stopped, now = {}, coordinator.seconds()
   for name in string.gmatch(try('HGET', messages.key(element), 'made') or '', 'job:%d+:%d+') do
     local key = keys.prefix .. name
-    local of, script_type, theirs = unpack(try('HMGET', key, 'message', 'script_type', 'status') or {})
-    local id = layouts.id_of(key)
-    local status = jobs.status(id)
-    -- Nobody waits for its result any more.
-    if of == element then
+    local of, being_stopped, script_type, theirs = unpack(try('HMGET', key, 'message', 'stopped_with', 'script_type', 'status') or {})
+    -- The job of another message may have that name by now; and one that was answered is its sender's no more, whoever runs it again.
+    if of == element or being_stopped == element then
+      local id = layouts.id_of(key)
+      local status = jobs.status(id)
+      -- Nobody waits for its result any more.
       try('ZREM', keys.answers, name)
       try('HDEL', key, 'message')
-    end
-    if status and not values.is_final(status) then
-      stopped[#stopped + 1], stopped[#stopped + 2] = id, 'open'
-    elseif not status and of == element and theirs == 'dispatched' then
-      try('LREM', keys.runner_queue(script_type or jobs.DEFAULT_TYPE), 0, name)
-      try('HSET', key, 'status', 'error', 'result', '{"error":"stopped"}', 'updated_at', now)
-      stopped[#stopped + 1], stopped[#stopped + 2] = id, 'ended'
+      if status and not values.is_final(status) then
+        -- Until it has ended: the stop comes again if whoever is to stop it now does not.
+        try('HSET', key, 'stopped_with', element)
+        stopped[#stopped + 1], stopped[#stopped + 2] = id, 'open'
+      elseif WAITS[theirs or ''] then
+        unqueue(keys.runner_queue(script_type or jobs.DEFAULT_TYPE), name)
+        try('HSET', key, 'status', 'error', 'result', '{"error":"stopped"}', 'updated_at', now)
+        stopped[#stopped + 1], stopped[#stopped + 2] = id, 'ended'
+      end
     end
   end
   return stopped
