@@ -115,8 +115,9 @@ impl Authority {
         tokio::time::timeout(PATIENCE, reading).await.unwrap_or(Err(store::Error::Deadline(PATIENCE)))
     }
 
-    /// Takes over what was read, and notes what could not be.
+    /// Takes over what was read, and notes what could not be. Whoever finds that a context is not missing finds what was read of it.
     fn take(&self, read: Vec<(ContextId, Result<Context, store::Error>)>) {
+        self.know(read.iter().filter_map(|(_, read)| read.as_ref().ok().cloned()));
         let mut missing = self.0.missing.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, read) in &read {
             match read {
@@ -127,8 +128,6 @@ impl Authority {
                 _ => {}
             }
         }
-        drop(missing);
-        self.know(read.into_iter().filter_map(|(_, read)| read.ok()));
     }
 
     /// The contexts that could not be read.

@@ -3,7 +3,7 @@
 use std::iter;
 
 use super::Authority;
-use crate::model::{ContextId, FlowId, FlowSpec, IdentityId, JobId, JobSpec, Role, ScheduleId, TokenId};
+use crate::model::{ContextId, FlowId, FlowSpec, IdentityId, JobId, JobSpec, Role, ScheduleId, Standing, TokenId};
 use crate::store;
 
 /// What a method, or a function that scripts call, needs from whoever calls it.
@@ -152,17 +152,23 @@ impl Authority {
 }
 
 impl Authority {
-    /// What a caller lacks who may not create jobs in a context, where callers log in. `anew`: what another server may have granted just now is looked for.
-    pub async fn lacks_submit(&self, context: ContextId, caller: &str, anew: bool) -> Result<Option<String>, store::Error> {
-        let Some(identity) = IdentityId::of_caller(caller).filter(|_| self.has_login()) else { return Ok(None) };
+    /// Whether a caller may create jobs in a context, where callers log in. `anew`: what another server may have granted just now is looked for.
+    pub async fn standing(&self, context: ContextId, caller: &str, anew: bool) -> Result<Standing, store::Error> {
+        let Some(identity) = IdentityId::of_caller(caller).filter(|_| self.has_login()) else { return Ok(Standing::May) };
         let may = || self.allowed(identity, Permission::Submit, &Concern::NewJobs(context, Vec::new())) != Allowed::No;
         if may() {
-            return Ok(None);
+            return Ok(Standing::May);
         }
         if anew {
             self.follow().await?;
         }
-        Ok((!may()).then(|| lacking(identity, Some(context), Permission::Submit)))
+        // Asked first: what is read meanwhile is known before it is missing no more.
+        let unread = self.missing().contains(&context);
+        Ok(match (may(), unread) {
+            (true, _) => Standing::May,
+            (false, true) => Standing::Unread,
+            (false, false) => Standing::Lacks(lacking(identity, Some(context), Permission::Submit)),
+        })
     }
 }
 

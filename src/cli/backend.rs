@@ -266,9 +266,9 @@ fn of_callers(authority: &Authority) -> Callers {
             let known = known.clone();
             Box::pin(async move { known.is_deleted(&caller).await })
         }),
-        lacks: Box::new(move |context, caller, anew| {
+        standing: Box::new(move |context, caller, anew| {
             let rights = rights.clone();
-            Box::pin(async move { rights.lacks_submit(context, &caller, anew).await })
+            Box::pin(async move { rights.standing(context, &caller, anew).await })
         }),
     }
 }

@@ -67,7 +67,7 @@ pub use self::{
 
 use crate::audit::Audit;
 use crate::log_file::LogDirectory;
-use crate::model::{Backoff, ContextId, JobError, Queue, ScriptType};
+use crate::model::{Backoff, ContextId, JobError, Queue, ScriptType, Standing};
 use crate::store::{self, Store};
 use served::{Contexts, Served};
 
@@ -124,8 +124,8 @@ type Looked<T> = Pin<Box<dyn Future<Output = Result<T, store::Error>> + Send>>;
 pub struct Callers {
     /// Whether a `caller_id` is that of somebody who was deleted.
     pub is_deleted: Box<dyn Fn(String) -> Looked<bool> + Send + Sync>,
-    /// What it lacks that may not create jobs in a context; whether it is looked for what was granted just now.
-    pub lacks: Box<dyn Fn(ContextId, String, bool) -> Looked<Option<String>> + Send + Sync>,
+    /// Whether it may create jobs in a context; whether it is looked for what was granted just now.
+    pub standing: Box<dyn Fn(ContextId, String, bool) -> Looked<Standing> + Send + Sync>,
 }
 
 /// Why the actors of this process take no jobs from a queue that they take later: contexts and runners take turns. It is for whoever has actors.

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::timetable::Timetable;
 use super::{Dispatcher, Error};
-use crate::model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec};
+use crate::model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec, Standing};
 use crate::store::{Scheduling, StoredSchedule};
 
 /// A page of schedules, in the order of their next runs.
@@ -65,7 +65,10 @@ impl Dispatcher {
         if let Some(callers) = self.0.callers.get() {
             for schedule in &mut schedules {
                 let Some(caller) = schedule.job.caller_id.clone().filter(|_| !schedule.next_runs.is_empty()) else { continue };
-                schedule.suspended = (callers.lacks)(context, caller, false).await.map_err(|error| Error::store(error, None))?;
+                let standing = (callers.standing)(context, caller, false).await.map_err(|error| Error::store(error, None))?;
+                if let Standing::Lacks(why) = standing {
+                    schedule.suspended = Some(why);
+                }
             }
         }
         Ok(SchedulePage { schedules, next_cursor })

@@ -9,7 +9,7 @@ use super::create::log_creation;
 use super::pressure::Pressure;
 use super::timetable::Timetable;
 use crate::audit::{Audit, Outcome, Record, Who};
-use crate::model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Timestamp};
+use crate::model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Standing, Timestamp};
 use crate::service::Service;
 use crate::store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
 
@@ -30,7 +30,7 @@ pub struct Scheduler {
     failed: bool,
     /// Where it is recorded what was fired.
     audit: Audit,
-    /// Who says which callers were deleted, and what they lack.
+    /// Who says which callers were deleted, and which may create jobs.
     callers: Arc<OnceLock<Callers>>,
     /// Schedules whose callers may not create jobs, so that each is logged once.
     refused: Mutex<HashSet<ScheduleId>>,
@@ -71,7 +71,8 @@ impl Scheduler {
     }
 
     /// The same, that ends schedules of callers who were deleted, and fires none of those who may not create jobs.
-    pub(super) fn asking(self, callers: Arc<OnceLock<Callers>>) -> Self {
+    #[doc(hidden)]
+    pub fn asking(self, callers: Arc<OnceLock<Callers>>) -> Self {
         Self { callers, ..self }
     }
 
@@ -91,14 +92,14 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// What the caller of a schedule lacks who may not create its jobs now.
-    async fn lacks(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<Option<String>, Error> {
-        let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(None) };
-        let lacks = (callers.lacks)(self.store.context(), caller.clone(), true).await?;
-        if lacks.is_none() {
+    /// Whether the caller of a schedule may create its jobs now.
+    async fn standing(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<Standing, Error> {
+        let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(Standing::May) };
+        let standing = (callers.standing)(self.store.context(), caller.clone(), true).await?;
+        if standing == Standing::May {
             self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(&due.id);
         }
-        Ok(lacks)
+        Ok(standing)
     }
 
     /// Tells that runs of a schedule were left out, because its caller may not create jobs.
@@ -124,7 +125,12 @@ impl Scheduler {
         if self.end_of_deleted(due, spec).await? {
             return Ok(true);
         }
-        let lacks = self.lacks(due, spec).await?;
+        let lacks = match self.standing(due, spec).await? {
+            Standing::May => None,
+            Standing::Lacks(why) => Some(why),
+            // What is left out now would be lost, and the caller may have had the right to it all the time.
+            Standing::Unread => return Ok(false),
+        };
         let now = self.store.clock().now();
         let plan = match &lacks {
             Some(_) => Some(table.plan_for_none(due.occurrence, now)),

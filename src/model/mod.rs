@@ -56,7 +56,7 @@ pub use outcome::{ErrorKind, JobError, Limit, Output, OutputFormat};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use retry::Backoff;
 pub use runner::{Runner, RunnerId, RunnerPage};
-pub use schedule::{Missed, Overlap, Schedule, ScheduleId, ScheduleSpec, UnknownWord};
+pub use schedule::{Missed, Overlap, Schedule, ScheduleId, ScheduleSpec, Standing, UnknownWord};
 pub use script_type::ScriptType;
 pub use signature::{InvalidPrivateKey, InvalidSignature, PrivateKey, Signature};
 pub use signer::{InvalidSignerKey, SignerKey};

@@ -221,6 +221,17 @@ pub struct Schedule {
     pub job: JobSpec,
 }
 
+/// Whether the caller of a schedule may create its jobs now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It may.
+    May,
+    /// It may not, and this is what it lacks.
+    Lacks(String),
+    /// It may not as far as is known, and who has which rights in the context could not be read: that says nothing.
+    Unread,
+}
+
 impl ScheduleSpec {
     /// What `missed_limit` is by default.
     pub const MISSED_LIMIT: u16 = 100;

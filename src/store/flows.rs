@@ -113,6 +113,13 @@ impl Store {
         Ok(self.listed_flows(&key, &range, limit).await?.0)
     }
 
+    /// Has a flow that something is to be done with wait for so long, unless it waits already or nothing is to be done with it any more.
+    pub async fn postpone_flow(&self, flow: FlowId, by: Duration) -> Result<(), Error> {
+        let mut later = redis::cmd("ZADD");
+        later.arg(self.keys().flows_to_do()).arg("XX").arg("GT").arg(self.clock().now().plus(by).as_millis()).arg(flow.to_string());
+        self.0.commands.call::<u64>(&later).await.map(drop)
+    }
+
     /// The flows of a list, and whether there were as many as asked for. What others put there and is no number is taken out.
     async fn listed_flows(&self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, bool), Error> {
         let members: Vec<Vec<u8>> = self.0.commands.call(range).await?;

@@ -1,6 +1,8 @@
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use super::drive;
+use crate::model::FlowId;
 use crate::service::Service;
 use crate::store::{Error, FlowAction, Store};
 
@@ -10,19 +12,42 @@ pub struct Keeper {
     /// Before which flow the next look for those begins that are listed and gone.
     walked_to: Option<u64>,
     walked_at: Instant,
+    /// Flows with which it could not go on, so that each is logged once.
+    failing: HashSet<FlowId>,
 }
 
 /// How many flows are looked at in a round.
 const BATCH: usize = 16;
 /// How long a flow waits at most until its other jobs are stopped.
 const PAUSE: Duration = Duration::from_millis(200);
+/// After how long a flow is looked at again with which it could not go on: others do not wait behind it.
+const AGAIN: Duration = Duration::from_secs(10);
+/// How many flows that were logged are remembered.
+const REMEMBERED: usize = 1000;
 /// How often some of the flows that are listed are looked at, and how many.
 const WALK: (Duration, usize) = (Duration::from_secs(10), 100);
 
 impl Keeper {
     /// A keeper for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, walked_to: None, walked_at: Instant::now() }
+        Self { store, walked_to: None, walked_at: Instant::now(), failing: HashSet::new() }
+    }
+
+    /// Goes on with one flow. If that cannot be done, it has to wait, unless Redis does nothing else either.
+    async fn go_on(&mut self, flow: FlowId) -> Result<(), super::Error> {
+        let Err(error) = drive(&self.store, flow, FlowAction::On).await else {
+            self.failing.remove(&flow);
+            return Ok(());
+        };
+        self.store.postpone_flow(flow, AGAIN).await.map_err(super::failed)?;
+        if self.failing.len() >= REMEMBERED {
+            self.failing.clear();
+        }
+        if self.failing.insert(flow) {
+            let context = self.store.context();
+            tracing::warn!(%flow, %context, %error, "what was begun with the jobs of a flow does not go on, and is tried again every {AGAIN:?}");
+        }
+        Ok(())
     }
 
     /// Takes flows out of their list whose time is over.
@@ -46,7 +71,7 @@ impl Service for Keeper {
     async fn tick(&mut self) -> Result<Duration, super::Error> {
         let flows = self.store.flows_to_do(BATCH).await.map_err(super::failed)?;
         for flow in &flows {
-            drive(&self.store, *flow, FlowAction::On).await?;
+            self.go_on(*flow).await?;
         }
         if self.walked_at.elapsed() >= WALK.0 {
             self.walk().await.map_err(super::failed)?;

@@ -4,14 +4,12 @@ local ends = {}
 
 -- Seconds to keep a job that has ended.
 function ends.seconds_kept(status, job)
-  local retention = tonumber(job.retention)
-  -- Foreign programs may have written anything; what EXPIRE would refuse is nothing.
-  if retention and not (retention >= 0 and retention <= 3155760000) then retention = nil end
+  local retention = values.seconds_kept(job.retention)
   local kept = request.keep_finished
   if status ~= 'finished' then kept = request.keep_error elseif job.reply == 'none' then kept = request.keep_waited end
   -- Nearly always as it came.
   if not retention and not job.idempotency_key then return kept end
-  local seconds = math.max(math.ceil(retention or tonumber(kept)), 1)
+  local seconds = retention or math.max(math.ceil(tonumber(kept)), 1)
   return job.idempotency_key and math.max(seconds, jobs.IDEMPOTENCY_SECONDS) or seconds
 end
 

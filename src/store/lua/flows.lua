@@ -8,7 +8,7 @@ local flows = {}
 
 -- The most jobs of a flow; how long the jobs of one that has not ended are kept after their ends, s; how long a flow is kept that nobody
 -- has started, s (an hour longer than its jobs wait, which end it), and by default after its end.
-flows.MOST_JOBS, flows.OPEN_SECONDS, flows.CREATED_SECONDS, flows.KEPT_SECONDS = 1000, 2592000, 608400, '604800'
+flows.MOST_JOBS, flows.OPEN_SECONDS, flows.CREATED_SECONDS, flows.KEPT_SECONDS = 1000, 2592000, 608400, 604800
 -- With how many jobs something is done in a round, and in a call in which other things end flows or have them go on.
 local A_ROUND, AT_ONCE = 64, 192
 -- The longest output, and the longest of all together, that the result of a flow has, bytes; and after how many a round ends.
@@ -151,7 +151,8 @@ end
 function flows.end_some(number, flow)
   local key, at = keys.flow(number), tonumber(flow.at) or 0
   local of_jobs, many = flows.jobs_of(flow, at, A_ROUND)
-  local retention = tonumber(flow.retention) and flow.retention or flows.KEPT_SECONDS
+  local kept = values.seconds_kept(flow.retention) or flows.KEPT_SECONDS
+  local retention = values.digits(kept)
   local bytes, any, rounds, left_out
   if at > 0 then
     bytes, any, rounds, left_out = unpack(try('HMGET', key, 'gathered_bytes', 'gathered_any', 'gathered_parts', 'left_out') or {}, 1, 4)
@@ -159,7 +160,7 @@ function flows.end_some(number, flow)
   rounds = math.min(tonumber(rounds or nil) or 0, #PARTS - 1)
   local gathered = { bytes = tonumber(bytes or nil) or 0, any = any == '1' and any or nil, left_out = left_out or '' }
   local is_only = at == 0 and #of_jobs >= many
-  local done, text = gather(number, of_jobs, gathered, retention, is_only and retention or math.ceil(retention) + SPARE)
+  local done, text = gather(number, of_jobs, gathered, retention, is_only and retention or values.digits(kept + SPARE))
   at = at + done
   if at < many then
     insist('HSET', key, 'busy', 'ending', 'at', values.digits(at), PARTS[rounds + 1], text, 'gathered_parts', rounds + 1,

@@ -1,11 +1,21 @@
 -- Reads texts and numbers that foreign programs may have written.
 local values = {}
 
+-- A hundred years, s.
+local LONGEST_KEPT = 3155760000
+
 -- A number that a foreign program may have written, from 0 on.
 function values.number(text, default)
   local value = tonumber(text)
   if not value or value ~= value or value < 0 or value == math.huge then return default end
   return value
+end
+
+-- For how many seconds something is to be kept, by what a foreign program may have written: a whole number, from 1 on. Nil: EXPIRE would
+-- refuse it.
+function values.seconds_kept(text)
+  local seconds = tonumber(text)
+  return seconds and seconds >= 0 and seconds <= LONGEST_KEPT and math.max(math.ceil(seconds), 1) or nil
 end
 
 -- A whole number in digits: Redis takes long to write one of Lua's that is given to a command as it is.

@@ -1,13 +1,16 @@
 //! A context elsewhere that does not answer, and what goes on without it.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hero::access::{ContextSpec, TokenKey, Watch};
-use hero::model::{ContextId, ContextStatus};
+use hero::dispatch::{Callers, Scheduler};
+use hero::model::{ContextId, ContextStatus, JobSpec, Missed, Overlap, Schedule, ScheduleSpec, Seconds, Standing};
+use hero::service::Service as _;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::support::{Redis, until};
+use crate::support::{Redis, dispatcher, spec, until};
 
 const ELSEWHERE: ContextId = ContextId(7);
 
@@ -92,4 +95,58 @@ async fn a_context_that_did_not_answer_is_asked_again_and_tokens_end_meanwhile()
     until("it is read again", || async { authority.has_role(id, ELSEWHERE, Role::Reader).then_some(()) }).await;
     assert!(!authority.has_role(id, ELSEWHERE, Role::Caller));
     shutdown.cancel();
+}
+
+/// What an authority knows of the callers of schedules, as a server asks it.
+fn callers(authority: &Authority) -> Callers {
+    let (known, rights) = (authority.clone(), authority.clone());
+    Callers {
+        is_deleted: Box::new(move |caller| {
+            let known = known.clone();
+            Box::pin(async move { known.is_deleted(&caller).await })
+        }),
+        standing: Box::new(move |context, caller, anew| {
+            let rights = rights.clone();
+            Box::pin(async move { rights.standing(context, &caller, anew).await })
+        }),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_run_of_a_schedule_is_lost_while_it_cannot_be_read_who_has_which_rights() {
+    let towns = Towns::open().await;
+    let caller = towns.identity().await.to_string();
+    // A server that begins while the context does not say who has which rights in it.
+    let stores = [towns.home.store().await, towns.other.plan().of(ELSEWHERE).store().await];
+    let authority = Authority::new(stores, TokenKey::random());
+    authority.set_login(true).await.unwrap();
+    towns.other.halt(true);
+    authority.follow().await.unwrap();
+    // Its schedules can be read all the same.
+    let store = towns.home.plan().of(ELSEWHERE).store().await;
+    let dispatcher = dispatcher([store.clone()], towns.home.directory());
+    dispatcher.ask_of_callers(callers(&authority));
+    let asked = Arc::new(OnceLock::from(callers(&authority)));
+    let mut scheduler = Scheduler::new(store.clone()).asking(asked);
+    let job = JobSpec { context_id: ELSEWHERE, caller_id: Some(caller.clone()), ..spec("1") };
+    let end_at = Some(store.clock().now().plus(Duration::from_secs(150)));
+    let (every, missed, overlap) = (Seconds::new(60.0), Missed::All, Overlap::Allow);
+    dispatcher.create_schedule(ScheduleSpec { job, every, end_at, missed, overlap, ..ScheduleSpec::default() }).await.unwrap();
+    let schedule = async || -> Schedule { dispatcher.list_schedules(ELSEWHERE, None, 10).await.unwrap().schedules.remove(0) };
+    // The first run is due, and then the last one, too.
+    for seconds in [70, 70] {
+        store.clock().advance(Duration::from_secs(seconds));
+        scheduler.tick().await.unwrap();
+        let now = schedule().await;
+        assert_eq!((now.runs, now.missed_runs, now.next_runs.is_empty(), now.suspended), (0, 0, false, None));
+    }
+    towns.other.halt(false);
+    until("the context is read", || async {
+        authority.read_missing().await;
+        (authority.standing(ELSEWHERE, &caller, true).await.unwrap() == Standing::May).then_some(())
+    })
+    .await;
+    scheduler.tick().await.unwrap();
+    let now = schedule().await;
+    assert_eq!((now.runs, now.missed_runs, now.next_runs.is_empty()), (2, 0, true));
 }

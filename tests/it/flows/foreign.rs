@@ -89,6 +89,40 @@ async fn a_flow_that_waits_for_a_job_in_error_ends_at_once_and_names_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_flow_ends_and_is_kept_however_others_wrote_for_how_long() {
+    let (house, _server, client) = open(1).await;
+    let a_week = 7 * 24 * 3600;
+    let written = [
+        ("1e5", 100_000),
+        ("1000.5", 1001),
+        ("0x1000", 4096),
+        ("nan", a_week),
+        ("inf", a_week),
+        ("-1", a_week),
+        ("1e300", a_week),
+        ("9223372036854775807", a_week),
+        ("for ever", a_week),
+        ("", a_week),
+    ];
+    for (retention, kept) in written {
+        let flow = client.ok("create_flow", json!({"jobs": {"a": {"script": "1"}, "b": {"script": "2"}}})).await;
+        let key = format!("flow:{flow}");
+        let _: i64 = house.redis.run(&["HSET", &key, "retention", retention]).await;
+        client.ok("start_flow", json!([flow])).await;
+        let after = ended(&client, &flow).await;
+        assert_eq!((&after["status"], &after["result"]), (&json!("finished"), &json!({"a": "1", "b": "2"})), "{retention}");
+        let of_job = format!("hero:job:{}", job(&after, "a")["job_id"].as_str().unwrap());
+        for key in [&key, &of_job] {
+            let seconds = ttl(&house, key).await;
+            assert!((kept - 60..=kept).contains(&seconds), "{retention}: {key} is kept for {seconds} s");
+        }
+        let running: i64 = house.redis.run(&["ZCARD", "hero:leases"]).await;
+        assert_eq!(running, 0, "{retention}");
+        client.ok("delete_flow", json!([flow])).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_flows_does_not_read_what_they_gave() {
     let (house, _server, client) = open(0).await;
     let flow = client.ok("create_flow", json!({"jobs": {"a": {"script": "1"}}})).await;

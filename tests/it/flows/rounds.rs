@@ -158,6 +158,36 @@ async fn what_was_begun_goes_on_whichever_round_was_the_last_of_a_killed_server(
 }
 
 #[tokio::test]
+async fn a_flow_that_cannot_go_on_holds_up_no_other_and_is_tried_again_later() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let flows = Flows::new(dispatcher([store.clone()], redis.directory()));
+    let mut made = Vec::new();
+    for caller in 1..=2 {
+        let spec = serde_json::from_value(json!({"jobs": {"a": {"script": "1"}}, "caller_id": caller.to_string()})).unwrap();
+        made.push(flows.create(spec).await.unwrap());
+        store.clock().advance(Duration::from_millis(1));
+        store.advance_flow(made[caller - 1], FlowAction::Start).await.unwrap();
+        let began = redis.run::<i64>(&["HSET", &format!("flow:{}", made[caller - 1]), "busy", "keeping", "at", "0"]).await;
+        assert_eq!(began, 0, "only the values are new");
+        let due = caller.to_string();
+        let _: i64 = redis.run(&["ZADD", "hero:q:flows", &due, &made[caller - 1].to_string()]).await;
+    }
+    let busy = async |at: usize| redis.run::<String>(&["HGET", &format!("flow:{}", made[at]), "busy"]).await;
+    // What is done with the jobs of the first one fails.
+    let _: String = redis.run(&["ACL", "SETUSER", "default", "resetkeys", "~hero:*", "~flow:*", "~runner*", "~job:2:*"]).await;
+    let mut keeper = Keeper::new(store.clone());
+    keeper.tick().await.unwrap();
+    assert_eq!((busy(0).await.as_str(), busy(1).await.as_str()), ("keeping", ""));
+    let _: String = redis.run(&["ACL", "SETUSER", "default", "allkeys"]).await;
+    keeper.tick().await.unwrap();
+    assert_eq!(busy(0).await, "keeping", "its time has not come");
+    store.clock().advance(Duration::from_secs(11));
+    keeper.tick().await.unwrap();
+    assert_eq!(busy(0).await, "");
+}
+
+#[tokio::test]
 async fn a_flow_that_is_about_to_end_goes_on_with_a_job_that_runs_again_and_loses_none() {
     let ground = Ground::with(200).await;
     ground.advance(FlowAction::Stop).await;
