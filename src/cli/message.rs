@@ -10,7 +10,7 @@ use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::local_time::local_time;
 use super::object::InContext;
-use super::output::{self, Style};
+use super::output::{self, Line, Style};
 use super::paging::{Paging, note_more};
 use super::script::{name, read_at_most, read_text};
 use super::table::{Fit, Table, cell, cells};
@@ -158,7 +158,7 @@ impl MessageCommand {
                 let caller = caller.map(|caller| caller.to_string());
                 let (messages, next_cursor) = paging.collect_of(&client, caller.as_deref(), page).await?;
                 let found = MessagePage { messages, next_cursor };
-                if global.json { output::json(&found)? } else { print(&found)? }
+                if global.json { output::json(&found)? } else { print(&found, status.is_none().then_some(list))? }
             }
             Self::Acknowledge(OneMessage { name, context }) => {
                 let message = client.acknowledge_message(context.id(), *name).await?;
@@ -203,18 +203,42 @@ fn show(global: &Global, message: &Message) -> anyhow::Result<()> {
     Ok(())
 }
 
-const HEAD: [(&str, Fit); 5] =
-    [("MESSAGE", Fit::Keep), ("TYPE", Fit::Keep), ("STATUS", Fit::Keep), ("CREATED", Fit::Keep), ("SAYS", Fit::Cut)];
+/// How much of an error stands in a list.
+const ERROR: usize = 160;
+/// How much of a key stands in a list: others have another beginning.
+const KEY: usize = 8;
 
-fn print(page: &MessagePage) -> anyhow::Result<()> {
+/// Where a message goes, or from whom it came. `list` is the one it stands in, if it is known by that which way it goes.
+fn way(message: &Message, list: Option<MessageList>) -> String {
+    // What came has the key of its signer, and no address.
+    let came = list.map_or(message.address.is_none() && message.public_key.is_some(), |list| list == MessageList::In);
+    if came {
+        return message.public_key.as_ref().map_or("in".to_owned(), |key| format!("from {:.KEY$}", key.as_str()));
+    }
+    match (&message.address, &message.topic) {
+        (Some(address), _) => format!("to {address}"),
+        (None, Some(topic)) => format!("to {topic}"),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+const HEAD: [(&str, Fit); 6] =
+    [("MESSAGE", Fit::Keep), ("TYPE", Fit::Keep), ("STATUS", Fit::Keep), ("WAY", Fit::Cut), ("CREATED", Fit::Spare(1)), ("SAYS", Fit::Cut)];
+
+fn print(page: &MessagePage, list: Option<MessageList>) -> anyhow::Result<()> {
     let mut table = Table::new(Style::stdout(), &HEAD);
     for message in &page.messages {
         table.row(cells![
             format!("{}:{}", message.caller_id, message.message_id),
             message.message_type.to_string(),
             message.status.to_string(),
+            cell(&way(message, list)),
             local_time(message.created_at, "UTC"),
-            cell(&message.message),
+            // Of one that failed it matters most why.
+            message
+                .error
+                .as_ref()
+                .map_or_else(|| cell(&message.message), |why| Line::from(why.lines().next().unwrap_or_default()).cut(ERROR)),
         ]);
     }
     table.print()?;

@@ -7,10 +7,12 @@ use sha2::{Digest, Sha256};
 
 use super::letter::{Letter, canonical};
 use super::signature::{NodeKey, has_signed};
-use crate::model::{Name, SignerKey, hex};
+use crate::model::{Name, SignerKey, excerpt, hex};
 
 /// What stands before everything that is signed.
 const HEAD: &str = "hero receipt 2\n";
+/// How much is kept of what the other side says in a receipt, characters: it goes into the log, and into the message.
+const LONGEST: usize = 1024;
 
 /// What became of a letter at the other side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,10 +153,13 @@ impl Receipt {
     /// Reads what came as the receipt for a letter. `receiver` is the node that the letter went to, if its key is known: no other one says that the
     /// letter is stored, or refused for good. That it is to be sent again anybody may say.
     pub(super) fn read(text: &str, letter: &Letter, receiver: Option<&SignerKey>) -> Result<Self, NoReceipt> {
-        let receipt: Self = serde_json::from_str(text).map_err(|error| NoReceipt::Form(error.to_string()))?;
+        let unread = |error: serde_json::Error| NoReceipt::Form(excerpt(&error.to_string(), LONGEST).into_owned());
+        let mut receipt: Self = serde_json::from_str(text).map_err(unread)?;
         if !has_signed(&receipt.node, &receipt.signature, &receipt.signed()) {
             return Err(NoReceipt::Signature(receipt.node));
         }
+        // What is signed is the whole text, and nothing looks at it below.
+        receipt.text = excerpt(&receipt.text, LONGEST).into_owned();
         if receipt.nonce != letter.nonce {
             return Err(NoReceipt::OfAnother(receipt.node));
         }
@@ -245,6 +250,16 @@ mod tests {
             change(&mut other);
             assert_eq!(read(&other, &letter), Err(NoReceipt::Signature(key.public())), "{other:?}");
         }
+    }
+
+    #[test]
+    fn of_a_text_that_is_very_long_only_the_beginning_counts() {
+        let (key, letter): (NodeKey, Letter) = (SECRET.parse().unwrap(), Letter::example());
+        let receipt = Receipt::new(&letter, Outcome::Refused, "é".repeat(60_000), &key);
+        assert_eq!(read(&receipt, &letter).unwrap().text, format!("{}…", "é".repeat(LONGEST)));
+        let unread = serde_json::to_string(&receipt).unwrap().replace("refused", &"x".repeat(60_000));
+        let Err(NoReceipt::Form(why)) = Receipt::read(&unread, &letter, None) else { panic!("it was read") };
+        assert!(why.chars().count() <= LONGEST + 1, "{} characters", why.chars().count());
     }
 
     #[test]

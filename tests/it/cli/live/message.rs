@@ -49,8 +49,30 @@ fn messages_that_failed_are_listed_by_their_status() {
     let began = std::time::Instant::now();
     while failed().is_empty() && began.elapsed() < crate::support::PATIENCE {}
     let listed = server.ok(&["message", "list", "--status", "error"]);
-    assert!(listed.lines().nth(1).unwrap().starts_with(&sent) && listed.contains("hello"), "{listed}");
+    let row = listed.lines().nth(1).unwrap();
+    // Where it was to go, and why it did not arrive.
+    assert!(row.starts_with(&sent) && row.contains("to node:two") && row.contains("it was not acknowledged within 1 s"), "{listed}");
     assert_eq!(server.json(&["message", "list", "--out"])["messages"], serde_json::json!([]));
     let both = server.run(&["message", "list", "--out", "--status", "error"]);
     assert!(both.code == 2 && both.err.contains("cannot be used with"), "{} {}", both.code, both.err);
+}
+
+#[test]
+fn a_list_says_of_each_message_where_it_goes_or_from_whom_it_came() {
+    let server = Server::with(Hero::new().env("HERO_NODE_REDIS", "two=redis://127.0.0.1:1"), &["--pool", "osis=1"]);
+    server.ok(&["message", "send", "away", "--to", "node:two"]);
+    server.ok(&["message", "send", "round", "--to", "here"]);
+    let out = server.ok(&["message", "list", "--out"]);
+    assert!(out.lines().any(|line| line.contains("to node:two") && line.ends_with("away")), "{out}");
+    let came = format!("from {}", &server.ok(&["message", "key"])[..8]);
+    let began = std::time::Instant::now();
+    let mut listed = String::new();
+    while !listed.contains("round") && began.elapsed() < crate::support::PATIENCE {
+        listed = server.ok(&["message", "list"]);
+    }
+    assert!(listed.lines().any(|line| line.contains(&came) && line.ends_with("round")), "{listed}");
+    let dispatched = server.ok(&["message", "list", "--status", "dispatched"]);
+    for way in ["to node:two", &came] {
+        assert!(dispatched.contains(way), "{dispatched}");
+    }
 }
