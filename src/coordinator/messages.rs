@@ -127,11 +127,11 @@ impl Messages {
     ) -> Result<MessagePage, Error> {
         let store = self.store(context).await?;
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_messages gives them as next_cursor".into() };
-        let from: u32 = cursor.map_or(Ok(0), |cursor| cursor.parse().map_err(|_| bad()))?;
-        let from = from as usize;
-        let listed = store.listed_messages(list, from, limit).await?.ok_or(Error::NoList { key: list.key(), context })?;
-        let next_cursor = (listed.looked_at >= limit).then(|| (from + limit).to_string());
-        let mut found: Vec<Message> = store.messages(&listed.names).await?.into_iter().flatten().map(|stored| stored.shown).collect();
+        let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
+        let page = store.page_of_messages(list, from, limit).await?;
+        let (names, next) = page.ok_or(Error::NoList { key: list.key(), context })?;
+        let next_cursor = next.map(|place| place.to_string());
+        let mut found: Vec<Message> = store.messages(&names).await?.into_iter().flatten().map(|stored| stored.shown).collect();
         if let Some(caller) = caller {
             found.retain(|message| message.caller_id == caller);
         }
@@ -149,8 +149,7 @@ impl Messages {
     ) -> Result<MessagePage, Error> {
         let bad =
             || Error::Invalid { param: "cursor", message: "is not a cursor of this list; list_messages gives them as next_cursor".into() };
-        let read = |cursor: &str| cursor.split_once('-').and_then(|(ms, skip)| Some((ms.parse().ok()?, skip.parse().ok()?)));
-        let from = cursor.map(|cursor| read(cursor).ok_or_else(bad)).transpose()?;
+        let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
         let store = self.store(context).await?;
         let (names, next) = store.messages_of(status, from, limit).await?;
         let (mut messages, mut gone) = (Vec::new(), Vec::new());
@@ -163,7 +162,7 @@ impl Messages {
         store.forget_messages(status, &gone).await?;
         // It may have changed meanwhile.
         messages.retain(|message| message.status == status && caller.is_none_or(|caller| message.caller_id == caller));
-        Ok(MessagePage { messages, next_cursor: next.map(|(ms, skip)| format!("{ms}-{skip}")) })
+        Ok(MessagePage { messages, next_cursor: next.map(|place| place.to_string()) })
     }
 
     /// Notes that the owner of a message that came has it, and takes it out of `msg_in`.

@@ -13,7 +13,7 @@ use super::delivery::{Delivered, Delivery};
 use super::{recording, runner_job};
 use crate::model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner};
 use crate::service::Service;
-use crate::store::{Error, MessageNames, Settled, StopTold};
+use crate::store::{Error, MessageNames, Score, Settled, StopTold};
 
 /// How many messages a node has in hand at most, in each context.
 const IN_HAND: usize = 128;
@@ -134,15 +134,14 @@ impl Outgoing {
     }
 
     async fn read_runners(&self) -> Result<Vec<Runner>, Error> {
-        let (mut found, mut after) = (Vec::new(), 0);
+        let (mut found, mut after) = (Vec::new(), Score::from(0));
         loop {
-            let page = self.delivery.store.runners(after, PAGE).await?;
-            let (read, last) = (page.len(), page.last().map_or(0, |last| last.runner_id.0));
+            let (page, next) = self.delivery.store.runners(after, PAGE).await?;
             found.extend(page.into_iter().filter(|runner| !runner.local));
-            if read < PAGE {
-                return Ok(found);
+            match next {
+                Some(next) => after = next,
+                None => return Ok(found),
             }
-            after = last;
         }
     }
 

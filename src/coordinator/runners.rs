@@ -2,7 +2,7 @@ use super::Error;
 use super::known::Known;
 use crate::dispatch::{Dispatcher, InUse};
 use crate::model::{ContextId, Name, Runner, RunnerId, RunnerPage};
-use crate::store::{RunnerChange, RunnerStored};
+use crate::store::{RunnerChange, RunnerStored, Score};
 
 /// The longest name of a runner, in bytes.
 const LONGEST: usize = 256;
@@ -93,15 +93,13 @@ impl Runners {
         Ok(self.store(context).await?.runner_of_topic(topic).await?)
     }
 
-    /// A page of runners, in the order of their numbers.
+    /// A page of runners, in the order of their numbers. It may be short, or empty, before the last one.
     pub async fn list(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<RunnerPage, Error> {
         let store = self.store(context).await?;
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_runners gives them as next_cursor".into() };
-        let after = cursor.map_or(Ok(0), |cursor| cursor.parse().map_err(|_| bad()))?;
-        let mut runners = store.runners(after, limit + 1).await?;
-        let more = runners.len() > limit;
-        runners.truncate(limit);
-        let next_cursor = runners.last().filter(|_| more).map(|last| last.runner_id.to_string());
+        let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| bad()))?;
+        let (runners, next) = store.runners(after, limit).await?;
+        let next_cursor = next.map(|score| score.to_string());
         Ok(RunnerPage { runners, next_cursor })
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 use redis::{Cmd, Pipeline};
 
 use super::codec::{SHOWN_OF_FLOW_JOB, Text, flow_job};
+use super::score::Score;
 use super::{Error, Store};
 use crate::model::{FlowId, FlowJob, FlowStatus, FlowSummary, JobId, OnFailure, Timestamp};
 
@@ -87,12 +88,12 @@ impl Store {
         Ok(status.0.filter(|_| is_there).and_then(state))
     }
 
-    /// Flows before this number, the newest first, and those that were listed and are gone.
-    pub async fn flows_before(&self, before: u64, limit: usize) -> Result<(Vec<FlowSummary>, Vec<FlowId>, Option<FlowId>), Error> {
+    /// Flows before this number, the newest first, and those that were listed and are gone; and before what the next ones stand, if there may be some.
+    pub async fn flows_before(&self, before: Score, limit: usize) -> Result<(Vec<FlowSummary>, Vec<FlowId>, Option<Score>), Error> {
         let key = self.keys().flows();
         let mut range = redis::cmd("ZRANGE");
-        range.arg(&key).arg(format!("({before}")).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit);
-        let (ids, is_full) = self.listed_flows(&key, &range, limit).await?;
+        range.arg(&key).arg(before.beyond()).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
+        let (ids, next) = self.listed_flows(&key, &range, limit).await?;
         let (mut flows, mut gone) = (Vec::new(), Vec::new());
         for (id, fields) in ids.iter().zip(self.flow_heads(&ids).await?) {
             match summary(*id, &fields) {
@@ -102,14 +103,14 @@ impl Store {
                 None => {}
             }
         }
-        Ok((flows, gone, ids.last().copied().filter(|_| is_full)))
+        Ok((flows, gone, next))
     }
 
     /// Flows with whose jobs something is to be done, that nobody looks after.
     pub async fn flows_to_do(&self, limit: usize) -> Result<Vec<FlowId>, Error> {
         let key = self.keys().flows_to_do();
         let mut range = redis::cmd("ZRANGE");
-        range.arg(&key).arg("-inf").arg(self.clock().now().as_millis()).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit);
+        range.arg(&key).arg("-inf").arg(self.clock().now().as_millis()).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
         Ok(self.listed_flows(&key, &range, limit).await?.0)
     }
 
@@ -120,16 +121,16 @@ impl Store {
         self.0.commands.call::<u64>(&later).await.map(drop)
     }
 
-    /// The flows of a list, and whether there were as many as asked for. What others put there and is no number is taken out.
-    async fn listed_flows(&self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, bool), Error> {
-        let members: Vec<Vec<u8>> = self.0.commands.call(range).await?;
-        let number = |member: &Vec<u8>| std::str::from_utf8(member).ok()?.parse().ok();
-        let ids: Vec<FlowId> = members.iter().filter_map(number).collect();
-        let strange: Vec<&Vec<u8>> = members.iter().filter(|member| number(member).is_none()).collect();
+    /// The flows of a list, and where the last entry stands if there were as many as asked for. What others put there and is no number is taken out.
+    async fn listed_flows(&self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, Option<Score>), Error> {
+        let members: Vec<(Vec<u8>, f64)> = self.0.commands.call(range).await?;
+        let number = |member: &[u8]| std::str::from_utf8(member).ok()?.parse().ok();
+        let ids: Vec<FlowId> = members.iter().filter_map(|(member, _)| number(member)).collect();
+        let strange: Vec<&[u8]> = members.iter().map(|(member, _)| member.as_slice()).filter(|member| number(member).is_none()).collect();
         if !strange.is_empty() {
-            self.0.commands.call::<u64>(redis::cmd("ZREM").arg(key).arg(&strange)).await?;
+            self.0.commands.call::<u64>(redis::cmd("ZREM").arg(key).arg(strange)).await?;
         }
-        Ok((ids, members.len() == limit))
+        Ok((ids, members.last().filter(|_| members.len() == limit).map(|(_, score)| Score(*score))))
     }
 
     /// What lists show of flows, out of their hashes. What is no hash counts as an empty one.

@@ -3,13 +3,8 @@ use std::collections::{BTreeSet, HashMap};
 use super::codec::Text;
 use super::contexts::seconds;
 use super::{Error, Store};
-use crate::model::{
-    Address, ContextId, IdentityId, Input, JobId, Json, Message, MessageKey, MessageList, MessageStatus, PublicKey, ScriptType, SignerKey,
-    Timestamp,
-};
+use crate::model::{Address, ContextId, IdentityId, Input, JobId, Json, Message, MessageKey, PublicKey, ScriptType, SignerKey, Timestamp};
 
-/// How many nodes are looked at for what they are sending.
-const NODES: usize = 16;
 /// How many messages are looked at for where their results come from, and how many of those by one pipeline.
 const MOST_AWAITED: usize = 10_000;
 const TOGETHER: usize = 1000;
@@ -39,36 +34,6 @@ pub struct StoredMessage {
     pub receiver_key: Option<SignerKey>,
     /// When the job that was away with it ended here, so that the other side is to be told.
     pub stopped_at: Option<Timestamp>,
-}
-
-/// Names of messages in a list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MessageNames {
-    /// The names.
-    pub names: Vec<MessageKey>,
-    /// How many elements were looked at: other programs may have put something there that is no name.
-    pub looked_at: usize,
-}
-
-impl MessageNames {
-    fn add(&mut self, elements: &[Text]) {
-        self.looked_at += elements.len();
-        self.names.extend(elements.iter().filter_map(Text::parse::<MessageKey>));
-    }
-}
-
-/// Where names of messages stand.
-enum Names {
-    List(String),
-    Set(String),
-}
-
-/// Elements that were read; nothing, if what was read is of another type.
-fn elements_in(read: Result<Vec<Text>, Error>) -> Result<Option<Vec<Text>>, Error> {
-    match read {
-        Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(None),
-        read => read.map(Some),
-    }
 }
 
 /// What the other side needs of a job that is away.
@@ -101,113 +66,6 @@ impl Store {
         }
         let hashes = self.hashes(keys.iter().map(|key| self.keys().message(key.caller_id, key.message_id))).await?;
         Ok(keys.iter().zip(hashes).map(|(key, fields)| stored(*key, self.context(), &fields)).collect())
-    }
-
-    /// The names of messages in a list, those that are taken first first, from a place on. Nothing: its key is no list, because somebody else
-    /// wrote there.
-    pub async fn listed_messages(&self, list: MessageList, from: usize, limit: usize) -> Result<Option<MessageNames>, Error> {
-        let (mut listed, mut from) = (MessageNames::default(), from);
-        for place in self.places_of(list).await? {
-            let missing = limit - listed.looked_at;
-            if missing == 0 {
-                break;
-            }
-            let Some(elements) = self.part_of(&place, from, missing).await? else { return Ok(None) };
-            if elements.is_empty() {
-                from = from.saturating_sub(self.length_of(&place).await?);
-            } else {
-                from = 0;
-                listed.add(&elements);
-            }
-        }
-        Ok(Some(listed))
-    }
-
-    /// The names of messages of a status, the one that got it last first, at most `limit`; and where the next page begins, if this one is full. `from` is
-    /// when the last one of the page before got it, and how many that got it then were shown.
-    pub async fn messages_of(
-        &self,
-        status: MessageStatus,
-        from: Option<(i64, usize)>,
-        limit: usize,
-    ) -> Result<(Vec<MessageKey>, Option<(i64, usize)>), Error> {
-        let (highest, skip) = from.map_or_else(|| ("+inf".to_owned(), 0), |(ms, skip)| (ms.to_string(), skip));
-        let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().messages_of(status)).arg(highest).arg("-inf").arg("BYSCORE").arg("REV");
-        range.arg("LIMIT").arg(skip).arg(limit).arg("WITHSCORES");
-        let entries: Vec<(Text, f64)> = match self.0.commands.call(&range).await {
-            // Another program has made something else of it.
-            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Vec::new(),
-            entries => entries?,
-        };
-        let next = entries.last().filter(|_| entries.len() >= limit).map(|(_, last)| {
-            let same = entries.iter().filter(|(_, ms)| ms == last).count();
-            let ms = *last as i64;
-            (ms, same + from.filter(|(before, _)| *before == ms).map_or(0, |(_, skip)| skip))
-        });
-        Ok((entries.iter().filter_map(|(name, _)| name.parse()).collect(), next))
-    }
-
-    /// Takes messages that are gone out of the list of a status.
-    pub async fn forget_messages(&self, status: MessageStatus, gone: &[MessageKey]) -> Result<(), Error> {
-        if gone.is_empty() {
-            return Ok(());
-        }
-        let names: Vec<String> = gone.iter().map(ToString::to_string).collect();
-        self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.keys().messages_of(status)).arg(names)).await.map(drop)
-    }
-
-    /// The names of messages that came last, the last one first.
-    pub async fn newest_messages(&self, limit: usize) -> Result<Option<MessageNames>, Error> {
-        let mut range = redis::cmd("LRANGE");
-        range.arg(self.keys().msg_in()).arg(0).arg(limit.max(1) - 1);
-        let mut listed = MessageNames::default();
-        Ok(elements_in(self.0.commands.call(&range).await)?.map(|elements| {
-            listed.add(&elements);
-            listed
-        }))
-    }
-
-    /// Where the names in a list stand, in the order in which they are taken.
-    async fn places_of(&self, list: MessageList) -> Result<Vec<Names>, Error> {
-        let keys = self.keys();
-        if list == MessageList::In {
-            return Ok(vec![Names::List(keys.msg_in())]);
-        }
-        let nodes: Vec<Text> = self.0.commands.call(redis::cmd("ZRANGE").arg(keys.nodes()).arg(0).arg(NODES - 1)).await?;
-        let mut places: Vec<Names> = nodes.into_iter().filter_map(|node| node.0).map(|node| Names::List(keys.sending(&node))).collect();
-        places.extend([Names::Set(keys.resting()), Names::List(keys.msg_out())]);
-        Ok(places)
-    }
-
-    /// The elements at a place, those that are taken first first.
-    async fn part_of(&self, names: &Names, from: usize, limit: usize) -> Result<Option<Vec<Text>>, Error> {
-        let (range, is_turned) = match names {
-            // They are taken from the right.
-            Names::List(key) => {
-                let place = |at: usize| -1 - i64::try_from(at).unwrap_or(i64::MAX - 1);
-                let mut range = redis::cmd("LRANGE");
-                range.arg(key).arg(place(from.saturating_add(limit.max(1) - 1))).arg(place(from));
-                (range, true)
-            }
-            Names::Set(key) => {
-                let mut range = redis::cmd("ZRANGE");
-                range.arg(key).arg(from).arg(from.saturating_add(limit.max(1) - 1));
-                (range, false)
-            }
-        };
-        let mut elements = elements_in(self.0.commands.call(&range).await)?;
-        if let Some(elements) = elements.as_mut().filter(|_| is_turned) {
-            elements.reverse();
-        }
-        Ok(elements)
-    }
-
-    async fn length_of(&self, names: &Names) -> Result<usize, Error> {
-        match names {
-            Names::List(key) => self.0.commands.call(redis::cmd("LLEN").arg(key)).await,
-            Names::Set(key) => self.0.commands.call(redis::cmd("ZCARD").arg(key)).await,
-        }
     }
 
     /// Where messages went whose result is awaited, each place once with the context there.

@@ -4,6 +4,7 @@ use redis::{Pipeline, RedisResult};
 
 use super::codec::Text;
 use super::contexts::seconds;
+use super::score::Score;
 use super::{Error, Store};
 use crate::model::{ContextId, Name, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
 
@@ -30,17 +31,22 @@ impl Store {
         Ok(self.runner(RunnerId(id as u32)).await?.filter(|runner| runner.topic == *topic))
     }
 
-    /// Runners behind this number, in order, at most `limit`.
-    pub async fn runners(&self, after: u32, limit: usize) -> Result<Vec<Runner>, Error> {
+    /// Runners behind this number, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
+    /// listed may be gone.
+    pub async fn runners(&self, after: Score, limit: usize) -> Result<(Vec<Runner>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().runners()).arg(format!("({after}")).arg("+inf").arg("BYSCORE").arg("LIMIT").arg(0).arg(limit);
-        let ids: Vec<Text> = self.0.commands.call(&range).await?;
-        let ids: Vec<RunnerId> = ids.iter().filter_map(Text::parse).collect();
+        range.arg(self.keys().runners()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
+        range.arg("LIMIT").arg(0).arg(limit + 1).arg("WITHSCORES");
+        let mut listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
+        let more = listed.len() > limit;
+        listed.truncate(limit);
+        let next = listed.last().filter(|_| more).map(|(_, score)| Score(*score));
+        let ids: Vec<RunnerId> = listed.iter().filter_map(|(id, _)| id.parse()).collect();
         if ids.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), next));
         }
         let hashes = self.hashes(ids.iter().map(|id| self.keys().runner(*id))).await?;
-        Ok(ids.into_iter().zip(hashes).filter_map(|(id, fields)| runner(id, &fields)).collect())
+        Ok((ids.into_iter().zip(hashes).filter_map(|(id, fields)| runner(id, &fields)).collect(), next))
     }
 
     /// Whether there are jobs to be taken in the queues for each of these, in their order. Queues that are paused give none.

@@ -10,7 +10,7 @@ use super::runner_pool::{RunnerPool, State};
 use super::{Hosting, IDLE};
 use crate::dispatch::InUse;
 use crate::model::{Runner, RunnerId, ScriptType, Target};
-use crate::store::{Error, Store};
+use crate::store::{Error, Score, Store};
 
 /// The pools of the local runners of an open context. One starts when there are jobs for its runner and there is a place, and ends when nothing has happened
 /// for a while, or another runner waits for a place.
@@ -106,13 +106,12 @@ impl Runners {
 
     /// The local runners.
     async fn wanted(&self) -> Result<BTreeMap<RunnerId, Runner>, Error> {
-        let (mut wanted, mut after) = (BTreeMap::new(), 0);
+        let (mut wanted, mut after) = (BTreeMap::new(), Score::from(0));
         loop {
-            let page = self.store.runners(after, PAGE).await?;
-            let last = page.last().map(|runner| runner.runner_id.0);
+            let (page, next) = self.store.runners(after, PAGE).await?;
             wanted.extend(page.into_iter().filter(|runner| runner.local).map(|runner| (runner.runner_id, runner)));
-            match last {
-                Some(last) if wanted.len() < MOST => after = last,
+            match next {
+                Some(next) if wanted.len() < MOST => after = next,
                 _ => break,
             }
         }

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 use super::drive;
 use crate::model::FlowId;
 use crate::service::Service;
-use crate::store::{Error, FlowAction, Store};
+use crate::store::{Error, FlowAction, Score, Store};
 
 /// Goes on with what was begun with all jobs of flows where whoever began it is gone, and has flows stopped whose first job failed.
 pub struct Keeper {
     store: Store,
     /// Before which flow the next look for those begins that are listed and gone.
-    walked_to: Option<u64>,
+    walked_to: Option<Score>,
     walked_at: Instant,
     /// Flows with which it could not go on, so that each is logged once.
     failing: HashSet<FlowId>,
@@ -52,12 +52,12 @@ impl Keeper {
 
     /// Takes flows out of their list whose time is over.
     async fn walk(&mut self) -> Result<(), Error> {
-        let before = self.walked_to.unwrap_or(u64::from(u32::MAX) + 1);
-        let (_, gone, last) = self.store.flows_before(before, WALK.1).await?;
+        let before = self.walked_to.unwrap_or(Score::HIGHEST);
+        let (_, gone, next) = self.store.flows_before(before, WALK.1).await?;
         for flow in gone {
             self.store.advance_flow(flow, FlowAction::On).await?;
         }
-        self.walked_to = last.map(|flow| flow.0.into());
+        self.walked_to = next;
         self.walked_at = Instant::now();
         Ok(())
     }

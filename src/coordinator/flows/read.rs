@@ -4,7 +4,7 @@ use super::mermaid::graph;
 use super::{Error, Flows, drive, failed};
 use crate::dispatch;
 use crate::model::{ContextId, Flow, FlowId, FlowPage};
-use crate::store::{FlowAction, StoredFlow};
+use crate::store::{FlowAction, Score, StoredFlow};
 
 impl Flows {
     /// Everything that is known of a flow.
@@ -39,15 +39,15 @@ impl Flows {
         let bad =
             || dispatch::Error::Invalid { param: "cursor", message: "is not a cursor; list_flows gives one as next_cursor".to_owned() };
         let before = match cursor {
-            Some(cursor) => cursor.parse::<u32>().map_err(|_| bad())?.into(),
-            None => u64::from(u32::MAX) + 1,
+            Some(cursor) => cursor.parse().map_err(|()| bad())?,
+            None => Score::HIGHEST,
         };
-        let (flows, gone, last) = store.flows_before(before, limit).await.map_err(failed)?;
+        let (flows, gone, next) = store.flows_before(before, limit).await.map_err(failed)?;
         for flow in gone {
             // Its time is over, so its entry goes; one that is just being made or deleted stays.
             drive(&store, flow, FlowAction::On).await?;
         }
         let flows = flows.into_iter().filter(|flow| caller.is_none_or(|caller| flow.caller_id == caller));
-        Ok(FlowPage { flows: flows.collect(), next_cursor: last.map(|flow| flow.to_string()) })
+        Ok(FlowPage { flows: flows.collect(), next_cursor: next.map(|score| score.to_string()) })
     }
 }

@@ -143,6 +143,26 @@ async fn lists_show_flows_newest_first_and_forget_those_whose_time_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_others_put_into_the_list_of_flows_hides_none() {
+    let (house, _server, client) = open(0).await;
+    for _ in 0..3 {
+        client.ok("create_flow", json!({"jobs": {"a": {"script": "1"}}})).await;
+    }
+    let _: i64 = house.redis.run(&["ZADD", "hero:meta:flows", "9", "x", "8", "y", "2.5", "z"]).await;
+    let (mut seen, mut cursor) = (Vec::new(), None::<Value>);
+    loop {
+        let page = client.ok("list_flows", json!({"limit": 1, "cursor": cursor})).await;
+        seen.extend(page["flows"].as_array().unwrap().iter().map(|flow| flow["flow_id"].as_u64().unwrap()));
+        cursor = page.get("next_cursor").cloned();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, [3, 2, 1]);
+    assert_eq!(client.fault("list_flows", json!({"cursor": "nan"})).await.code, -32602);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_outputs_are_left_out_of_the_result_and_that_is_said() {
     let (_house, _server, client) = open(1).await;
     let spec = json!({"jobs": {"long": {"script": "let t = \"\"; t.pad(70000, \"x\"); t"}, "short": {"script": "1"}}});

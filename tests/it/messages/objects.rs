@@ -141,8 +141,105 @@ async fn messages_are_listed_by_status_page_by_page_whichever_way_they_go() {
     assert_eq!(listed(json!({"status": "error"})).await, (Vec::new(), None));
     settle("7:3", Settled::Failed(ErrorKind::Unavailable, "no".into())).await;
     assert_eq!(listed(json!({"status": "error"})).await.0, ["2"]);
-    for params in [json!({"status": "error", "cursor": "x"}), json!({"status": "lost"})] {
-        assert_eq!(client.fault("list_messages", params).await.code, -32602);
+    assert_eq!(client.fault("list_messages", json!({"status": "lost"})).await.code, -32602);
+}
+
+/// All messages that pages of 20 have, each page of which is acknowledged before the next one is asked for.
+async fn acknowledged_page_by_page(client: &Client, list: serde_json::Value) -> Vec<u64> {
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let mut params = list.clone();
+        params["limit"] = json!(20);
+        params["cursor"] = json!(cursor);
+        let page = client.ok("list_messages", params).await;
+        for message in page["messages"].as_array().unwrap() {
+            let name = json!([message["caller_id"], message["message_id"]]);
+            assert_eq!(client.ok("acknowledge_message", name).await["status"], "acknowledged");
+            seen.push(message["message_id"].as_u64().unwrap());
+        }
+        cursor = page.get("next_cursor").map(|cursor| cursor.as_str().unwrap().to_owned());
+        if cursor.is_none() {
+            return seen;
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_message_of_a_status_is_left_out_when_those_of_earlier_pages_get_another() {
+    let (house, _server, client) = open().await;
+    // All of one millisecond, and of more than are read again at first, with what others put between them.
+    for n in 100..400 {
+        let name = format!("message:3:{n}");
+        let _: i64 = house.redis.run(&["HSET", &name, "status", "dispatched", "message", "x"]).await;
+        let _: i64 = house.redis.run(&["ZADD", "hero:messages:dispatched", "1763000000000", &name]).await;
+        if n < 150 {
+            let _: i64 = house.redis.run(&["ZADD", "hero:messages:dispatched", "1763000000000", &format!("message:3:{n}x")]).await;
+        }
+    }
+    let expected: Vec<u64> = (100..400).rev().collect();
+    // Of those that stay none is left out, nor shown twice.
+    let (mut seen, mut cursor) = (Vec::new(), None::<serde_json::Value>);
+    loop {
+        let page = client.ok("list_messages", json!({"status": "dispatched", "limit": 50, "cursor": cursor})).await;
+        seen.extend(page["messages"].as_array().unwrap().iter().map(|message| message["message_id"].as_u64().unwrap()));
+        cursor = page.get("next_cursor").cloned();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, expected);
+    let left: i64 = house.redis.run(&["ZCARD", "hero:messages:dispatched"]).await;
+    assert_eq!(left, 300, "what is no name is taken out");
+    // One that is gone goes while its page is made.
+    let _: i64 = house.redis.run(&["DEL", "message:3:390"]).await;
+    let seen = acknowledged_page_by_page(&client, json!({"status": "dispatched"})).await;
+    assert_eq!(seen, expected.into_iter().filter(|n| *n != 390).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn no_message_of_a_list_is_left_out_when_those_of_earlier_pages_leave_it() {
+    let (house, _server, client) = open().await;
+    for n in 100..160 {
+        let name = format!("message:3:{n}");
+        let _: i64 = house.redis.run(&["HSET", &name, "message_type", "chat", "message", "x"]).await;
+        let _: i64 = house.redis.run(&["LPUSH", "msg_in", &name]).await;
+        let _: i64 = house.redis.run(&["LPUSH", "msg_in", "nonsense"]).await;
+    }
+    let page = client.ok("list_messages", json!({"limit": 20})).await;
+    // The one that the next page was to begin with is gone, and what comes there had been shown, or not.
+    let next = page["next_cursor"].as_str().unwrap().to_owned();
+    assert_eq!(next, "20-3:110");
+    let _: i64 = house.redis.run(&["LREM", "msg_in", "0", "message:3:110"]).await;
+    let again = client.ok("list_messages", json!({"limit": 20, "cursor": next})).await;
+    assert_eq!(again["messages"][0]["message_id"], 100);
+    let expected: Vec<u64> = (100..160).filter(|n| *n != 110).collect();
+    assert_eq!(acknowledged_page_by_page(&client, json!({})).await, expected);
+    // A name that stands there twice holds up nobody.
+    for name in ["message:3:100", "message:3:101", "message:3:100", "message:3:102"] {
+        let _: i64 = house.redis.run(&["LPUSH", "msg_out", name]).await;
+    }
+    let (mut seen, mut cursor) = (Vec::new(), None::<serde_json::Value>);
+    for _ in 0..4 {
+        let page = client.ok("list_messages", json!({"list": "out", "limit": 1, "cursor": cursor})).await;
+        seen.push(page["messages"][0]["message_id"].as_u64().unwrap());
+        cursor = page.get("next_cursor").cloned();
+    }
+    assert_eq!((seen, cursor), (vec![100, 101, 100, 102], None));
+}
+
+#[tokio::test]
+async fn what_is_no_cursor_of_a_list_of_messages_is_refused() {
+    let (_house, _server, client) = open().await;
+    for cursor in ["x", "", "1-18446744073709551615", "1-", "-1", "NaN-1:2", "1-01:2", "1-message:1:2", "1e3-1:2", "99999999999999999999"] {
+        for list in [json!({"status": "error", "cursor": cursor}), json!({"cursor": cursor})] {
+            let fault = client.fault("list_messages", list).await;
+            assert!(fault.code == -32602 && fault.message.contains("is not a cursor"), "{cursor}: {fault:?}");
+        }
+    }
+    // Of the other kind of list.
+    assert_eq!(client.fault("list_messages", json!({"status": "error", "cursor": "20"})).await.code, -32602);
+    for cursor in ["1763000000000-12:101", "inf-0:0", "-1.5-4294967295:4294967295"] {
+        assert_eq!(client.ok("list_messages", json!({"status": "error", "cursor": cursor})).await["messages"], json!([]));
     }
 }
 

@@ -77,6 +77,28 @@ async fn a_runner_is_changed_listed_and_deleted_and_its_number_is_not_given_agai
 }
 
 #[tokio::test]
+async fn runners_that_are_gone_and_what_is_none_hide_no_others_in_lists() {
+    let (house, _server, client) = open().await;
+    for _ in 0..6 {
+        client.ok("create_runner", json!(["osis"])).await;
+    }
+    let _: i64 = house.redis.run(&["DEL", "runner:2", "runner:3", "runner:4"]).await;
+    let _: i64 = house.redis.run(&["ZADD", "hero:meta:runners", "4.5", "x", "4.75", "y"]).await;
+    for limit in 1..=4 {
+        let (mut seen, mut cursor) = (Vec::new(), None::<Value>);
+        loop {
+            let page = client.ok("list_runners", json!({"limit": limit, "cursor": cursor})).await;
+            seen.extend(page["runners"].as_array().unwrap().iter().map(|runner| runner["runner_id"].as_u64().unwrap()));
+            cursor = page.get("next_cursor").cloned();
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, [1, 5, 6], "pages of {limit}");
+    }
+}
+
+#[tokio::test]
 async fn each_change_of_a_runner_raises_the_revision() {
     let (house, _server, client) = open().await;
     let mut before = house.store.runner_revision().await.unwrap();
@@ -108,6 +130,7 @@ async fn what_cannot_be_meant_is_refused_and_changes_nothing() {
         ("update_runner", json!({"runner_id": 1, "name": "x".repeat(257)}), "name: has 257 bytes"),
         ("create_runner", json!({"script_type": "a b"}), "script_type"),
         ("list_runners", json!({"cursor": "x"}), "is not a cursor"),
+        ("list_runners", json!({"cursor": "NaN"}), "is not a cursor"),
     ] {
         let fault = client.fault(method, params.clone()).await;
         assert!(fault.code == -32602 && fault.message.contains(part) && !fault.message.contains("secret"), "{params}: {fault:?}");
