@@ -13,7 +13,7 @@ use super::receipt::{Outcome, Receipt};
 use super::routes::{Route, Routes};
 use super::runner_job;
 use super::signature::{NodeKey, is_right};
-use super::silence::Silence;
+use super::silence::{Silence, Telling};
 use super::ways::Place;
 use crate::dispatch;
 use crate::dispatch::Dispatcher;
@@ -51,6 +51,8 @@ pub(super) struct Delivery {
     pub(super) inbound: Arc<Inbound>,
     /// The places that do not answer.
     pub(super) silence: Silence,
+    /// The places that are being told of stops.
+    pub(super) telling: Telling,
     /// How long the other side may take to store a job, and to answer it then.
     pub(super) ack: Duration,
     pub(super) result: Duration,

@@ -174,7 +174,8 @@ impl Inbound {
             Received::Stored | Received::Duplicate => Ok(()),
             Received::Full(lack) => Err(Refusal::Full(format!("context {context} takes no more messages now: {lack}"))),
             Received::Crowded => {
-                let why = "takes no more messages now: it knows as many as it may, each until its timeout_ack is over";
+                let why =
+                    "takes no more messages now: it knows as many as it may, of this signer or of all, each until its timeout_ack is over";
                 Err(Refusal::Full(format!("context {context} {why}")))
             }
             Received::Unknown => Err(Refusal::Refused("nobody waits for that result (any more)".into())),

@@ -15,6 +15,8 @@ const LONGEST: Duration = Duration::from_secs(30);
 const TRIAL: Duration = Duration::from_secs(30);
 /// How long messages rest at most while another one tries.
 const MEANWHILE: Duration = Duration::from_secs(5);
+/// How many stops are on their way to a place at once, so that one which takes none leaves room for the others.
+const MOST_THERE: usize = 32;
 /// How many places are known.
 const MOST: usize = 10_000;
 
@@ -82,6 +84,37 @@ impl Silence {
     }
 }
 
+/// How many stops are on their way to each place.
+#[derive(Default)]
+pub(super) struct Telling(Mutex<HashMap<Place, usize>>);
+
+/// A stop that is on its way to a place.
+pub(super) struct OnItsWay<'a>(&'a Telling, Place);
+
+impl Telling {
+    /// Lets a stop go to a place, unless as many as may be are on their way there.
+    pub(super) fn begin(&self, place: &Place) -> Option<OnItsWay<'_>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let many = all.entry(place.clone()).or_default();
+        (*many < MOST_THERE).then(|| {
+            *many += 1;
+            OnItsWay(self, place.clone())
+        })
+    }
+}
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        let mut all = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(many) = all.get_mut(&self.1) {
+            *many -= 1;
+            if *many == 0 {
+                all.remove(&self.1);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,5 +153,17 @@ mod tests {
             silence.keeps_silent(&("redis://h".to_owned(), ContextId(n)), now, "dead", now);
         }
         assert_eq!(silence.0.lock().unwrap().len(), MOST);
+    }
+
+    #[test]
+    fn of_stops_for_one_place_so_many_are_on_their_way_that_there_is_room_for_others() {
+        let (telling, [one, other]) = (Telling::default(), ["redis://a", "redis://b"].map(|url| (url.to_owned(), ContextId(0))));
+        let mut sent: Vec<_> = (0..MOST_THERE).filter_map(|_| telling.begin(&one)).collect();
+        assert_eq!(sent.len(), MOST_THERE);
+        assert!(telling.begin(&one).is_none() && telling.begin(&other).is_some());
+        sent.pop();
+        assert!(telling.begin(&one).is_some());
+        sent.clear();
+        assert!(telling.0.lock().unwrap().is_empty());
     }
 }

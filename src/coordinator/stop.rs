@@ -21,6 +21,8 @@ const LONGEST: u32 = 24 * 3600;
 /// How long a stop rests of which the other side does not know yet, at first and at most.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
+/// How long stops rest beyond those that are on their way to one place.
+const MEANWHILE: Duration = Duration::from_secs(1);
 
 impl Delivery {
     /// Tries to tell the other side that the job of a message is to be stopped.
@@ -55,6 +57,8 @@ impl Delivery {
         let place: Place = (address.as_str().to_owned(), target);
         let receiver = stored.to.clone().or(receiver).or_else(|| of_node(stored.receiver_key.as_ref()));
         let letter = self.stop_letter(key, stored, target, receiver.clone(), since, life)?;
+        let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);
+        let _on_its_way = self.telling.begin(&place).ok_or_else(full)?;
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let told = match self.routes.find(&self.store, &address, target).await {
@@ -128,7 +132,7 @@ impl Delivery {
 
 impl Inbound {
     /// Takes a stop that a node has signed whose word counts here: the jobs that it has sent with a message end, and if that message is yet to come,
-    /// its jobs will not run. `again` is until when it may come.
+    /// its jobs will not run. `again` is until when it may come; what a node signs it signs anew each time, so a day is enough.
     pub(super) async fn take_stop(&self, letter: &Letter, store: &Store, again: Timestamp) -> Result<(), Refusal> {
         let nonce: Name = letter.in_reply_to.parse().map_err(|_| "a stop names the message whose jobs are to be stopped".to_owned())?;
         let begun = || recording::of_stop(self.sender(letter, &Signer::Node), letter);
@@ -139,7 +143,7 @@ impl Inbound {
             nonce: nonce.as_str().to_owned(),
             caller: letter.caller_id,
             number: letter.answers,
-            again,
+            again: again.min(store.clock().now().plus(Duration::from_secs(LONGEST.into()))),
         };
         let (is_news, jobs) = match store.receive_stop(&stop).await? {
             StopReceived::Taken { is_news, jobs } => (is_news, jobs),
@@ -149,7 +153,7 @@ impl Inbound {
             }
             StopReceived::Crowded => {
                 doing.give_up();
-                let why = "knows as many messages as it may, each until its timeout_ack";
+                let why = "knows as many messages as it may, of this signer or of all, each until its timeout_ack";
                 return Err(Refusal::Full(format!("context {} {why}", letter.target_context)));
             }
         };

@@ -15,7 +15,7 @@ use super::inbound::Inbound;
 use super::outgoing::Outgoing;
 use super::routes::{Node, Opened, Routes};
 use super::signature::NodeKey;
-use super::silence::Silence;
+use super::silence::{Silence, Telling};
 use super::wakes::Wakes;
 use crate::access::Authority;
 use crate::dispatch::Dispatcher;
@@ -99,6 +99,7 @@ impl Supervisor {
             routes: Arc::clone(&self.routes),
             inbound: Arc::clone(&self.inbound),
             silence: Silence::default(),
+            telling: Telling::default(),
             ack: self.ack,
             result: self.result,
         };

@@ -74,9 +74,14 @@ impl Keys {
         self.key(format_args!("q:resting"))
     }
 
-    /// Messages whose jobs were stopped here, by the time when their other side is told.
+    /// The groups of runners that have stops to be told, by the time when the next of those is.
     pub fn stops(&self) -> String {
         self.key(format_args!("q:stops"))
+    }
+
+    /// Messages with jobs of a runner that were stopped here, by the time when their other side is told.
+    pub fn stops_of(&self, group: &str) -> String {
+        self.key(format_args!("q:stops:{group}"))
     }
 
     /// The name here of a message that came by a number that another one has.
@@ -87,6 +92,11 @@ impl Keys {
     /// The messages that came, each the beginning of its signer's key and its nonce, by the time until which they may come again.
     pub fn nonces(&self) -> String {
         self.key(format_args!("meta:nonces"))
+    }
+
+    /// How many of those there are of each signer, and of all.
+    pub fn known(&self) -> String {
+        self.key(format_args!("meta:known"))
     }
 
     /// The nodes that send messages of this context, by when they last looked.

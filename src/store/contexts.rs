@@ -91,7 +91,7 @@ impl Store {
         Ok(jobs.iter().filter_map(Text::parse).collect())
     }
 
-    /// How many stops of jobs that were away others do not know of yet. What another program made of that list has none.
+    /// Of how many runners jobs were stopped while they were away, of which the other side does not know yet. What another program made of that list has none.
     pub async fn untold_stops(&self) -> Result<u64, Error> {
         let mut pipeline = Pipeline::new();
         pipeline.ignore_errors().cmd("ZCARD").arg(self.keys().stops());

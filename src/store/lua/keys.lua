@@ -46,6 +46,7 @@ function keys.of_context(prefix, context)
   keys.stops = prefix .. 'hero:q:stops'
   keys.letters_in = prefix .. 'hero:bus:box:in'
   keys.nonces = prefix .. 'hero:meta:nonces'
+  keys.known = prefix .. 'hero:meta:known'
   keys.nodes = prefix .. 'hero:meta:nodes'
   keys.runners = prefix .. 'hero:meta:runners'
   keys.topics = prefix .. 'hero:meta:topics'
@@ -141,6 +142,9 @@ function keys.sent(group) return keys.prefix .. 'hero:q:sent:' .. group end
 
 -- The messages with jobs of a runner whose result is awaited.
 function keys.awaited(group) return keys.prefix .. 'hero:q:awaited:' .. group end
+
+-- The messages whose jobs were stopped here, and of whose runner the other side is to be told.
+function keys.stops_of(group) return keys.prefix .. 'hero:q:stops:' .. group end
 
 -- The jobs of runners of a script type.
 function keys.runner_queue(script_type) return keys.prefix .. 'queue:' .. script_type end

@@ -11,13 +11,10 @@ messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
 messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
 -- How many nodes are looked at for what they have in hand; and how many results that are awaited, for those that are not.
 local MOST_NODES, LOOKED_AT = 16, 64
--- How many messages are known at most that came, and how many of those that cannot come again are forgotten in a call.
-messages.MOST_KNOWN = 200000
-local MOST_FORGOTTEN = 1000
--- How much of a key tells it from others: nobody finds another one with the same beginning.
-local KEY = 32
--- How many stops wait to be told at most, and how long, s.
-local MOST_STOPS, STOPS_KEPT = 10000, 90000
+-- How many stops wait to be told at most, which runners share; how many of one runner, and how long, s.
+local MOST_STOPS, MOST_STOPS_OF_RUNNER, STOPS_KEPT = 10000, 2500, 90000
+-- Of how many runners a call has stops told, of how many of each, and when one is told again whose teller is gone, ms.
+local MOST_TOLD, TOLD_OF_RUNNER, TOLD_AGAIN = 8, 16, 20000
 -- How many jobs may wait in the queue of a runner.
 local MOST_QUEUED = 100000
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
@@ -102,38 +99,93 @@ function messages.length(list) return try('LLEN', list) or math.huge end
 -- How many messages wait to be sent, or to be sent again; math.huge where `msg_out` is no list.
 function messages.waiting() return messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0) end
 
--- Forgets messages that came and cannot come again.
-function messages.forget()
-  local over = commands.insist('ZRANGEBYSCORE', keys.nonces, '-inf', request.now, 'LIMIT', 0, MOST_FORGOTTEN)
-  if #over > 0 then redis.call('ZREM', keys.nonces, unpack(over)) end
-end
-
--- What a message that came is known by. A nonce is its signer's own: who guesses one cannot have the message of another pass for known.
-function messages.known(signer, nonce) return string.sub(signer, 1, KEY) .. ':' .. nonce end
-
--- What stands beside that, once the sender has stopped its jobs.
-function messages.stop_of(known) return known .. ' stop' end
-
 -- The message that came from a signer by this nonce, and by this number if that was free. Else nil, and whether another signer's has it.
 function messages.that_came(signer, nonce, caller, number)
-  local known, is_of_another = messages.known(signer, nonce), false
+  local known, is_of_another = letters.known(signer, nonce), false
   for _, element in ipairs({ 'message:' .. caller .. ':' .. number, try('GET', keys.came(known)) or nil }) do
     local own, by, came = unpack(messages.is_element(element) and try('HMGET', messages.key(element), 'nonce', 'public_key', 'sender_id')
       or {})
     if came and own == nonce then
-      if messages.known(by or '', nonce) == known then return element end
+      if letters.known(by or '', nonce) == known then return element end
       is_of_another = true
     end
   end
   return nil, is_of_another
 end
 
+-- Whether an element is the name of a message that there is.
+function messages.is_there(element)
+  return messages.is_element(element) and redis.call('TYPE', messages.key(element)).ok == 'hash'
+end
+
+-- The runner whose stops that of a message is among; where others have written something else: one that does not exist.
+local function stops_with(element)
+  local group = try('HGET', messages.key(element), 'runner')
+  return group and string.find(group, '^runner%d+$') and group or 'runner0'
+end
+
+-- Has the stop of a message told at that time, ms, and its runner looked at by then.
+local function tell_at(group, element, at)
+  for key, entry in pairs({ [keys.stops_of(group)] = { at, element }, [keys.stops] = { 'LT', at, group } }) do
+    insist('ZADD', key, unpack(entry))
+    redis.call('EXPIRE', key, STOPS_KEPT)
+  end
+end
+
 -- Has the other side told that nobody waits for the job of a message any more. Where very many wait to be told, that job goes on there.
 local function send_stop(element)
-  if (try('ZCARD', keys.stops) or 0) >= MOST_STOPS then return end
-  try('HSET', messages.key(element), 'stopped_at', coordinator.seconds())
-  commands.insist('ZADD', keys.stops, values.digits(request.now), element)
-  redis.call('EXPIRE', keys.stops, STOPS_KEPT)
+  local key, group = messages.key(element), stops_with(element)
+  local share = math.floor(MOST_STOPS / math.max(try('ZCARD', keys.stops) or 0, 1))
+  local most = math.min(MOST_STOPS_OF_RUNNER, math.max(share, 1))
+  if (try('ZCARD', keys.stops_of(group)) or 0) >= most then
+    local text = 'the other side is not told that its job was stopped, which may run on there: ' .. values.digits(most)
+    return messages.log(key, text .. ' stops wait already that are for ' .. group)
+  end
+  try('HSET', key, 'stopped_at', coordinator.seconds())
+  tell_at(group, element, values.digits(request.now))
+end
+
+-- Has a stop told again, at that time, ms. Gives whether it was to be told.
+function messages.tell_later(element, at)
+  local group = stops_with(element)
+  if not try('ZSCORE', keys.stops_of(group), element) then return false end
+  tell_at(group, element, at)
+  return true
+end
+
+-- Whether the other side is still to be told of the stop of a message.
+function messages.is_to_be_told(element) return try('ZSCORE', keys.stops_of(stops_with(element)), element) end
+
+-- Has a stop told no more. Gives whether it was to be told.
+function messages.tell_no_more(element)
+  local group = stops_with(element)
+  local was_open = try('ZREM', keys.stops_of(group), element) == 1
+  if was_open and redis.call('EXISTS', keys.stops_of(group)) == 0 then try('ZREM', keys.stops, group) end
+  return was_open
+end
+
+-- The messages of whose stop the other side is to be told now: a few of each runner, and those runners first that have waited longest, so
+-- that one with very many of them, or whose place does not answer, holds up no others.
+function messages.take_stops()
+  local taken = {}
+  for _, group in ipairs(try('ZRANGEBYSCORE', keys.stops, '-inf', request.now, 'LIMIT', 0, MOST_TOLD) or {}) do
+    local stops = keys.stops_of(group)
+    for _, element in ipairs(try('ZRANGEBYSCORE', stops, '-inf', request.now, 'LIMIT', 0, TOLD_OF_RUNNER) or {}) do
+      if messages.is_there(element) then
+        redis.call('ZADD', stops, 'XX', values.digits(request.now + TOLD_AGAIN), element)
+        taken[#taken + 1] = element
+      else
+        redis.call('ZREM', stops, element)
+      end
+    end
+    local _, at = unpack(try('ZRANGE', stops, 0, 0, 'WITHSCORES') or {})
+    if at then
+      redis.call('ZADD', keys.stops, tonumber(at) > request.now and at or values.digits(request.now), group)
+    else
+      redis.call('ZREM', keys.stops, group)
+    end
+  end
+  return taken
 end
 
 -- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element and

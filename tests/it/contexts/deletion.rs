@@ -53,7 +53,7 @@ async fn a_context_is_kept_for_a_while_until_others_know_that_its_jobs_were_stop
     let town = Town::open().await;
     let context = town.context(json!({})).await;
     let _: i64 = town.redis.run_in(context, &["HSET", "message:0:1", "status", "error"]).await;
-    let _: i64 = town.redis.run_in(context, &["ZADD", "hero:q:stops", "9999999999999", "message:0:1"]).await;
+    let _: i64 = town.redis.run_in(context, &["ZADD", "hero:q:stops", "9999999999999", "runner1"]).await;
     let fault = town.client.fault("delete_context", json!({ "context_id": context })).await;
     assert_eq!((fault.code, &fault.data["messages"]), (1002, &json!(1)), "{fault:?}");
     town.client.ok("delete_context", json!({ "context_id": context, "stop_jobs": true })).await;
@@ -65,7 +65,7 @@ async fn a_context_is_kept_for_a_while_until_others_know_that_its_jobs_were_stop
     }
     let left: i64 = town.redis.run_in(context, &["EXISTS", "hero:q:stops", "message:0:1"]).await;
     assert_eq!(left, 2);
-    let _: i64 = town.redis.run_in(context, &["ZREM", "hero:q:stops", "message:0:1"]).await;
+    let _: i64 = town.redis.run_in(context, &["ZREM", "hero:q:stops", "runner1"]).await;
     is_gone(&town.redis, &town.client, context).await;
     town.server.stop().await;
 }

@@ -1,7 +1,7 @@
 //! What is known of letters and results that came, and how they are read.
 
 use hero::coordinator::bus::{Boxes, Bus};
-use hero::coordinator::letter::Letter;
+use hero::coordinator::letter::{Kind, Letter};
 use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::{JobId, JobSpec, Status};
 
@@ -116,6 +116,55 @@ async fn what_is_known_of_messages_has_a_bound_and_keeps_no_result_out() {
     }
     a.house.is(&id, Status::Finished).await;
     assert_eq!(known().await, 200_003);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_signer_takes_the_room_that_others_need_for_what_is_known_of_messages() {
+    let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan { trusts: vec![one.clone(), three.clone()], ..Plan::new(0) }).await;
+    let (bus, redis) = (boxes(&town, &one).await, town.redis());
+    let whose = &one.public().to_string()[..32];
+    // So many that as many more have room, each counted as that of the one.
+    let code = "for n = 1, 100000 do redis.call('ZADD', KEYS[1], '+inf', ARGV[1] .. ':' .. n) end
+        redis.call('HSET', KEYS[2], ARGV[1], 100000, 'all', 100000)";
+    let _: Option<String> = redis.run(&["EVAL", code, "2", "hero:meta:nonces", "hero:meta:known", whose]).await;
+    let refused = deliver(&bus, &letter(&one, "more")).await;
+    assert!(refused.outcome == Outcome::Full && refused.text.contains("of this signer"), "{refused:?}");
+    // A stop for what never came takes room, too.
+    let mut stop =
+        Letter { kind: Kind::Stop, message_type: MessageType::Job, in_reply_to: "never".into(), answers: 7, ..letter(&one, "stop") };
+    one.sign(&mut stop);
+    assert_eq!(deliver(&bus, &stop).await.outcome, Outcome::Full);
+    assert!(deliver(&boxes(&town, &three).await, &letter(&three, "first")).await.is_stored());
+    let counted: BTreeMap<String, String> = town.hash("hero:meta:known").await;
+    assert_eq!((counted["all"].as_str(), counted[&three.public().to_string()[..32]].as_str()), ("100001", "1"));
+    // As some of it is over, there is room again.
+    for n in 1..=2 {
+        let _: i64 = redis.run(&["ZADD", "hero:meta:nonces", "1", &format!("{whose}:{n}")]).await;
+    }
+    assert!(deliver(&bus, &letter(&one, "later")).await.is_stored());
+    // Counts that do not agree with what is known keep nobody out.
+    let _: i64 = redis.run(&["HSET", "hero:meta:known", whose, "200000", "all", "7"]).await;
+    assert!(deliver(&bus, &letter(&one, "last")).await.is_stored());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_for_a_message_that_never_came_is_known_for_a_day_at_most() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let mut stop = Letter {
+        kind: Kind::Stop,
+        message_type: MessageType::Job,
+        in_reply_to: "never".into(),
+        answers: 7,
+        timeout_ack: 20 * 24 * 3600,
+        ..letter(&one, "stop")
+    };
+    one.sign(&mut stop);
+    assert!(deliver(&boxes(&town, &one).await, &stop).await.is_stored());
+    let known: Vec<String> = town.redis().run(&["ZRANGE", "hero:meta:nonces", "0", "-1", "WITHSCORES"]).await;
+    let over = town.house.store.clock().now().as_millis() + 24 * 3600 * 1000;
+    assert!(known.len() == 2 && known[1].parse::<i64>().unwrap() <= over, "{known:?}, {over}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

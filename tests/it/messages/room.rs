@@ -1,7 +1,7 @@
-//! What jobs that are away take of the room of others: none of those that run here, and little of those of other runners.
+//! What jobs that are away, and their stops, take of the room of others: none of those that run here, and little of those of other runners.
 
 use hero::model::{JobId, JobSpec, Queue, Runner, Status, Target};
-use hero::store::Settled;
+use hero::store::{Settled, StopTold};
 
 use super::*;
 use crate::support::{PATIENCE, spec};
@@ -104,4 +104,56 @@ async fn a_runner_that_answers_nothing_leaves_room_for_the_jobs_of_others() {
     // What another program made of the key gives way.
     let _: () = house.redis.run(&["SET", &awaited, "x"]).await;
     assert_eq!(send(&house, &one).await, 1);
+}
+
+/// Has so many messages of a runner wait that its other side is told of their stops.
+async fn stopped(house: &House, runner: &Runner, many: usize) {
+    let group = runner.runner_id.group();
+    let code = "for n = 1, ARGV[2] do redis.call('HSET', 'message:7:' .. n, 'runner', ARGV[1]); redis.call('ZADD', KEYS[1], 1, 'message:7:' .. n) end
+        redis.call('ZADD', KEYS[2], 1, ARGV[1])";
+    let (stops, many) = (format!("hero:q:stops:{group}"), many.to_string());
+    let _: Option<String> = house.redis.run(&["EVAL", code, "2", &stops, "hero:q:stops", group.as_str(), &many]).await;
+}
+
+/// Starts a job for a runner, has it away there, and stops it. Gives its message.
+async fn stop_one(house: &House, runner: &Runner) -> MessageKey {
+    let job = start_for(house, runner).await;
+    assert_eq!(send(house, runner).await, 1);
+    let message = message_of(house, &job).await;
+    assert!(house.store.settle_message("me", message, &Settled::Stored(None)).await.unwrap());
+    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    message
+}
+
+#[tokio::test]
+async fn the_stops_of_one_runner_hold_up_those_of_no_other() {
+    let house = House::empty().await;
+    let (one, other) = (silent(&house).await, silent(&house).await);
+    stopped(&house, &one, 300).await;
+    let message = stop_one(&house, &other).await;
+    let told = house.store.tend_messages("me", 0).await.unwrap().stops;
+    assert!(told.contains(&message) && told.len() > 1, "{told:?}");
+    // Those that rest come again, and in the end nobody is looked for any more.
+    for key in told {
+        let later = if key == message { StopTold::Later(Duration::ZERO) } else { StopTold::Told };
+        assert!(house.store.settle_stop(key, &later).await.unwrap());
+    }
+    let again = house.store.tend_messages("me", 0).await.unwrap().stops;
+    assert!(again.contains(&message), "{again:?}");
+    assert!(house.store.settle_stop(message, &StopTold::Told).await.unwrap());
+    let left: Vec<String> = house.redis.run(&["ZRANGE", "hero:q:stops", "0", "-1"]).await;
+    assert_eq!(left, [one.runner_id.group().to_string()]);
+}
+
+#[tokio::test]
+async fn a_stop_beyond_those_of_its_runner_is_not_told_and_its_message_says_so() {
+    let house = House::empty().await;
+    let (one, other) = (silent(&house).await, silent(&house).await);
+    stopped(&house, &one, 2500).await;
+    let (dropped, kept) = (stop_one(&house, &one).await, stop_one(&house, &other).await);
+    let logs = house.store.message(dropped).await.unwrap().unwrap().shown.logs;
+    assert!(logs.last().unwrap().text.contains("2500 stops wait already that are for runner1"), "{logs:?}");
+    let waits = async |runner: &Runner| house.redis.run::<i64>(&["ZCARD", &format!("hero:q:stops:{}", runner.runner_id.group())]).await;
+    assert_eq!((waits(&one).await, waits(&other).await), (2500, 1));
+    assert!(house.store.message(kept).await.unwrap().unwrap().stopped_at.is_some());
 }

@@ -79,7 +79,7 @@ async fn a_message_that_came_is_kept_until_each_of_its_jobs_is_answered() {
 async fn a_message_is_kept_until_the_other_side_knows_that_its_job_was_stopped() {
     let house = House::empty().await;
     let _: i64 = house.redis.run(&["HSET", &KEY.to_string(), "status", "error", "away", "x", "stopped_at", "1"]).await;
-    let _: i64 = house.redis.run(&["ZADD", "hero:q:stops", "1000", &KEY.to_string()]).await;
+    let _: i64 = house.redis.run(&["ZADD", "hero:q:stops:runner0", "1000", &KEY.to_string()]).await;
     assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Untold);
     assert!(house.store.settle_stop(KEY, &StopTold::Told).await.unwrap());
     assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Deleted);
@@ -98,7 +98,7 @@ async fn a_context_with_jobs_or_messages_under_way_is_closed_only_with_them() {
         (&["LPUSH", "msg_out:sending:me", "message:12:7"], 2),
         (&["ZADD", "hero:q:resting", "1000", "message:12:8"], 3),
         (&["ZADD", "hero:q:messages", "1000", "message:12:9"], 4),
-        (&["ZADD", "hero:q:stops", "1000", "message:12:10"], 5),
+        (&["ZADD", "hero:q:stops", "1000", "runner1"], 5),
     ] {
         let _: i64 = house.redis.run(add).await;
         if count > 0 {

@@ -14,7 +14,7 @@ return function()
   local is_awaited = try('ZSCORE', keys.open_messages, element)
   if is_awaited or away and status ~= 'processed' and status ~= 'error' then return 'open' end
   -- Without it nobody would be told, and its job would go on there.
-  if try('ZSCORE', keys.stops, element) then return 'untold' end
+  if messages.is_to_be_told(element) then return 'untold' end
   -- Without it its answer would go to nobody.
   if messages.is_to_be_answered(element) then return 'unanswered' end
   for _, list in ipairs({ keys.msg_in, keys.msg_out, unpack(messages.in_hand()) }) do try('LREM', list, 0, element) end

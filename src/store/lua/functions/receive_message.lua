@@ -4,7 +4,7 @@
 --       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which
 --       only a message of type job has some
 -- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before, or its sender
---       has stopped it meanwhile), {'crowded'} (as many messages are known as may be) or {'full', 'closed' (the context is being
+--       has stopped it meanwhile), {'crowded'} (as many of its signer are known as may be) or {'full', 'closed' (the context is being
 --       deleted), 'msg_in', 'number' (one is still looked for) or what `messages.refuse_jobs` says}.
 return function()
   local limit_of_queue, per_second = request.take_number(), request.take_number()
@@ -12,23 +12,23 @@ return function()
   local fields = {}
   for place = 1, 2 * request.take_number() do fields[place] = request.take() end
   local list = messages.take_jobs()
-  messages.forget()
-  local known = messages.known(signer, nonce)
+  letters.forget()
+  local known = letters.known(signer, nonce)
   if redis.call('ZSCORE', keys.nonces, known) then return { 'duplicate' } end
   -- The stop has overtaken it: its jobs do not run.
-  if #list > 0 and redis.call('ZSCORE', keys.nonces, messages.stop_of(known)) then return { 'duplicate' } end
+  if #list > 0 and redis.call('ZSCORE', keys.nonces, letters.stop_of(known)) then return { 'duplicate' } end
   if access.is_closed() then return { 'full', 'closed' } end
   if #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN then return { 'full', 'msg_in' } end
   local refused = messages.refuse_jobs(list, limit_of_queue, per_second)
   if refused then return refused end
-  if redis.call('ZCARD', keys.nonces) >= messages.MOST_KNOWN then return { 'crowded' } end
+  if letters.is_crowded(signer) then return { 'crowded' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
   -- A number that another message has is not taken from it.
   if redis.call('EXISTS', key_of(own)) == 1 then own = coordinator.next_number('message', key_of) end
   local numbers = own and messages.numbers_of(list)
   if not numbers then return { 'full', 'number' } end
-  redis.call('ZADD', keys.nonces, again, known)
+  letters.know(signer, known, again)
   local key, element = key_of(own), 'message:' .. caller .. ':' .. own
   redis.call('HSET', key, 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())

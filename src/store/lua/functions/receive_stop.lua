@@ -4,7 +4,7 @@
 -- ARGV  the key of who signed it · nonce of the message · caller · its number at the sender · until when the message may come, ms
 -- Gives {'stopped', or 'known' (that stop came before); of each job of the message that had not ended: its id · 'ended', or 'open': it is
 --       to be stopped as any other}; or nothing was done: {'signer'} (another node has sent that message) or {'crowded'} (as many messages
---       are known as may be).
+--       of it are known as may be).
 local try = commands.try
 
 -- So far from either end of a queue a job is looked for. What lies deeper stays there, and whoever comes to it leaves it out: its hash
@@ -51,13 +51,13 @@ end
 
 return function()
   local signer, nonce, caller, number, again = request.take_many(5)
-  messages.forget()
+  letters.forget()
   local element, is_of_another = messages.that_came(signer, nonce, caller, number)
   if is_of_another then return { 'signer' } end
-  local stop = messages.stop_of(messages.known(signer, nonce))
+  local stop = letters.stop_of(letters.known(signer, nonce))
   local is_known = redis.call('ZSCORE', keys.nonces, stop)
-  if not is_known and not element and redis.call('ZCARD', keys.nonces) >= messages.MOST_KNOWN then return { 'crowded' } end
-  redis.call('ZADD', keys.nonces, again, stop)
+  if not is_known and not element and letters.is_crowded(signer) then return { 'crowded' } end
+  letters.know(signer, stop, again)
   local stopped = element and stop_jobs(element) or {}
   if #stopped > 0 then
     local key = messages.key(element)

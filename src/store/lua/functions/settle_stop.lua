@@ -2,15 +2,10 @@
 -- Records what became of telling the other side that the job of a message was stopped.
 -- ARGV  element · 'told', 'over' (it will not be told) or 'later' · what is said of it; for 'later': how long it rests, ms
 -- Gives 1, or 0 if nobody is to be told.
-local try = commands.try
-
 return function()
   local element, outcome, text = request.take_many(3)
-  if outcome == 'later' then
-    try('ZADD', keys.stops, 'XX', request.digits_in(text), element)
-    return try('ZSCORE', keys.stops, element) and 1 or 0
-  end
-  local was_open = try('ZREM', keys.stops, element) == 1
+  if outcome == 'later' then return messages.tell_later(element, request.digits_in(text)) and 1 or 0 end
+  local was_open = messages.tell_no_more(element)
   if was_open and redis.call('EXISTS', messages.key(element)) == 1 then messages.log(messages.key(element), text) end
   return was_open and 1 or 0
 end

@@ -12,8 +12,6 @@ local SILENT = 10000
 local MOST_NODES, MOST_RESULTS, MOST_LOOKED_AT, MOST_OVER = 4, 64, 64, 64
 -- How often a job is looked at that another program may run, ms; and how many elements that are no messages are passed over in a call.
 local LOOK, MOST_PASSED_OVER = 1000, 1000
--- Of how many stops a call has the other side told, and when one is told again whose teller is gone, ms.
-local MOST_STOPS, TOLD_AGAIN = 16, 20000
 -- The greatest number.
 local LAST = 4294967295
 
@@ -118,17 +116,12 @@ local function adopt(node)
   end
 end
 
--- Whether an element is the name of a message that there is.
-local function is_message(element)
-  return messages.is_element(element) and redis.call('TYPE', messages.key(element)).ok == 'hash'
-end
-
 -- What a node has in hand that is no message gives way: a foreign program put it there, or the message is gone. Gives whether there was
 -- such.
 local function clean(list, most)
   local found = false
   for _, element in ipairs(try('LRANGE', list, 0, most - 1) or {}) do
-    if not is_message(element) then
+    if not messages.is_there(element) then
       redis.call('LREM', list, 1, element)
       found = true
     end
@@ -138,7 +131,7 @@ end
 
 -- Puts an element into the hand of a node, if it is the name of a message.
 local function put_in_hand(list, element)
-  if not is_message(element) then return false end
+  if not messages.is_there(element) then return false end
   local key = messages.key(element)
   -- Another program has written it.
   if redis.call('TTL', key) == -1 then
@@ -176,20 +169,6 @@ local function take(list, free)
   return taken
 end
 
--- The messages of whose stop the other side is to be told now.
-local function take_stops()
-  local taken = {}
-  for _, element in ipairs(try('ZRANGEBYSCORE', keys.stops, '-inf', request.now, 'LIMIT', 0, MOST_STOPS) or {}) do
-    if is_message(element) then
-      redis.call('ZADD', keys.stops, 'XX', values.digits(request.now + TOLD_AGAIN), element)
-      taken[#taken + 1] = element
-    else
-      redis.call('ZREM', keys.stops, element)
-    end
-  end
-  return taken
-end
-
 return function()
   local node, most = request.take(), request.take_number()
   local answered = answer_jobs()
@@ -203,7 +182,7 @@ return function()
   local cleaned = length and clean(list, most)
   local taken = take(list, most - (try('LLEN', list) or 0))
   local came = try('LLEN', keys.msg_in) or 0
-  local moved, gives = answered or ended or cleaned or taken, take_stops()
+  local moved, gives = answered or ended or cleaned or taken, messages.take_stops()
   table.insert(gives, 1, #gives)
   for _, element in ipairs(try('LRANGE', list, 0, most - 1) or {}) do gives[#gives + 1] = element end
   return { moved and 1 or 0, try('ZCARD', keys.answers) or 0, came, unpack(gives) }
