@@ -33,9 +33,10 @@ async fn engines_that_have_nothing_to_do_end_but_for_one_and_start_again_for_the
     let settings = PoolSettings { engine_idle: Duration::from_millis(50), ..pool_settings(house.redis.directory(), 3) };
     house.hire(settings).await;
     let status = house.pool.as_ref().unwrap().status.clone();
+    until("all take jobs", async || (status.live() == 3).then_some(())).await;
     for _ in 0..2 {
         until("one engine is left", async || (status.engines().len() == 1).then_some(())).await;
-        assert_eq!(status.live(), 3, "all take jobs");
+        assert_eq!(status.live(), 3, "all take jobs still");
         let mut long = Vec::new();
         for _ in 0..3 {
             long.push(house.start(spec("print(`begun`); loop {}")).await);

@@ -136,7 +136,9 @@ async fn very_many_contexts_with_messages_under_way_take_turns_and_keep_nobody_e
     }
     assert!(open.len() >= 150, "after {looks} looks only {} had a turn", open.len());
     assert!(most < 150, "{most} were open at once");
-    assert!(server.engines().len() <= 2, "none of them has actors");
+    // One that has just ended may still be there beside the one that takes its place.
+    let engines = server.engines().len();
+    assert!(engines <= 4, "of two pools there are {engines} engines: some of those with messages have actors");
     server.stop().await;
 }
 
