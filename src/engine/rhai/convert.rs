@@ -106,6 +106,7 @@ impl Json {
         } else if let Ok(char) = value.as_char() {
             self.string(char.encode_utf8(&mut [0; 4]))
         } else if let Some(blob) = value.read_lock::<Blob>() {
+            deeper(depth)?;
             self.list(blob.iter(), |json, byte| json.put(format_args!("{byte}")))
         } else if let Some(function) = value.read_lock::<FnPtr>() {
             let name = if function.is_anonymous() { "a closure".to_owned() } else { format!("the function {}", function.fn_name()) };
@@ -225,13 +226,19 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_size_are_capped() {
-        let mut deep = Dynamic::UNIT;
-        for _ in 0..=Limits::RESULT_DEPTH {
-            deep = Dynamic::from_array(vec![deep]);
+    fn whatever_becomes_a_list_of_json_is_a_level_and_levels_are_capped() {
+        let nested = |levels: usize, inner: Dynamic| (0..levels).fold(inner, |value, _| Dynamic::from_array(vec![value]));
+        for inner in [Dynamic::from_array(Array::new()), Dynamic::from_map(Map::new()), Dynamic::from_blob(vec![1])] {
+            let deepest = output(&nested(Limits::RESULT_DEPTH - 1, inner.clone()), 1000).unwrap();
+            let read = dynamic(&serde_json::from_str(&deepest.text).unwrap()).unwrap();
+            assert_eq!(output(&read, 1000).unwrap(), deepest);
+            let refused = output(&nested(Limits::RESULT_DEPTH, inner), 1000).unwrap_err();
+            assert_eq!((refused.kind, refused.limit), (ErrorKind::Limit, Some(Limit::Result)));
         }
-        let refused = output(&deep, 1000).unwrap_err();
-        assert_eq!((refused.kind, refused.limit), (ErrorKind::Limit, Some(Limit::Result)));
+    }
+
+    #[test]
+    fn size_is_capped() {
         assert!(output(&Dynamic::from_array(vec![Dynamic::ONE; 50]), 101).is_ok());
         assert_eq!(output(&Dynamic::from_array(vec![Dynamic::ONE; 50]), 100).unwrap_err().limit, Some(Limit::Result));
         assert_eq!(output(&Dynamic::from("x".repeat(11)), 10).unwrap_err().limit, Some(Limit::Result));
