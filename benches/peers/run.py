@@ -99,7 +99,7 @@ class Hero:
 
     def run(self, jobs):
         there = [] if self.private else ["--redis", f"redis://127.0.0.1:{self.redis.port}"]
-        report = answer([self.program, "bench", "--json", "--rest", "0", "--jobs", str(jobs), *there])
+        report = answer([self.program, "bench", "--json", "--only", "waiting,drain", "--jobs", str(jobs), *there])
         row = {"submit_per_s": report["drain"]["submit_per_s"], "drain_per_s": report["drain"]["drain_per_s"]}
         for waiting in report["waiting"]:
             row.update(waits(waiting["callers"], waiting))

@@ -128,10 +128,10 @@ impl Measuring<'_> {
     /// Starts a server that has many contexts and identities, and watches it at rest.
     pub(super) async fn contexts(&self) -> anyhow::Result<Contexts> {
         let data = TempDir::new()?;
-        let server = self.start(&data, &LOGIN).await?;
+        let server = self.start_on_private_redis(&data, &LOGIN).await?;
         server.stop().await?;
         let (empty_start_s, empty_pss_mb, _) = self.rested(&data).await?;
-        let server = self.start(&data, &LOGIN).await?;
+        let server = self.start_on_private_redis(&data, &LOGIN).await?;
         let operator = operator(&data).await?;
         let load = Load::new(vec![operator], &self.steps);
         let identities = (self.bench.jobs / 2).min(IDENTITIES);
@@ -155,7 +155,7 @@ impl Measuring<'_> {
     /// How long a start takes, s, what the server holds then, MB, and what it uses of one core at rest, per cent.
     async fn rested(&self, data: &TempDir) -> anyhow::Result<(f64, f64, f64)> {
         let begun = Instant::now();
-        let server = self.start(data, &LOGIN).await?;
+        let server = self.start_on_private_redis(data, &LOGIN).await?;
         let start = begun.elapsed().as_secs_f64();
         // Until engines have ended, and what the start has left over is given back.
         sleep(2 * UNTIL_REST).await;

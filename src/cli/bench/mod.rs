@@ -91,7 +91,7 @@ enum Part {
     Login,
     /// What flows cost beside jobs that wait for each other
     Flows,
-    /// A server with half as many identities as --jobs, 10,000 at most, and a tenth as many contexts
+    /// A server with half as many identities as --jobs, 10,000 at most, and a tenth as many contexts; always on a private Redis, which has a database for each
     Contexts,
 }
 
@@ -198,8 +198,11 @@ impl Measuring<'_> {
 
     async fn start(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<LocalServer> {
         let redis = self.bench.redis.iter().flat_map(|url| ["--redis", url]);
-        let arguments: Vec<&str> = pools.iter().copied().chain(redis).chain(["--log-level", "warn"]).collect();
-        LocalServer::start(directory.path(), &arguments).await
+        self.start_on_private_redis(directory, &pools.iter().copied().chain(redis).collect::<Vec<_>>()).await
+    }
+
+    async fn start_on_private_redis(&self, directory: &TempDir, arguments: &[&str]) -> anyhow::Result<LocalServer> {
+        LocalServer::start(directory.path(), &[arguments, &["--log-level", "warn"]].concat()).await
     }
 
     async fn connect(&self, url: &str) -> anyhow::Result<Vec<Client>> {
