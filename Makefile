@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers setup setup-check setup-tests clean
+.PHONY: help demo test fuzz check bench bench-peers bench-tiny setup setup-check setup-tests clean
 
 CARGO ?= cargo
 
@@ -18,7 +18,18 @@ demo: setup ## Build, start the whole system on a free port, run the examples, s
 test: setup-tests ## Run every test
 	@$(CARGO) test --locked --doc
 	@export RUST_TEST_THREADS="$${RUST_TEST_THREADS:-$$((3 * $$(nproc)))}"; $(CARGO) test --locked --lib --tests
+	@$(MAKE) --no-print-directory bench-tiny
 	@echo "make test: every test passed"
+
+# A seed is one number, for the property tests and for the random lives of tests/it alike. It ends by itself.
+fuzz: setup-tests ## Try what is random once with a fresh seed, which it prints (SEED=8 repeats one; CASES=2000)
+	@export HERO_SEED="$${SEED:-$$(shuf -i 1-4294967295 -n 1)}" HERO_MODEL_STEPS="$${STEPS:-30000}" HERO_E2E_ROUNDS=3; \
+	  export PROPTEST_RNG_SEED="$$HERO_SEED" PROPTEST_CASES="$${CASES:-2000}"; \
+	  echo "make fuzz: SEED=$$HERO_SEED repeats this"; \
+	  $(CARGO) test --locked --lib && \
+	  $(CARGO) test --locked --test it -- model:: chaos:: rpc::events flows::killed messages::flows schedules::servers rpc::waits store::time \
+	  || { echo "make fuzz: SEED=$$HERO_SEED failed"; exit 1; }; \
+	  echo "make fuzz: SEED=$$HERO_SEED passed"
 
 check: setup-check ## Run what a commit has to pass: format, lints, documentation, licences
 	$(CARGO) fmt --check
@@ -40,6 +51,15 @@ bench: setup ## Measure a server of its own, in release mode (BENCH="--jobs 2000
 bench-peers: setup ## Measure hero beside BullMQ and Dramatiq in one session (needs node, npm, python3 and the network)
 	@$(CARGO) build --quiet --locked --release
 	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/peers/run.sh $(BENCH)
+
+# The figures say nothing: it is a debug build. What is measured with is tested, so that none of it rots.
+bench-tiny: setup ## Run every bench once with tiny numbers
+	@$(CARGO) build --quiet --locked --bins --example bare
+	@debug="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug"; \
+	  "$$debug/examples/bare" --limits "40 + 2" > /dev/null; \
+	  "$$debug/hero" bench --jobs 100 --rest 1 --bare "$$debug/examples/bare" > /dev/null; \
+	  HERO="$$debug/hero" ./benches/peers/run.sh --rounds 1 --jobs 200 --json /dev/null > /dev/null
+	@echo "bench-tiny: every bench ran"
 
 # Installs a Debian package: its name, and what to say where that cannot be done.
 define install

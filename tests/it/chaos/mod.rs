@@ -10,23 +10,15 @@ mod town;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rand::rngs::StdRng;
+use rand::Rng as _;
 use rand::seq::SliceRandom as _;
-use rand::{Rng as _, SeedableRng as _};
 
-use crate::support::{Kin, until};
+use crate::support::{Kin, random, until};
 use load::{Jobs, submit};
 use town::{Fault, Town};
 
 /// So many clients submit them.
 const CLIENTS: usize = 8;
-
-/// The seed, which the variable repeats.
-fn seed() -> u64 {
-    let seed = std::env::var("HERO_CHAOS_SEED").ok().map_or_else(rand::random, |seed| seed.parse().expect("HERO_CHAOS_SEED is a number"));
-    println!("HERO_CHAOS_SEED={seed}");
-    seed
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_acknowledged_job_ends_once_whatever_is_killed() {
@@ -40,7 +32,7 @@ async fn every_acknowledged_job_ends_once_whatever_happens_in_a_cluster_whose_sl
 
 /// Has all the faults happen under the load of at least so many jobs.
 async fn survive(mut town: Town, faults: &[(Fault, usize)], enough_jobs: usize) {
-    let mut random = StdRng::seed_from_u64(seed());
+    let mut random = random();
     let (jobs, enough) = (Arc::new(Jobs::default()), Arc::new(AtomicBool::new(false)));
     let clients: Vec<_> =
         (0..CLIENTS).map(|client| tokio::spawn(submit(client, random.random(), town.addresses(), jobs.clone(), enough.clone()))).collect();

@@ -1,5 +1,6 @@
 //! What `src` looks like: floors, sizes, and words that do not belong there.
 
+mod chance;
 mod circles;
 
 use std::collections::BTreeMap;
@@ -27,22 +28,32 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// Every file below `src`, by its path there.
-fn files() -> BTreeMap<String, String> {
-    fn walk(directory: &Path, files: &mut BTreeMap<String, String>) {
+/// Every file below a directory, by its path there.
+fn files_below(root: &Path) -> BTreeMap<String, String> {
+    fn walk(root: &Path, directory: &Path, files: &mut BTreeMap<String, String>) {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
-                walk(&path, files);
-            } else {
-                let name = path.strip_prefix(source()).unwrap().to_str().unwrap().to_owned();
-                files.insert(name, std::fs::read_to_string(&path).unwrap());
+            if path.is_dir() && !path.ends_with("node_modules") && !path.ends_with("venv") {
+                walk(root, &path, files);
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                files.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), text);
             }
         }
     }
     let mut files = BTreeMap::new();
-    walk(&source(), &mut files);
+    walk(root, root, &mut files);
     files
+}
+
+/// Every file below `src`, by its path there.
+fn files() -> BTreeMap<String, String> {
+    files_below(&source())
+}
+
+/// Every file in Rust below a directory of the project, by its path in that, with the text.
+fn rust_files(directory: &str) -> BTreeMap<String, String> {
+    let files = files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(directory));
+    files.into_iter().filter(|(file, _)| file.ends_with(".rs")).map(|(file, text)| (format!("{directory}/{file}"), text)).collect()
 }
 
 /// The module that a file belongs to: its directory, or its own name.

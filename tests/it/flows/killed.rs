@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use hero::model::FlowId;
-use rand::rngs::StdRng;
-use rand::{Rng as _, SeedableRng as _};
+use rand::Rng as _;
 
 use super::*;
 use crate::support::{CONTEXT, PATIENCE, Process, Redis};
@@ -28,10 +27,7 @@ async fn each_job_of_a_flow_ends_once_and_in_order_whatever_is_killed() {
             (format!("j{layer}_{place}"), json!({"script": script, "depends_on": before}))
         })
         .collect();
-    let seed: u64 =
-        std::env::var("HERO_FLOW_SEED").ok().map_or_else(rand::random, |seed| seed.parse().expect("HERO_FLOW_SEED is a number"));
-    println!("HERO_FLOW_SEED={seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let mut random = crate::support::random();
     let flow: Value = servers[0].client().await.call("create_flow", json!({"jobs": jobs})).await.unwrap();
     // Killed while it starts the jobs, or just after; whoever lives goes on.
     let starter = servers[0].client().await;

@@ -2,6 +2,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rand::Rng as _;
+use rand::rngs::StdRng;
 use redis::FromRedisValue;
 use redis::aio::MultiplexedConnection;
 use tokio::task::JoinHandle;
@@ -42,7 +44,7 @@ impl Worker {
         let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
         let connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
         let ran = Arc::<Mutex<Vec<String>>>::default();
-        let mut work = Work { connection, manner, ran: ran.clone(), met: HashSet::new() };
+        let mut work = Work { connection, manner, ran: ran.clone(), met: HashSet::new(), random: crate::support::random() };
         if work.manner.presence.is_some() {
             work.show().await;
         }
@@ -71,6 +73,7 @@ struct Work {
     manner: Manner,
     ran: Arc<Mutex<Vec<String>>>,
     met: HashSet<String>,
+    random: StdRng,
 }
 
 impl Work {
@@ -97,7 +100,7 @@ impl Work {
             let key = format!("hero:job:{id}");
             let job: HashMap<String, String> = self.say(&["HGETALL", &key]).await;
             if self.manner.hesitates > 0 {
-                tokio::time::sleep(Duration::from_millis(rand::random_range(0..=self.manner.hesitates))).await;
+                tokio::time::sleep(Duration::from_millis(self.random.random_range(0..=self.manner.hesitates))).await;
             }
             let _: i64 = self.say(&["HSET", &key, "status", "started"]).await;
             if self.is_stopped_before(&id).await {

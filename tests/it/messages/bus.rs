@@ -3,6 +3,7 @@
 use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
 use hero::coordinator::letter::{Kind, Letter};
 use hero::coordinator::receipt::{Outcome, Receipt};
+use hero::model::JobId;
 use hero::store::Endpoint;
 
 use super::*;
@@ -14,7 +15,7 @@ const SHORT: Duration = Duration::from_secs(1);
 fn letter(key: &NodeKey, message: &str) -> Letter {
     let mut letter = Letter {
         kind: Kind::Message,
-        nonce: format!("{:032x}", rand::random::<u128>()).parse().unwrap(),
+        nonce: JobId::random().as_str().replace('-', "").parse().unwrap(),
         caller_id: 1,
         message_id: 1,
         message_type: MessageType::Chat,

@@ -8,28 +8,18 @@ use serde_json::{Value, json};
 
 use super::kills::Node;
 use super::*;
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, seed};
 
 /// Each layer waits for all jobs of the one before; half of each run elsewhere.
 const LAYERS: usize = 6;
 const WIDTH: usize = 4;
 
-/// The seeds: those of the variable (`3` is that one, `0..50` are fifty), or one by chance.
-fn seeds() -> Vec<u64> {
-    let number = |text: &str| text.parse::<u64>().expect("HERO_E2E_SEED is a number, or two with .. between");
-    match std::env::var("HERO_E2E_SEED") {
-        Ok(text) => match text.split_once("..") {
-            Some((from, to)) => (number(from)..number(to)).collect(),
-            None => vec![number(&text)],
-        },
-        Err(_) => vec![rand::random()],
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn each_job_of_a_flow_over_two_servers_has_one_result_whatever_is_cut_or_killed() {
-    for seed in seeds() {
-        println!("HERO_E2E_SEED={seed}");
+    let rounds: u64 = std::env::var("HERO_E2E_ROUNDS").map_or(1, |rounds| rounds.parse().expect("HERO_E2E_ROUNDS is a number"));
+    let first = seed();
+    for seed in first..first.saturating_add(rounds) {
+        println!("HERO_SEED={seed}");
         survive(StdRng::seed_from_u64(seed)).await;
     }
 }

@@ -1,6 +1,6 @@
 //! Random lives of many jobs, lived twice: by the real functions on a real Redis, and by a plain model.
 //!
-//! `HERO_MODEL_SEED` repeats a run, `HERO_MODEL_STEPS` makes it longer. A failure is made smaller before it is shown.
+//! `HERO_SEED` makes it another run, `HERO_MODEL_STEPS` a longer one. A failure is made smaller before it is shown.
 
 mod cycle;
 mod plain;
@@ -17,7 +17,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use step::Step;
 use town::Town;
 
-use crate::support::Redis;
+use crate::support::{Redis, seed};
 
 /// The most steps of one life.
 const STEPS: usize = 60;
@@ -46,10 +46,8 @@ async fn live(town: &mut Town<'_>, steps: &[Step]) {
 
 #[test]
 fn random_lives_go_as_the_model_says_and_leave_nothing_behind() {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let seed = number("HERO_MODEL_SEED").unwrap_or_else(rand::random);
-    let steps = usize::try_from(number("HERO_MODEL_STEPS").unwrap_or(10_000)).unwrap();
-    println!("HERO_MODEL_SEED={seed}");
+    let seed = seed();
+    let steps: usize = std::env::var("HERO_MODEL_STEPS").map_or(10_000, |steps| steps.parse().expect("HERO_MODEL_STEPS is a number"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let redis = runtime.block_on(Redis::start());
     let town = RefCell::new(runtime.block_on(Town::found(&redis)));
@@ -80,6 +78,6 @@ fn random_lives_go_as_the_model_says_and_leave_nothing_behind() {
     });
     SEARCHES.set(false);
     if let Err(error) = lived {
-        panic!("HERO_MODEL_SEED={seed}: {error}");
+        panic!("HERO_SEED={seed}: {error}");
     }
 }

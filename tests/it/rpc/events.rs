@@ -50,9 +50,7 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_follower_who_breaks_off_at_random_places_sees_every_change_of_5000_jobs_once_and_in_order() {
-    let seed: u64 = std::env::var("HERO_EVENTS_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
-    println!("HERO_EVENTS_SEED={seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let mut random = crate::support::random();
     let (house, server, client) = open(0).await;
     // Its end is the last change of all.
     let marker = create(&client, json!(["0"])).await;

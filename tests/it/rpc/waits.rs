@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use hero::store::{Store, Subscriber};
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::*;
@@ -18,10 +20,12 @@ async fn all_have_gone(store: &Store) {
 async fn five_hundred_callers_with_little_patience_all_get_their_result() {
     let (house, server, _client) = open(2).await;
     let clients = join_all((0..5).map(|_| server.connect())).await;
+    let seed = crate::support::seed();
     let callers = (0..500_usize).map(|number| {
         let client = &clients[number % 5];
         async move {
-            let patience = rand::random_range(0.0..0.2);
+            let mut random = StdRng::seed_from_u64(seed.wrapping_add(number as u64));
+            let patience = random.random_range(0.0..0.2);
             let mut answer = client.call("run_and_wait", json!({"script": format!("{number} * 2"), "wait_timeout": patience})).await;
             let mut ran_out = 0;
             loop {
@@ -33,7 +37,7 @@ async fn five_hundred_callers_with_little_patience_all_get_their_result() {
                     Err(fault) => {
                         assert_eq!(fault.code, 1102, "{fault:?}");
                         ran_out += 1;
-                        answer = client.call("wait_job", json!([fault.data["job_id"], rand::random_range(0.0..1.0)])).await;
+                        answer = client.call("wait_job", json!([fault.data["job_id"], random.random_range(0.0..1.0)])).await;
                     }
                 }
             }

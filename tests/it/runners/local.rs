@@ -59,8 +59,8 @@ async fn pools_of_local_runners_start_for_jobs_and_take_turns_where_places_are_f
     for _ in 0..4 {
         runners.push(call("create_runner", json!({"script_type": "sal", "local": true})).await["runner_id"].clone());
     }
-    // None of them has anything to do.
-    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    // None of them has anything to do, however long the server has been at work.
+    assert_eq!(call("run_and_wait", json!({"script": "40 + 2", "script_type": "sal", "wait_timeout": 50})).await["value"], 42);
     assert_eq!(server.engines().len(), 1, "the engine of the pool of the settings");
     let spec = |runner: &Value, script: &str| json!({"script": script, "script_type": "sal", "group": format!("runner{runner}"), "wait_timeout": 55});
     // The first has its place for longer than a turn and the grace period, and keeps it until its job has ended.

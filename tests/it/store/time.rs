@@ -6,6 +6,8 @@ use std::time::Duration;
 use hero::model::{JobId, JobSpec, Status, Timestamp};
 use hero::store::{ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Store, script_behind_the_modules};
 
+use rand::Rng as _;
+
 use super::turn;
 use crate::support::{Redis, until};
 
@@ -118,13 +120,14 @@ async fn the_functions_write_times_as_the_program_does() {
     let written = async |believed: &str, text: &str, now: i64| -> String {
         redis.run(&["EVAL", &script, "0", "0 server 1 1 1", believed, text, &now.to_string()]).await
     };
-    let random = (0..200).map(|_| rand::random_range(0..253_402_300_799_999_i64));
+    let mut random = crate::support::random();
+    let any: Vec<i64> = (0..200).map(|_| random.random_range(0..253_402_300_799_999)).collect();
     // The ends of years, leap days and centuries.
     let odd = [0, 951_782_399_999, 951_782_400_000, 951_868_800_000, 1_709_164_800_000, 4_107_542_400_000, 253_402_300_799_999];
-    for millis in odd.into_iter().chain(random) {
+    for millis in odd.into_iter().chain(any) {
         assert_eq!(written(&(millis + 501).to_string(), "", millis).await, Timestamp::from_millis(millis).to_string());
         // Or what it believes is nearly right.
-        let sent = Timestamp::from_millis(millis / 1000 * 1000 + rand::random_range(0..1000));
+        let sent = Timestamp::from_millis(millis / 1000 * 1000 + random.random_range(0..1000));
         assert_eq!(written(&sent.as_millis().to_string(), &sent.to_string(), millis).await, Timestamp::from_millis(millis).to_string());
     }
 }

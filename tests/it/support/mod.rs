@@ -9,6 +9,7 @@ mod plan;
 mod pool;
 mod process;
 mod redis;
+mod seed;
 mod server;
 mod web;
 
@@ -21,6 +22,7 @@ pub use plan::{Plan, dispatcher};
 pub use pool::{DEADLY, DEADLY_LEVELS, hero, objects, pool_settings};
 pub use process::{Kin, Process, faketime};
 pub use redis::Redis;
+pub use seed::{random, seed};
 pub use server::{Client, Fault, Items, Server, get};
 pub use web::Web;
 

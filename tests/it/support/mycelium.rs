@@ -45,7 +45,7 @@ impl Network {
 
     /// A new node.
     pub async fn node(&self) -> MyceliumNode {
-        let key = format!("{:064x}", rand::random::<u128>());
+        let key = format!("{:0>64}", hero::model::JobId::random().as_str().replace('-', ""));
         self.0.waiting.lock().unwrap().insert(key.clone(), VecDeque::new());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, halted) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use hero::model::Overlap;
-use rand::{Rng as _, SeedableRng as _};
+use rand::Rng as _;
 
 use super::*;
-use crate::support::{PATIENCE, Process, until};
+use crate::support::{PATIENCE, Process, random, until};
 
 /// A schedule that makes a job of every occurrence, come what may.
 fn faithful(spec: ScheduleSpec) -> ScheduleSpec {
@@ -31,12 +31,6 @@ async fn one_job_each(town: &Town) -> usize {
         occurrences += made.len();
     }
     occurrences
-}
-
-fn random() -> rand::rngs::StdRng {
-    let seed = std::env::var("HERO_CHAOS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(rand::random::<u64>);
-    println!("HERO_CHAOS_SEED={seed}");
-    rand::rngs::StdRng::seed_from_u64(seed)
 }
 
 #[tokio::test(flavor = "multi_thread")]
