@@ -211,6 +211,7 @@ fn has_cycle(prerequisites: &BTreeMap<String, Vec<String>>) -> bool {
 
 #[tokio::test]
 async fn a_cycle_is_found_exactly_where_there_is_one() {
+    let mut random = crate::support::random();
     let redis = Redis::start().await;
     let code = "local new = {} \
                 for id, others in pairs(cjson.decode(ARGV[4])) do new[id] = { prerequisite = others, dependent = {} } end \
@@ -221,7 +222,7 @@ async fn a_cycle_is_found_exactly_where_there_is_one() {
         let ids: Vec<String> = (0..8).map(|_| JobId::random().to_string()).collect();
         let mut graph: BTreeMap<String, Vec<String>> = ids.iter().map(|id| (id.clone(), Vec::new())).collect();
         for _ in 0..round % 14 {
-            let (from, to) = (rand::rng().random_range(0..8), rand::rng().random_range(0..8));
+            let (from, to) = (random.random_range(0..8), random.random_range(0..8));
             graph.get_mut(&ids[from]).unwrap().push(ids[to].clone());
         }
         // An empty list of Lua is an object in JSON, and is read as one.

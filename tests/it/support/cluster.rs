@@ -1,9 +1,9 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hero::store::Endpoint;
-use rand::Rng as _;
 use redis::{FromRedisValue, RedisResult};
 
 use super::until;
@@ -251,10 +251,15 @@ pub fn ask<T: FromRedisValue>(port: u16, words: &[&str]) -> impl Future<Output =
     }
 }
 
-/// Ports that nobody uses now, and that the kernel gives to nobody while a node is away.
+/// Ports that nobody uses now, and that the kernel gives to nobody while a node is away: one after another, below those that it gives.
 fn free_ports() -> [u16; 3] {
+    const FIRST: u32 = 10_000;
+    const COUNT: u32 = 22_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     let listener = || loop {
-        if let Ok(free) = TcpListener::bind(("127.0.0.1", rand::rng().random_range(10_000..32_000))) {
+        // Two runs of the tests side by side begin at different ones.
+        let at = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id().wrapping_mul(97)) % COUNT;
+        if let Ok(free) = TcpListener::bind(("127.0.0.1", u16::try_from(FIRST + at).unwrap())) {
             return free;
         }
     };
