@@ -3,6 +3,7 @@
 //! A path comes from whoever created the job. The kernel itself refuses `..`, symbolic links and anything outside (`openat2` with
 //! `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`), so nothing can change between the check and the use of a path.
 
+mod health;
 mod owners;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use crate::model::ContextId;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use health::Health;
 pub use owners::{Kept, Owner, Walk};
 
 /// Why a log file cannot be used.
@@ -46,6 +48,18 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
+impl Error {
+    /// Whether it is the path that cannot be, whatever the state of the disk: its job asked for what it may not have.
+    pub fn is_of_path(&self) -> bool {
+        use io::ErrorKind::{InvalidFilename, IsADirectory, NotADirectory};
+        match self {
+            Self::Outside(_) | Self::Deep(_) => true,
+            Self::Busy { .. } | Self::Directory { .. } => false,
+            Self::Io(error) => matches!(error.kind(), IsADirectory | InvalidFilename | NotADirectory),
+        }
+    }
+}
+
 /// The size at which a file is rotated. One older file is kept as `….1`.
 const ROTATE_AT: u64 = 10 * 1024 * 1024;
 
@@ -59,6 +73,7 @@ const CONTEXTS: &str = ".contexts";
 #[derive(Debug, Clone)]
 pub struct LogDirectory {
     root: PathBuf,
+    health: Health,
 }
 
 /// An open log file of one job.
@@ -73,12 +88,35 @@ pub struct LogFile {
 impl LogDirectory {
     /// Log files below `root`, which is created for its owner only when the first file is written.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), health: Health::default() }
     }
 
     /// The directory of a context. Contexts cannot reach each other's directories. For context 0 it is this one.
     pub fn of(&self, context: ContextId) -> Self {
-        if context == ContextId(0) { self.clone() } else { Self::new(self.root.join(CONTEXTS).join(context.to_string())) }
+        if context == ContextId(0) {
+            self.clone()
+        } else {
+            Self { root: self.root.join(CONTEXTS).join(context.to_string()), health: self.health.clone() }
+        }
+    }
+
+    /// Why log files cannot be written now, if the last that was tried could not.
+    pub fn failing(&self) -> Option<String> {
+        self.health.failing()
+    }
+
+    /// Notes whether a log file could be written. What changes by it is logged once.
+    pub fn note<T>(&self, tried: &Result<T, Error>) {
+        match tried {
+            Ok(_) if self.health.work() => tracing::info!("log files of jobs can be written again"),
+            Err(error) if !error.is_of_path() => {
+                metrics::counter!("hero_log_files_failed_total").increment(1);
+                if self.health.fail(&error.to_string()) {
+                    tracing::warn!(%error, "log files of jobs cannot be written; jobs go on without, and their lines are in Redis only");
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The directory.
@@ -137,6 +175,17 @@ impl LogDirectory {
             .map_err(|cause| Error::Directory { root: self.root.clone(), cause: cause.into() })
     }
 
+    /// Says why no log file could be made in the directory, or why it could not be made. Makes nothing.
+    pub fn look(&self) -> Result<(), Error> {
+        use rustix::fs::Access;
+        let there = self.root.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+        let refused = |cause: io::Error| Error::Directory { root: self.root.clone(), cause };
+        if !there.is_dir() {
+            return Err(refused(io::ErrorKind::NotADirectory.into()));
+        }
+        rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK).map_err(|cause| refused(cause.into()))
+    }
+
     fn make_root(&self) -> Result<(), Error> {
         use std::os::unix::fs::DirBuilderExt;
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.root);
@@ -191,6 +240,12 @@ impl LogDirectory {
 impl LogFile {
     /// Appends a line. The file is rotated when it gets too long.
     pub fn write_line(&mut self, line: &str) -> Result<(), Error> {
+        let written = self.write(line);
+        self.directory.note(&written);
+        written
+    }
+
+    fn write(&mut self, line: &str) -> Result<(), Error> {
         if self.size >= ROTATE_AT {
             self.rotate()?;
         }

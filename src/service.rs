@@ -10,7 +10,7 @@ pub trait Service: Send + 'static {
     /// What goes wrong in a round.
     type Error: std::fmt::Display + Send;
 
-    /// The name in logs.
+    /// What it does, in words for whoever reads the log: "renewing leases".
     const NAME: &'static str;
 
     /// Does one bounded round and says how long to pause before the next.
@@ -31,13 +31,13 @@ pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
         let pause = match pause {
             Ok(pause) => {
                 if std::mem::take(&mut failing) {
-                    tracing::info!(service = name(&service), "works again");
+                    tracing::info!("{}: works again", name(&service));
                 }
                 pause
             }
             Err(error) => {
                 if !std::mem::replace(&mut failing, true) {
-                    tracing::warn!(service = name(&service), %error, "failed, and is tried again every second");
+                    tracing::warn!(%error, "{}: failed, and is tried again every second", name(&service));
                 }
                 AFTER_ERROR
             }

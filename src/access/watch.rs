@@ -47,7 +47,7 @@ impl Drop for Watch {
 
 impl Service for Watch {
     type Error = store::Error;
-    const NAME: &'static str = "access";
+    const NAME: &'static str = "following changes of rights";
 
     async fn tick(&mut self) -> Result<Duration, store::Error> {
         self.authority.follow().await?;

@@ -48,7 +48,7 @@ impl JobLog {
                 Err(Unopened::Refused(error)) => return Err(error),
                 // It is better to run the script without its log file than not to run it.
                 Err(Unopened::Unavailable(why)) => {
-                    tracing::warn!(%job, %why, "the log file of a job is not available, so nothing is written there");
+                    tracing::debug!(%job, %why, "the log file of a job is not available, so nothing is written there");
                     log.log(vec![LogRecord { level: LogLevel::Warn, text: format!("the log file is not available: {why}") }]);
                 }
             }
@@ -103,11 +103,15 @@ enum Unopened {
 async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) -> Result<LogFile, Unopened> {
     let identity = store.redis_id().await.map_err(|error| Unopened::Unavailable(error.to_string()))?;
     let (directory, job, path) = (directory.clone(), job.clone(), path.to_owned());
-    let opening = tokio::task::spawn_blocking(move || directory.append_for(&identity, &job, &path));
+    let opening = tokio::task::spawn_blocking(move || {
+        let opened = directory.append_for(&identity, &job, &path);
+        directory.note(&opened);
+        opened
+    });
     match tokio::time::timeout(OPEN, opening).await {
         Ok(Ok(Ok(file))) => Ok(file),
-        Ok(Ok(Err(error @ log_file::Error::Busy { .. }))) => Err(Unopened::Unavailable(error.to_string())),
-        Ok(Ok(Err(error))) => Err(Unopened::Refused(error)),
+        Ok(Ok(Err(error))) if error.is_of_path() => Err(Unopened::Refused(error)),
+        Ok(Ok(Err(error))) => Err(Unopened::Unavailable(error.to_string())),
         Ok(Err(_)) => Err(Unopened::Unavailable("opening it failed".into())),
         Err(_) => Err(Unopened::Unavailable(format!("the file system has not answered for {OPEN:?}"))),
     }
@@ -123,9 +127,13 @@ async fn write(
 ) {
     let (mut file, mut records, mut failed) = (file, Vec::with_capacity(BATCH), false);
     while incoming.recv_many(&mut records, BATCH).await > 0 {
-        let lines: Vec<(LogLevel, String)> = records.drain(..).map(|record| (record.level, mask.apply(&secrets, record.text))).collect();
+        let mut lines: Vec<(LogLevel, String)> =
+            records.drain(..).map(|record| (record.level, mask.apply(&secrets, record.text))).collect();
         if let Some(open) = file.take() {
-            file = append(open, &job, store.clock().now(), lines.clone()).await;
+            match append(open, store.clock().now(), lines.clone()).await {
+                Ok(open) => file = Some(open),
+                Err(why) => lines.push((LogLevel::Warn, format!("the log file cannot be written any more, and ends here: {why}"))),
+            }
         }
         // That Redis is full is logged elsewhere, once for all jobs.
         if let Err(error) = store.append_log(&job, &lines).await
@@ -137,22 +145,15 @@ async fn write(
     }
 }
 
-/// Appends lines to the file, away from the threads that serve connections. Gives the file back unless it failed.
-async fn append(mut file: LogFile, job: &JobId, now: Timestamp, lines: Vec<(LogLevel, String)>) -> Option<LogFile> {
+/// Appends lines to the file, away from the threads that serve connections. Gives the file back, or why it cannot be written.
+async fn append(mut file: LogFile, now: Timestamp, lines: Vec<(LogLevel, String)>) -> Result<LogFile, String> {
     let written = tokio::task::spawn_blocking(move || {
         for (level, text) in &lines {
             for line in text.lines() {
-                file.write_line(&format!("{now} {} {line}", level.as_str()))?;
+                file.write_line(&format!("{now} {} {line}", level.as_str())).map_err(|error| error.to_string())?;
             }
         }
-        Ok::<_, crate::log_file::Error>(file)
+        Ok(file)
     });
-    match written.await {
-        Ok(Ok(file)) => Some(file),
-        Ok(Err(error)) => {
-            tracing::warn!(%job, %error, "the log file of a job cannot be written");
-            None
-        }
-        Err(_) => None,
-    }
+    written.await.unwrap_or_else(|_| Err("writing it failed".to_owned()))
 }

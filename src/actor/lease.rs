@@ -50,7 +50,7 @@ pub(super) struct Renewer {
 impl Service for Renewer {
     type Error = Error;
 
-    const NAME: &'static str = "renewer";
+    const NAME: &'static str = "renewing the leases of running jobs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         for lost in self.store.renew(&self.leases.all()).await? {

@@ -91,7 +91,7 @@ pub(super) struct Heartbeat {
 impl Service for Heartbeat {
     type Error = store::Error;
 
-    const NAME: &'static str = "heartbeat";
+    const NAME: &'static str = "saying that the actors here live";
 
     async fn tick(&mut self) -> Result<Duration, store::Error> {
         let running = self.status.running();

@@ -24,7 +24,7 @@ impl StopRequests {
 impl Service for StopRequests {
     type Error = Error;
 
-    const NAME: &'static str = "stop requests";
+    const NAME: &'static str = "reading stops for jobs that run here";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         for job in self.store.control(&self.queues).await? {

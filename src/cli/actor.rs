@@ -8,7 +8,7 @@ use super::output::{self, Style};
 use super::serve::{environment, print_config};
 use super::settings::{Flags, Resolved, resolve};
 use super::table::{Fit, Table, ago, cells};
-use super::{logging, ready_line};
+use super::{logging, preflight, ready_line};
 use crate::model::ContextId;
 use crate::process::confine::left_out;
 
@@ -23,6 +23,9 @@ pub(super) struct Actor {
     /// Print the settings and where each came from, and end
     #[arg(long)]
     print_config: bool,
+    /// Look at everything that a start needs, say what is wrong, and end; actors that run are not disturbed
+    #[arg(long, conflicts_with = "print_config")]
+    check: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -47,6 +50,9 @@ impl Actor {
         let resolved = resolve(&self.settings, &environment())?;
         if self.print_config {
             return print_config(&resolved, global.json);
+        }
+        if self.check {
+            return runtime()?.block_on(preflight::check(resolved, Purpose::Actors, global.json));
         }
         runtime()?.block_on(run(resolved))?;
         Ok(Exit::Ok)

@@ -210,10 +210,12 @@ impl Verify {
         let named =
             self.key.clone().or_else(|| std::env::var_os("HERO_AUDIT_KEY_FILE").filter(|given| !given.is_empty()).map(PathBuf::from));
         let beside = std::path::absolute(directory).ok().and_then(|directory| Some(directory.parent()?.join(KEY)));
-        let places: Vec<PathBuf> = match named {
+        let mut places: Vec<PathBuf> = match named {
             Some(named) => vec![named],
             None => beside.into_iter().chain(data().map(|data| data.join(KEY))).collect(),
         };
+        // By default the log is in the data directory.
+        places.dedup();
         for path in &places {
             if let Some(key) = key_file(path).read()? {
                 return Ok(key);

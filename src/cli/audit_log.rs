@@ -3,11 +3,12 @@
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
 use super::key_file::KeyFile;
+use super::private_file::ensure_writable;
 use super::settings::Settings;
 use crate::audit::{Audit, AuditKey, Settings as Place};
 
@@ -22,13 +23,23 @@ pub(super) const fn key_file(path: &Path) -> KeyFile<'_> {
     KeyFile { path, setting: "audit_key_file", of: "an audit log" }
 }
 
+/// Where the key is.
+fn key_path(settings: &Settings) -> PathBuf {
+    settings.audit_key_file.clone().unwrap_or_else(|| settings.data.join(KEY))
+}
+
+/// Looks whether the log could be opened, and changes nothing.
+pub(super) fn look(settings: &Settings) -> anyhow::Result<()> {
+    key_file(&key_path(settings)).look::<AuditKey>()?;
+    ensure_writable("audit_dir", &settings.audit_dir)
+}
+
 /// Opens the log, if the settings want one.
 pub(super) fn open(settings: &Settings) -> anyhow::Result<Audit> {
     if !settings.audit {
         return Ok(Audit::default());
     }
-    let path = settings.audit_key_file.clone().unwrap_or_else(|| settings.data.join(KEY));
-    let key = key_file(&path).read_or_make(|| {
+    let key = key_file(&key_path(settings)).read_or_make(|| {
         let key = AuditKey::random();
         let text = key.to_text();
         (key, text)

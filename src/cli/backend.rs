@@ -13,19 +13,17 @@ use super::audit_log;
 use super::compilers::compiler;
 use super::confinement;
 use super::engines::Engines;
-use super::exposure;
 use super::hosting::{Follower, Hosting, Keeper};
-use super::object_schemas;
-use super::pools::{PoolStarter, engine_settings, known_types};
+use super::pools::{PoolStarter, known_types};
+use super::preflight::{Preflight, needs_redis};
 use super::readiness::Watch;
-use super::settings::{self, Confinement, LayoutName, Settings};
+use super::settings::{Confinement, Settings};
 use super::stores::{connect, private};
 use super::token_key;
 use super::trimmer::Trimmer;
 use crate::access::{self, Authority, TokenKey};
 use crate::audit::Audit;
 use crate::dispatch::{self, Callers, Dispatcher, Schemas};
-use crate::engine::EngineSettings;
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
 use crate::process::Spawner;
@@ -77,27 +75,12 @@ const READY: Duration = Duration::from_secs(30);
 impl Backend {
     /// Starts everything, and returns when every pool has an actor that can run a job.
     pub(super) async fn open(settings: &Settings, purpose: Purpose, shutdown: CancellationToken) -> anyhow::Result<Self> {
-        check(settings);
-        let engines = Engines::find(settings).await?;
-        let absent = engines.absent(settings);
-        for (script_type, why) in &absent {
-            tracing::warn!(%script_type, "no actor of this script type is offered here: {why}");
-        }
-        exposure::ensure_none(settings, &engines)?;
-        let schemas = object_schemas::read(&settings.object_schemas)?;
-        let hero = std::env::current_exe().context("cannot find this program's own file")?;
-        let spawner = Spawner::start().context("cannot start the thread that starts children")?;
-        let needs_redis = settings.contexts.iter().any(|context| settings.redis_of(*context).is_none());
-        let of_redis = if needs_redis { Some(confinement::of_redis(&spawner, &hero).await?) } else { None };
+        let preflight = Preflight::find(settings).await?;
         if settings.confinement == Confinement::Required {
-            let of_pool = |(at, pool): (usize, &settings::PoolSettings)| {
-                let engine = EngineSettings { program: engines.of_pool(at)?, ..engine_settings(settings, &hero) };
-                Some((pool.script_type.clone(), engine))
-            };
-            let all = settings.pools.iter().enumerate().filter_map(of_pool).collect();
-            confinement::ensure(&spawner, settings, all, of_redis.as_deref()).await?;
+            preflight.try_engines(settings).await?;
         }
-        let managed = match needs_redis {
+        let Preflight { engines, absent, schemas, hero, spawner, of_redis } = preflight;
+        let managed = match needs_redis(settings) {
             true => Some(tokio::select! {
                 started = Managed::start(&spawner, private(settings, hero.clone())) => started?,
                 () = shutdown.cancelled() => return Err(EndedAtStart.into()),
@@ -119,7 +102,7 @@ impl Backend {
             return Err(error);
         }
         if let Err(error) = LogDirectory::new(&settings.log_dir).prepare() {
-            tracing::warn!("{error}; each job with a log_path fails until it can");
+            tracing::warn!("{error}; jobs with a log_path run without their file until it can");
         }
         confinement::tell(settings, &backend.hosting.pools(), of_redis.as_deref());
         Ok(backend)
@@ -224,7 +207,7 @@ impl Backend {
 
     /// Starts watching whether this server can do its work, for `/readyz` and for the log.
     pub(super) fn watch(&self) -> Watch {
-        let watch = Watch::new(self.dispatcher.clone(), self.audit.clone(), &self.hosting.pools());
+        let watch = Watch::new(self.dispatcher.clone(), self.audit.clone(), self.hosting.clone());
         tokio::spawn(service::run(watch.clone(), self.shutdown.clone()));
         watch
     }
@@ -282,17 +265,5 @@ fn token_key(settings: &Settings, purpose: Purpose) -> anyhow::Result<TokenKey> 
             tracing::debug!("tokens that are made now will be worth nothing later: {error:#}");
             TokenKey::random()
         })),
-    }
-}
-
-/// Warns of settings that have no effect.
-fn check(settings: &Settings) {
-    for pool in &settings.pools {
-        for (name, names, layout) in [("worker_ids", &pool.worker_ids, LayoutName::Legacy), ("circles", &pool.circles, LayoutName::Rhailib)]
-        {
-            if names.is_some() && !settings.compat.contains(&layout) {
-                tracing::warn!(pool = %pool.script_type, "{name} has no effect, because compat does not name its layout");
-            }
-        }
     }
 }

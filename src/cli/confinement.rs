@@ -1,5 +1,6 @@
 //! How the children of this server are confined: tried out before anything starts, refused where it has to be, and told.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use anyhow::Context as _;
 use super::context_pool::{ContextPool, left_out};
 use super::exit::Usage;
 use super::outside;
-use super::settings::Settings;
+use super::settings::{Confinement, Settings};
 use crate::engine::{self, Capability, Child, EngineSettings};
 use crate::model::ScriptType;
 use crate::process::Spawner;
@@ -30,8 +31,9 @@ pub(super) fn left_out_of_commands(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Fails if the system does not offer all steps for these engines, for the commands of scripts, and for the private Redis if there is one.
-pub(super) async fn ensure(
+/// Starts each of these engines and ends it. Where confinement is required, fails if the system does not offer all steps for them, for the commands of
+/// scripts, and for the private Redis if there is one.
+pub(super) async fn try_out(
     spawner: &Spawner,
     settings: &Settings,
     engines: Vec<(ScriptType, EngineSettings)>,
@@ -44,10 +46,11 @@ pub(super) async fn ensure(
         ))))
     };
     let lacks = of_redis.map(confine::left_out).unwrap_or_default();
-    if !lacks.is_empty() {
+    let is_required = settings.confinement == Confinement::Required;
+    if is_required && !lacks.is_empty() {
         return refused("the private Redis", &lacks.join(", "));
     }
-    if let Some(lacks) = left_out_of_commands(settings) {
+    if let Some(lacks) = left_out_of_commands(settings).filter(|_| is_required) {
         return refused("commands of scripts (the capability process)", &lacks);
     }
     let mut tried = Vec::new();
@@ -66,11 +69,16 @@ pub(super) async fn ensure(
 
 /// Says in the log how everything is confined, and loudly what is missing.
 pub(super) fn tell(settings: &Settings, pools: &[Arc<ContextPool>], of_redis: Option<&str>) {
+    // One line for all that are confined in the same way.
+    let mut alike: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for entry in pools {
-        // They are all started in the same way.
-        if let Some(steps) = entry.pool.status.confinements().first() {
-            tracing::info!(pool = %entry.pool.settings.script_type, context = %entry.context, steps, "engines are confined");
+        for steps in entry.pool.status.confinements() {
+            alike.entry(steps.to_string()).or_default().insert(entry.pool.settings.script_type.to_string());
         }
+    }
+    for (steps, types) in alike {
+        let pools = types.into_iter().collect::<Vec<_>>().join(",");
+        tracing::info!(pools, steps, "engines are confined");
     }
     if let Some(steps) = of_redis {
         tracing::info!(steps, "the private Redis is confined");

@@ -25,6 +25,10 @@ impl Engines {
         for pool in &settings.pools {
             programs.push(find(settings, pool).await.map_err(Usage)?);
         }
+        let has_pool = |script_type: &ScriptType| settings.pools.iter().any(|pool| pool.script_type == *script_type);
+        for configured in settings.script_types.iter().filter(|configured| !has_pool(&configured.name)) {
+            of_nobody(configured).await.map_err(Usage)?;
+        }
         Ok(Self(programs))
     }
 
@@ -42,6 +46,16 @@ impl Engines {
             .filter_map(|(pool, program)| Some((pool.script_type.clone(), program.as_ref().err()?.clone())))
             .collect()
     }
+}
+
+/// Looks for the program of a script type that no pool here runs. Its jobs are for actors elsewhere; what its configuration names has to be there all the
+/// same, or the mistake shows when somebody adds the pool.
+async fn of_nobody(configured: &ScriptTypeSettings) -> Result<(), String> {
+    if configured.is_python() {
+        return python::find(&configured.name, Some(configured), None).await.map(drop);
+    }
+    let Some(command) = &configured.command else { return Ok(()) };
+    look_up(&command[0]).map(drop).map_err(|why| format!("script_types.{}.command: {why}", configured.name))
 }
 
 async fn find(settings: &Settings, pool: &PoolSettings) -> Result<Result<Program, Absent>, String> {

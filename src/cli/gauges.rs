@@ -131,7 +131,7 @@ fn read_process(pid: u32) -> Option<(f64, u64)> {
 impl Service for Gauges {
     type Error = Error;
 
-    const NAME: &'static str = "gauges";
+    const NAME: &'static str = "reading gauges for /metrics";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.metrics.handle.run_upkeep();

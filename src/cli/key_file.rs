@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, anyhow};
 
-use super::private_file;
+use super::exit::Usage;
+use super::private_file::{self, ensure_writable};
+use super::report::chain;
 
 /// A file with a key, and the setting that says where it is.
 pub(super) struct KeyFile<'p> {
@@ -33,8 +35,21 @@ impl KeyFile<'_> {
         K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
     {
         let Self { path, setting, of } = self;
-        let Some(text) = private_file::read(path).context(*setting)? else { return Ok(None) };
-        text.parse().map(Some).with_context(|| format!("{setting}: {} is no key of {of}", path.display()))
+        let refused = |error: anyhow::Error| Usage(format!("{setting}: {}", chain(&error)));
+        let Some(text) = private_file::read(path).map_err(refused)? else { return Ok(None) };
+        let parsed = text.parse().with_context(|| format!("{} is no key of {of}", path.display()));
+        Ok(Some(parsed.map_err(refused)?))
+    }
+
+    /// Reads the key, if there is one, or looks whether one could be made.
+    pub(super) fn look<K>(&self) -> anyhow::Result<()>
+    where
+        K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+    {
+        match self.read::<K>()? {
+            Some(_) => Ok(()),
+            None => ensure_writable(self.setting, self.path.parent().unwrap_or(Path::new("."))),
+        }
     }
 
     fn make<K>(&self, (key, text): (K, String)) -> anyhow::Result<K>

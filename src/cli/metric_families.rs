@@ -77,6 +77,11 @@ const FAMILIES: &[Family] = &[
         "Runs of schedules that this process fired, skipped because of the run before, left out as missed, or refused because their creator may not create jobs.",
     ),
     gauge("hero_log_files_bytes", &[], "Bytes of the log files of jobs in the directory of this process, with the directories to each."),
+    counter(
+        "hero_log_files_failed_total",
+        &[],
+        "Times that a log file of a job could not be opened or written; the job went on without it.",
+    ),
     counter("hero_log_files_removed_total", &["reason"], "Log files removed because their jobs were gone (job), or for the quota."),
     counter("hero_audit_records_total", &[], "Records of the audit log that this process wrote."),
     counter(

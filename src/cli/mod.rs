@@ -7,6 +7,7 @@ mod advice;
 mod audit;
 mod audit_log;
 mod backend;
+mod backup;
 mod bench;
 mod candidates;
 mod check;
@@ -19,6 +20,7 @@ mod context;
 mod context_pool;
 mod daemon;
 mod demo;
+mod drain;
 mod engines;
 mod exit;
 mod exposure;
@@ -45,6 +47,7 @@ mod output;
 mod outside;
 mod paging;
 mod pools;
+mod preflight;
 mod private_file;
 mod progress;
 mod queue;
@@ -102,6 +105,8 @@ enum Command {
     Serve(serve::Serve),
     /// Run actors for the jobs of another machine's server, or list live ones
     Actor(actor::Actor),
+    /// Have a server take no jobs any more and end when those that run there have ended
+    Drain(drain::Drain),
     /// Run a script as a job, show its log and print its result
     Run(Box<run::Run>),
     /// Create, start, follow, stop and find jobs
@@ -144,6 +149,10 @@ enum Command {
     /// Look at the audit log, and whether it is whole, without a server
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Copy a data directory, consistently, while its server runs
+    Backup(backup::Backup),
+    /// Make a data directory of a copy
+    Restore(backup::Restore),
     /// Compile scripts without running them, and say what is wrong, and where
     Check(check::Check),
     /// Show the functions that scripts may call
@@ -222,10 +231,13 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let global = cli.global;
     let address = global.address();
     let asks = |command: &Command| {
-        use Command::{Bench, Context, Flow, Identity, Job, Login, Message, Object, Queue, Rights, Run, Runner, Schedule, Token, Whoami};
+        use Command::{
+            Bench, Context, Drain, Flow, Identity, Job, Login, Message, Object, Queue, Rights, Run, Runner, Schedule, Token, Whoami,
+        };
         matches!(
             command,
             Run(_)
+                | Drain(_)
                 | Job(_)
                 | Flow(_)
                 | Schedule(_)
@@ -249,6 +261,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Serve(serve) => serve.main(global.json),
         Command::Actor(actor) => actor.main(&global),
+        Command::Drain(drain) => patient(Box::pin(drain.main(&global))),
         Command::Run(run) => patient(Box::pin(run.main(&global))),
         Command::Job(job) => patient(Box::pin(job.main(&global))),
         Command::Flow(flow) => patient(Box::pin(flow.main(&global))),
@@ -264,6 +277,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Whoami => patient(Box::pin(identity::whoami(&global))),
         Command::Login(login) => patient(Box::pin(login.main(&global))),
         Command::Audit(audit) => client(audit.main(&global)),
+        Command::Backup(backup) => client(backup.main(global.json)),
+        Command::Restore(restore) => client(restore.main(global.json)),
         Command::Check(check) => check.main(global.json),
         Command::Functions(functions) => functions.main(global.json),
         Command::Repl(repl) => client(repl.main()),

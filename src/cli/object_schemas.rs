@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
-
 use super::exit::Usage;
+use super::report::chain;
 use super::script::read_text;
 use crate::dispatch::Schemas;
 use crate::model::{Name, tree};
@@ -20,7 +19,7 @@ pub(super) fn read(given: &[String]) -> anyhow::Result<Schemas> {
         if schemas.has(&collection) {
             return Err(wrong(format!("{collection} has a schema already")).into());
         }
-        let text = read_text("schema", Path::new(file.trim())).with_context(|| format!("object_schemas: {entry}"))?;
+        let text = read_text("schema", Path::new(file.trim())).map_err(|error| wrong(chain(&error)))?;
         let schema = tree(&text).map_err(|error| wrong(format!("the file is not JSON: {error}")))?;
         schemas.add(collection, &schema).map_err(|why| wrong(format!("the file {why}")))?;
     }

@@ -148,7 +148,7 @@ impl PoolStarter {
             if let Some(most) = settings.process_memory(context) {
                 of_pool.engine.program.limit_memory(most);
             }
-            of_pool.log_directory = of_pool.log_directory.of(context);
+            of_pool.log_directory = self.dispatcher.log_directory().of(context);
             let granted = settings.granted_in(context, pool.granted());
             of_pool.outside = granter.outside(&pool, context, &granted).await?;
             of_pool.engine.capabilities.extend(granted);

@@ -5,7 +5,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use rustix::fs::{Access, access};
+
+use super::exit::Usage;
 
 /// What group and others may do.
 const OTHERS: u32 = 0o077;
@@ -41,4 +44,14 @@ pub(super) fn make(path: &Path, line: &str) -> anyhow::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error).with_context(|| format!("{} cannot be made", path.display())),
     }
+}
+
+/// Refuses a directory in which nothing can be written or that cannot be made.
+pub(super) fn ensure_writable(setting: &str, directory: &Path) -> anyhow::Result<()> {
+    let there = directory.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+    let refused = |why: &dyn std::fmt::Display| anyhow!(Usage(format!("{setting}: {} cannot be written in: {why}", there.display())));
+    if !there.is_dir() {
+        return Err(refused(&"it is no directory"));
+    }
+    access(there, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| refused(&error))
 }

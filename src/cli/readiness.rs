@@ -2,7 +2,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::context_pool::{ContextPool, left_out};
+use super::context_pool::left_out;
+use super::hosting::Hosting;
 use crate::actor::PoolStatus;
 use crate::audit::Audit;
 use crate::dispatch::Dispatcher;
@@ -11,13 +12,14 @@ use crate::rpc::Readiness;
 use crate::service::Service;
 
 /// How often readiness is checked for the log, also if nobody asks for it.
-const PERIOD: Duration = Duration::from_secs(5);
+const PERIOD: Duration = Duration::from_secs(2);
 
 /// Watches whether this server can do its work. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Watch {
     dispatcher: Dispatcher,
     audit: Audit,
+    hosting: Hosting,
     /// The pools, each with a name that includes its context.
     pools: Arc<[(String, Arc<PoolStatus>)]>,
     /// When the last check began, and its result. Only one check runs at a time, however many callers ask.
@@ -27,12 +29,14 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(dispatcher: Dispatcher, audit: Audit, pools: &[Arc<ContextPool>]) -> Self {
+    pub(super) fn new(dispatcher: Dispatcher, audit: Audit, hosting: Hosting) -> Self {
+        let pools = hosting.pools();
         let pools = pools.iter().map(|entry| {
             let name = format!("{}{}", entry.pool.settings.script_type, in_context(entry.context));
             (name, entry.pool.status.clone())
         });
-        Self { dispatcher, audit, pools: pools.collect(), last: Arc::default(), told: Arc::default() }
+        let pools = pools.collect();
+        Self { dispatcher, audit, hosting, pools, last: Arc::default(), told: Arc::default() }
     }
 
     /// Whether the server is ready now. The result is of a check that began after the call.
@@ -46,7 +50,12 @@ impl Watch {
         }
         let began = Instant::now();
         let mut reasons = Vec::new();
-        for (name, status) in self.pools.iter() {
+        // Its pools leave one after another, which is what they were told.
+        let is_draining = self.hosting.is_draining();
+        if is_draining {
+            reasons.push("this server drains: it takes no jobs, and ends when those that run here have ended".to_owned());
+        }
+        for (name, status) in self.pools.iter().filter(|_| !is_draining) {
             if status.live() == 0 {
                 reasons.push(format!("no actor of the pool {name} has an engine"));
             } else if status.present() == 0 {
@@ -58,7 +67,10 @@ impl Watch {
         reasons.extend(self.audit.failing());
         reasons.extend(self.dispatcher.readiness().await);
         let weak = left_out(self.pools.iter().map(|(_, status)| &**status)).join(", ");
-        let notes = if weak.is_empty() { Vec::new() } else { vec![format!("weak confinement: engines run without {weak}")] };
+        let weak = (!weak.is_empty()).then(|| format!("weak confinement: engines run without {weak}"));
+        let logs = self.dispatcher.log_directory().failing();
+        let logs = logs.map(|why| format!("log files of jobs cannot be written, and jobs go on without: {why}"));
+        let notes = weak.into_iter().chain(logs).collect();
         let readiness = if reasons.is_empty() { Ok(notes) } else { Err(reasons) };
         *last = Some((began, readiness.clone()));
         self.tell(&readiness);

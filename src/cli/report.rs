@@ -6,7 +6,7 @@ use super::output::{self, Style};
 use super::script_error::Wrong;
 use super::settings;
 use super::translate::translated;
-use crate::client;
+use crate::{client, store};
 
 /// The exit code for any error.
 fn exit_of(error: &anyhow::Error) -> Exit {
@@ -16,7 +16,8 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     if let Some(wrong) = error.downcast_ref::<Wrong>() {
         return wrong.exit;
     }
-    if error.is::<settings::Invalid>() || error.is::<Usage>() {
+    let of_setting = matches!(error.downcast_ref(), Some(store::Error::Setting(_)));
+    if error.is::<settings::Invalid>() || error.is::<Usage>() || of_setting {
         return Exit::Usage;
     }
     let pipe = error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);

@@ -3,18 +3,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use super::backend::{Backend, EndedAtStart, Purpose};
 use super::context_pool::ContextPool;
 use super::daemon::{runtime, shutdown_on_signal, warn_of_few_descriptors};
-use super::exit::Exit;
+use super::exit::{Exit, Usage};
 use super::gauges::{self, Gauges, Metrics};
 use super::settings::{Flags, Resolved, Settings, resolve};
 use super::supervisor;
-use super::{logging, output, ready_line};
+use super::{logging, output, preflight, ready_line};
 use crate::coordinator::{Known, Messages, NodeKey, Runners, Wakes};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
@@ -33,6 +32,9 @@ pub(super) struct Serve {
     /// Print the settings and where each came from, and end
     #[arg(long)]
     print_config: bool,
+    /// Look at everything that a start needs, say what is wrong, and end; a server that runs is not disturbed
+    #[arg(long, conflicts_with = "print_config")]
+    check: bool,
 }
 
 impl Serve {
@@ -40,6 +42,9 @@ impl Serve {
         let resolved = resolve(&self.settings, &environment())?;
         if self.print_config {
             return print_config(&resolved, json);
+        }
+        if self.check {
+            return runtime()?.block_on(preflight::check(resolved, Purpose::Server, json));
         }
         runtime()?.block_on(run(resolved))?;
         Ok(Exit::Ok)
@@ -105,9 +110,10 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
 }
 
 /// What the addresses speak TLS with, if the settings name a certificate.
-fn tls(settings: &Settings) -> anyhow::Result<Option<Tls>> {
+pub(super) fn tls(settings: &Settings) -> anyhow::Result<Option<Tls>> {
     let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else { return Ok(None) };
-    Ok(Some(Tls::read(certificate, key).context("tls_cert, tls_key")?))
+    let read = Tls::read(certificate, key);
+    Ok(Some(read.map_err(|error| Usage(format!("tls_cert, tls_key: {error}")))?))
 }
 
 async fn serve(
@@ -147,11 +153,34 @@ async fn serve(
         messages: Messages::new(backend.dispatcher.clone(), wakes).knowing(known),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
+        drain: drain(backend, shutdown.clone()),
     };
     let access =
         if settings.login { Access::Login(Guard::new(backend.authority.clone(), backend.dispatcher.clone())) } else { Access::Open };
     let of_wire = ServerSettings { audit: backend.audit.clone(), ..server_settings(settings, access, tls) };
     Ok(rpc::serve(of_wire, app, shutdown).await?)
+}
+
+/// What has the server end when all that runs in it has ended. It is told once to.
+fn drain(backend: &Backend, shutdown: CancellationToken) -> rpc::Drain {
+    let hosting = backend.hosting.clone();
+    Arc::new(move |patience| {
+        let is_new = !hosting.is_draining();
+        let jobs = hosting.drain();
+        if is_new {
+            tracing::info!(jobs, ?patience, "this server drains: it takes no jobs, and ends when those that run here have ended");
+            let (hosting, shutdown) = (hosting.clone(), shutdown.clone());
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = hosting.left() => {}
+                    () = tokio::time::sleep(patience) => tracing::warn!("jobs still run although the time of the drain is over"),
+                    () = shutdown.cancelled() => {}
+                }
+                shutdown.cancel();
+            });
+        }
+        jobs
+    })
 }
 
 fn details(entry: &ContextPool) -> PoolDetails {

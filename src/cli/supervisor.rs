@@ -1,5 +1,6 @@
 //! The supervisor daemon of a server, as the settings say.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::anyhow;
@@ -14,10 +15,19 @@ use crate::coordinator::{KEPT, Node, NodeKey, Supervisor, SupervisorSettings, Wa
 /// The name of the file with the node's key in the data directory.
 const NAME: &str = "node.key";
 
+/// Where the key of this node is.
+pub(super) fn key_path(settings: &Settings) -> PathBuf {
+    settings.node_key_file.clone().unwrap_or_else(|| settings.data.join(NAME))
+}
+
+/// The file with it.
+pub(super) const fn key_file(path: &Path) -> KeyFile<'_> {
+    KeyFile { path, setting: "node_key_file", of: "a node" }
+}
+
 /// The key of this node.
 pub(super) fn node_key(settings: &Settings) -> anyhow::Result<NodeKey> {
-    let path = settings.node_key_file.clone().unwrap_or_else(|| settings.data.join(NAME));
-    KeyFile { path: &path, setting: "node_key_file", of: "a node" }.read_or_make(|| {
+    key_file(&key_path(settings)).read_or_make(|| {
         let key = NodeKey::random();
         let text = key.to_text();
         (key, text)

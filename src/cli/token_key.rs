@@ -1,5 +1,7 @@
 //! The key with which the secrets of tokens are hashed.
 
+use std::path::{Path, PathBuf};
+
 use super::key_file::KeyFile;
 use super::settings::Settings;
 use crate::access::TokenKey;
@@ -7,10 +9,19 @@ use crate::access::TokenKey;
 /// The name of the file in the data directory.
 const NAME: &str = "token.key";
 
+/// Where it is.
+pub(super) fn path(settings: &Settings) -> PathBuf {
+    settings.token_key_file.clone().unwrap_or_else(|| settings.data.join(NAME))
+}
+
+/// The file with it.
+pub(super) const fn key_file(path: &Path) -> KeyFile<'_> {
+    KeyFile { path, setting: "token_key_file", of: "tokens" }
+}
+
 /// Reads the key, or makes it where there is none.
 pub(super) fn read(settings: &Settings) -> anyhow::Result<TokenKey> {
-    let path = settings.token_key_file.clone().unwrap_or_else(|| settings.data.join(NAME));
-    KeyFile { path: &path, setting: "token_key_file", of: "tokens" }.read_or_make(|| {
+    key_file(&path(settings)).read_or_make(|| {
         let key = TokenKey::random();
         let text = key.to_text();
         (key, text)

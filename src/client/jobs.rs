@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::connection::Client;
 use super::error::{Error, code};
 use crate::dispatch::{JobFilter, JobPage, LogPage};
-use crate::model::{Actor, ContextId, Explanation, Job, JobId, JobResult, JobSpec, Name, Queue, QueueInfo, ScriptType, Status};
+use crate::model::{Actor, ContextId, Explanation, Job, JobId, JobResult, JobSpec, Name, Queue, QueueInfo, ScriptType, Seconds, Status};
 
 /// The longest wait that one call may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -192,6 +192,12 @@ impl Client {
     /// Resumes a paused queue.
     pub async fn resume_queue(&self, context_id: ContextId, queue: &Queue) -> Result<(), Error> {
         self.call::<bool>("resume_queue", QueueNamed::new(context_id, queue)).await.map(drop)
+    }
+
+    /// Has the server take no jobs any more and end when those that run there have ended, or after `timeout` at the latest. Gives how many run.
+    pub async fn drain_server(&self, timeout: Duration) -> Result<u32, Error> {
+        let draining: Value = self.call("drain_server", json!({ "timeout": Seconds::from(timeout) })).await?;
+        Ok(draining["running"].as_u64().and_then(|running| u32::try_from(running).ok()).unwrap_or(u32::MAX))
     }
 
     /// What the server says of itself.

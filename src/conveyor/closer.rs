@@ -67,7 +67,7 @@ impl Closer {
 impl Service for Closer {
     type Error = Error;
 
-    const NAME: &'static str = "conveyor closer";
+    const NAME: &'static str = "ending jobs of conveyor";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let ends = self.store.conveyor_ends(ENDS).await?;

@@ -98,7 +98,7 @@ impl Consumer {
 impl Service for Consumer {
     type Error = Error;
 
-    const NAME: &'static str = "conveyor consumer";
+    const NAME: &'static str = "taking jobs of conveyor";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let mut done = self.promote().await?;

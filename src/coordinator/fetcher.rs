@@ -33,7 +33,7 @@ pub(super) struct Fetcher {
 
 impl Service for Fetcher {
     type Error = BusError;
-    const NAME: &'static str = "bus";
+    const NAME: &'static str = "fetching messages";
 
     async fn tick(&mut self) -> Result<Duration, BusError> {
         let parcels = self.bus.receive(self.wait).await?;

@@ -310,7 +310,7 @@ fn unless_full<T: Default>(done: Result<T, Error>) -> Result<T, Error> {
 
 impl Service for Outgoing {
     type Error = Error;
-    const NAME: &'static str = "messages";
+    const NAME: &'static str = "sending messages";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         // Something happens seldom alone, so it is waited little at first. Whoever stores a message here says so.

@@ -53,7 +53,7 @@ impl Indexer {
 impl Service for Indexer {
     type Error = Error;
 
-    const NAME: &'static str = "indexer";
+    const NAME: &'static str = "finding jobs that other programs wrote";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if self.cursor == 0 {

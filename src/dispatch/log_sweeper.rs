@@ -127,7 +127,7 @@ fn removed<T>(files: Vec<T>, remove: impl Fn(&T) -> Result<bool, log_file::Error
 impl Service for LogSweeper {
     type Error = Error;
 
-    const NAME: &'static str = "log_sweeper";
+    const NAME: &'static str = "removing log files of jobs that are gone";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if let Some((store, directory)) = self.directories.get(self.at).cloned() {

@@ -161,6 +161,11 @@ impl Dispatcher {
         Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, turns }))
     }
 
+    /// Where the log files of jobs are. All clones know whether they can be written.
+    pub fn log_directory(&self) -> &LogDirectory {
+        &self.0.settings.log_directory
+    }
+
     /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
     #[doc(hidden)]
     pub fn compile_with(&self, compiler: Compiler) {

@@ -30,7 +30,7 @@ impl Promoter {
 impl Service for Promoter {
     type Error = Error;
 
-    const NAME: &'static str = "promoter";
+    const NAME: &'static str = "starting jobs whose time has come";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let before = self.looked.replace(Instant::now());

@@ -154,7 +154,7 @@ async fn hour_after(store: &Store, hour: Option<&str>) -> Result<Option<String>,
 impl Service for Pruner {
     type Error = Error;
 
-    const NAME: &'static str = "pruner";
+    const NAME: &'static str = "taking jobs that are gone out of lists, and making room in Redis";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.relieve().await?;

@@ -57,7 +57,11 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
             Some(why) => format!("Redis{of_context} refuses to write: {why}"),
             None => format!("Redis{of_context} does not answer: {error}"),
         }),
-        Err(_) => Some(format!("Redis{of_context} does not answer within {} s", PATIENCE.as_secs())),
+        // Calls are tried again until their own deadline, so they do not say soon that nobody listens.
+        Err(_) => Some(match store.refusal().await {
+            Some(why) => format!("Redis{of_context} cannot be reached: {why}"),
+            None => format!("Redis{of_context} does not answer within {} s", PATIENCE.as_secs()),
+        }),
     }
 }
 

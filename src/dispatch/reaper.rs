@@ -57,7 +57,7 @@ impl Reaper {
 impl Service for Reaper {
     type Error = Error;
 
-    const NAME: &'static str = "reaper";
+    const NAME: &'static str = "having jobs run again whose actor is gone";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if self.was_held_up() {

@@ -23,7 +23,7 @@ impl Releaser {
 impl Service for Releaser {
     type Error = Error;
 
-    const NAME: &'static str = "releaser";
+    const NAME: &'static str = "releasing jobs whose prerequisites have ended";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if !self.store.release_relatives(BATCH).await? {

@@ -213,7 +213,7 @@ impl Scheduler {
 impl Service for Scheduler {
     type Error = Error;
 
-    const NAME: &'static str = "scheduler";
+    const NAME: &'static str = "firing schedules";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if !self.pressure.admits_jobs() {

@@ -26,7 +26,7 @@ impl Stopper {
 impl Service for Stopper {
     type Error = Error;
 
-    const NAME: &'static str = "stopper";
+    const NAME: &'static str = "reading stops of other programs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         for queues in self.store.control_queues(&self.script_types).await?.chunks(AT_ONCE) {

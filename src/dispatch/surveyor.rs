@@ -18,7 +18,7 @@ impl Surveyor {
 impl Service for Surveyor {
     type Error = Error;
 
-    const NAME: &'static str = "surveyor";
+    const NAME: &'static str = "looking for actors of other programs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.store.survey_in_time().await?;

@@ -19,7 +19,7 @@ impl Timekeeper {
 impl Service for Timekeeper {
     type Error = Error;
 
-    const NAME: &'static str = "timekeeper";
+    const NAME: &'static str = "reading the clock of Redis";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let mut set = self.store.set_clock().await?;

@@ -1,7 +1,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,12 @@ pub struct App {
     pub probes: Probes,
     /// What `server_info` tells.
     pub details: Arc<ServerDetails>,
+    /// What `drain_server` does.
+    pub drain: Drain,
 }
+
+/// Has the server take no jobs any more, and end when those that run have ended, or after this time at the latest. Gives how many run.
+pub type Drain = Arc<dyn Fn(Duration) -> usize + Send + Sync>;
 
 impl App {
     /// Flows of these jobs.

@@ -43,7 +43,7 @@ use std::sync::LazyLock;
 
 pub use access::Access;
 pub use act::{Act, object};
-pub use app::{App, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
+pub use app::{App, Drain, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
 pub use auth::{Permission, Principal, Session};
 pub use error::{Code, Error};
 pub use guard::{Concern, Guard};
@@ -53,7 +53,7 @@ pub use method::{Example, Items, Kind, Method, Subscription, Within};
 pub use params::FromParameters;
 pub(crate) use params::read_as_parameter;
 pub use serve_error::ServeError;
-pub use server::{ServerSettings, Serving, serve, serve_table};
+pub use server::{ServerSettings, Serving, serve, serve_table, try_listen};
 pub(crate) use socket::{GOING_AWAY, LOGGED_OUT};
 pub use table::Table;
 pub use tls::{Tls, TlsError};
@@ -132,6 +132,7 @@ pub fn table() -> Table {
         .method::<queue::PauseQueue>()
         .method::<queue::ResumeQueue>()
         .method::<this::ServerInfo>()
+        .method::<this::DrainServer>()
         .method::<this::Ping>()
         .subscription::<event::SubscribeJob>()
         .subscription::<flow_event::SubscribeFlow>()

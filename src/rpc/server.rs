@@ -141,6 +141,11 @@ async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
     }
 }
 
+/// The addresses that could be listened on now. They are free again when this returns.
+pub async fn try_listen(addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, ServeError> {
+    Ok(bind_all(addresses).await?.into_iter().map(|(_, address)| address).collect())
+}
+
 /// Whether any free port will do.
 fn is_free(addresses: &[SocketAddr]) -> bool {
     addresses.iter().all(|address| address.port() == 0)

@@ -23,6 +23,9 @@ pub enum Error {
     /// This Redis cannot be used.
     #[error("{0}")]
     Unsuitable(String),
+    /// What a setting names cannot be used before somebody changes it or the setting.
+    #[error("{0}")]
+    Setting(String),
     /// The task that talks to Redis has ended, because the process is about to.
     #[error("the connection to Redis is closed")]
     Closed,
@@ -83,7 +86,7 @@ impl Error {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Deadline(_) => true,
-            Self::Reply { .. } | Self::Unsuitable(_) | Self::Closed => false,
+            Self::Reply { .. } | Self::Unsuitable(_) | Self::Setting(_) | Self::Closed => false,
             Self::Redis(error) => {
                 let busy =
                     ["OOM", "LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MISCONF", "NOREPLICAS", "UNBLOCKED"];
@@ -100,7 +103,7 @@ impl Error {
     pub fn not_done(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
-            Self::Unsuitable(_) => true,
+            Self::Unsuitable(_) | Self::Setting(_) => true,
             // Redis 7 refuses so only the first write of a function, before anything is done: the disk, the memory or the replicas.
             Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
             // An error in the middle of a function leaves what it did before.

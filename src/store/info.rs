@@ -1,13 +1,19 @@
 use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::time::Duration;
 
-use redis::{Pipeline, RedisResult};
+use redis::{ConnectionAddr, Pipeline, RedisResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::net::{TcpStream, UnixStream};
 
 use super::codec::Text;
 use super::connection::Link;
 use super::{Error, Store};
 use crate::model::ScriptType;
+
+/// A system that refuses a connection does so within this.
+const REFUSAL: Duration = Duration::from_millis(500);
 
 /// Counters of a script type, as the functions keep them.
 pub type Counters = BTreeMap<String, u64>;
@@ -64,6 +70,27 @@ impl Store {
         let (mut info, overfull) = tokio::try_join!(store_info(&self.0.commands), self.overfull())?;
         info.warnings.extend(overfull);
         Ok(info)
+    }
+
+    /// Why nobody can be reached where Redis should be, if the system says so at once: connections are refused, or there is no such socket.
+    pub async fn refusal(&self) -> Option<String> {
+        let (_, client) = self.0.commands.home().now();
+        let address = client.get_connection_info().addr().clone();
+        let connecting = async {
+            match &address {
+                ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+                    TcpStream::connect((host.as_str(), *port)).await.map(drop)
+                }
+                ConnectionAddr::Unix(path) => UnixStream::connect(path).await.map(drop),
+                _ => Ok(()),
+            }
+        };
+        let refused = tokio::time::timeout(REFUSAL, connecting).await.ok()?.err()?;
+        Some(match refused.kind() {
+            io::ErrorKind::ConnectionRefused => format!("nobody listens on {address}"),
+            io::ErrorKind::NotFound => format!("there is no socket {address}"),
+            _ => format!("{address}: {refused}"),
+        })
     }
 
     /// Whether Redis answers.

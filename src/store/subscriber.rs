@@ -55,7 +55,7 @@ impl Subscriber {
 impl Service for Subscriber {
     type Error = Error;
 
-    const NAME: &'static str = "subscriber";
+    const NAME: &'static str = "hearing that jobs have arrived";
 
     /// Connects, and in the next round listens until that connection ends: so it works again when it listens.
     async fn tick(&mut self) -> Result<Duration, Error> {

@@ -51,7 +51,7 @@ mod ground {
             let authority = hero::access::Authority::new([], hero::access::TokenKey::random());
             let runners = hero::coordinator::Runners::new(dispatcher.clone());
             let messages = hero::coordinator::Messages::new(dispatcher.clone(), Default::default());
-            let app = hero::rpc::App { dispatcher: dispatcher.clone(), authority, runners, messages, probes, details: Arc::new(details) };
+            let app = hero::rpc::App { dispatcher: dispatcher.clone(), authority, runners, messages, probes, details: Arc::new(details), drain: Arc::new(|_| 0) };
             let settings = hero::rpc::ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], ..Default::default() };
             let serving = hero::rpc::serve(settings, app, Default::default()).await?;
             Ok(format!("ws://{}", serving.local_addr()))

@@ -206,7 +206,7 @@ impl Keeper {
 impl Service for Keeper {
     type Error = Error;
 
-    const NAME: &'static str = "contexts";
+    const NAME: &'static str = "opening and closing contexts";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.take_turns().await;

@@ -26,7 +26,7 @@ impl Follower {
 impl Service for Follower {
     type Error = std::convert::Infallible;
 
-    const NAME: &'static str = "context_changes";
+    const NAME: &'static str = "following changes of contexts";
 
     async fn tick(&mut self) -> Result<Duration, Self::Error> {
         // Its sender lives as long as the authority, which is held here.

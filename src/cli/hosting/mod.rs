@@ -4,6 +4,7 @@
 //! is due: then it has a store, its loops and, if there is a place, pools. When nothing has happened in it for a while it sleeps again.
 
 mod deletion;
+mod drain;
 mod errands;
 mod keeper;
 mod look;
@@ -66,10 +67,14 @@ struct Inner {
     errands: Arc<Semaphore>,
     /// Told when a place may be free, or is wanted.
     moved: Notify,
+    /// Has the pools take no jobs any more, and end when what runs has ended.
+    draining: CancellationToken,
     /// Ends the pools.
     shutdown: CancellationToken,
     /// Ends the loops, after the pools.
     closing: CancellationToken,
+    /// The loops that look after pools of runners.
+    runner_loops: TaskTracker,
     tasks: TaskTracker,
 }
 
@@ -116,7 +121,7 @@ impl Hosting {
         shutdown: CancellationToken,
         closing: CancellationToken,
     ) -> Self {
-        let (starter, supervisor, hosted, deleting, leaving, moved, tasks) = Default::default();
+        let (starter, supervisor, hosted, deleting, leaving, moved, runner_loops, tasks) = Default::default();
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
         let places = Arc::new(Semaphore::new(settings.contexts_running));
         let turns = Turns::new(settings.contexts_running);
@@ -135,8 +140,10 @@ impl Hosting {
             turns,
             errands,
             moved,
+            draining: CancellationToken::new(),
             shutdown,
             closing,
+            runner_loops,
             tasks,
         };
         Self(Arc::new(inner))

@@ -97,7 +97,8 @@ impl Hosting {
         let types: BTreeSet<ScriptType> = pools.map(|pool| pool.script_type.clone()).collect();
         services.spawn(service::run(Closer::new(store.clone()), closing.clone()));
         services.spawn(service::run(flows::Keeper::new(store.clone()), closing.clone()));
-        services.spawn(Runners::new(self.clone(), store.clone()).run(self.0.shutdown.clone(), closing.clone()));
+        let runners = Runners::new(self.clone(), store.clone()).run(self.0.shutdown.clone(), closing.clone());
+        services.spawn(self.0.runner_loops.track_future(runners));
         if let Some(consumer) = consumer_settings(settings, context) {
             let shutdown = if is_pinned { self.0.shutdown.clone() } else { closing.clone() };
             services.spawn(service::run(Consumer::new(store.clone(), consumer), shutdown));
@@ -143,7 +144,7 @@ impl Hosting {
             let mut all = self.hosted();
             let before = wait_before(&all, context);
             let Some(hosted) = all.get_mut(&context) else { return Ok(()) };
-            if matches!(hosted.pools, Pools::Running(_) | Pools::Starting) || self.0.shutdown.is_cancelled() {
+            if matches!(hosted.pools, Pools::Running(_) | Pools::Starting) || self.0.shutdown.is_cancelled() || self.is_draining() {
                 return Ok(());
             }
             // It is open for more than its messages now.

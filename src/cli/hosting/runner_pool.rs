@@ -116,14 +116,27 @@ impl RunnerPool {
                 let gives_place = is_asked && running.is_paused && running.jobs() == 0;
                 running.pause(is_asked);
                 if quiet >= idle || gives_place {
-                    running.place.leave();
-                    if let State::Running(running) = std::mem::replace(&mut self.state, State::Resting(None)) {
-                        let shutdown = running.shutdown.clone();
-                        self.state = State::Leaving(tasks.spawn(left(running)), shutdown);
-                    }
+                    self.leave(tasks);
                 }
             }
         }
+    }
+
+    /// Has its pool take no jobs any more, and end when those that run have ended.
+    pub(super) fn leave(&mut self, tasks: &TaskTracker) {
+        match std::mem::replace(&mut self.state, State::Resting(None)) {
+            State::Running(mut running) => {
+                running.place.leave();
+                let shutdown = running.shutdown.clone();
+                self.state = State::Leaving(tasks.spawn(left(running)), shutdown);
+            }
+            other => self.state = other,
+        }
+    }
+
+    /// Whether it takes no jobs any more, and has some.
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(&self.state, State::Leaving(ending, _) if !ending.is_finished())
     }
 
     /// Has its pool end: running scripts get the grace period.

@@ -44,10 +44,10 @@ impl Runners {
         Self { hosting, store, pools, revision: None, looked: None, wake_ups, in_use: None }
     }
 
-    /// Has pools start and end until `shutdown` or `closing`. Then all end: running scripts get the grace period.
+    /// Has pools start and end until `shutdown` or `closing`. Then all end: running scripts get the grace period. In a drain they have it run as long as it takes.
     pub(super) async fn run(mut self, shutdown: CancellationToken, closing: CancellationToken) {
-        let mut is_failing = false;
-        while !shutdown.is_cancelled() && !closing.is_cancelled() {
+        let (mut is_failing, draining) = (false, self.hosting.0.draining.clone());
+        while !shutdown.is_cancelled() && !closing.is_cancelled() && !draining.is_cancelled() {
             match self.look().await {
                 Ok(()) => is_failing = false,
                 Err(error) if !std::mem::replace(&mut is_failing, true) => {
@@ -59,9 +59,16 @@ impl Runners {
                 () = self.next_look() => {}
                 () = shutdown.cancelled() => {}
                 () = closing.cancelled() => {}
+                () = draining.cancelled() => {}
             }
         }
-        let ending = std::mem::take(&mut self.pools);
+        let mut ending = std::mem::take(&mut self.pools);
+        if draining.is_cancelled() {
+            ending.values_mut().for_each(|pool| pool.leave(&self.hosting.0.tasks));
+        }
+        while ending.values().any(RunnerPool::is_leaving) && !shutdown.is_cancelled() && !closing.is_cancelled() {
+            tokio::time::sleep(SOONEST).await;
+        }
         for (id, pool) in &ending {
             self.hosting.0.turns.give_up((self.store.context(), *id));
             pool.shut();

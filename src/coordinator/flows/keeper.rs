@@ -66,7 +66,7 @@ impl Keeper {
 impl Service for Keeper {
     type Error = super::Error;
 
-    const NAME: &'static str = "flow keeper";
+    const NAME: &'static str = "bringing flows on";
 
     async fn tick(&mut self) -> Result<Duration, super::Error> {
         let flows = self.store.flows_to_do(BATCH).await.map_err(super::failed)?;

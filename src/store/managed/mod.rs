@@ -1,5 +1,9 @@
+mod check;
+mod lock;
 mod privacy;
 mod program;
+mod rewriter;
+mod snapshot;
 mod socket;
 
 use std::convert::Infallible;
@@ -11,7 +15,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, FlockOperation, access, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Child;
@@ -23,6 +27,9 @@ use crate::process::Spawner;
 use crate::process::confine::{Profile, command};
 use crate::store::connection::Link;
 use crate::store::{Endpoint, Error, info};
+pub use check::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, manifest_of_base};
+pub use lock::{holder, take};
+pub use snapshot::snapshot;
 use socket::Socket;
 
 /// When what was acknowledged is on the disk.
@@ -72,11 +79,53 @@ const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: D
 /// The log of Redis is set aside at this size.
 const LONGEST_LOG: u64 = 10 * 1024 * 1024;
 
+/// What a private Redis would begin with.
+#[derive(Debug)]
+pub struct Foreseen {
+    /// The program that it would be.
+    pub program: PathBuf,
+    /// The process of a hero that has the data directory now, if one has.
+    pub holder: Option<String>,
+}
+
+impl PrivateRedis {
+    /// What a start would find. Nothing is changed, and nothing is made.
+    pub async fn foresee(&self) -> Result<Foreseen, Error> {
+        let failed = |what: &str, error: io::Error| unusable(what, &self.data, &error);
+        let holder = match self.data.canonicalize() {
+            Ok(data) => {
+                privacy::refuse_open(&data)?;
+                access(&data, Access::WRITE_OK | Access::EXEC_OK)
+                    .map_err(|error| failed("cannot write in the data directory", error.into()))?;
+                lock::holder(&data).map_err(|error| failed("cannot look who has the data directory", error))?
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let above = self.data.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+                access(above, Access::WRITE_OK | Access::EXEC_OK)
+                    .map_err(|error| failed("cannot make the data directory", error.into()))?;
+                None
+            }
+            Err(error) => return Err(failed("cannot use the data directory", error)),
+        };
+        Ok(Foreseen { program: program::find().await?, holder })
+    }
+}
+
+/// What is wrong with the data directory.
+fn unusable(what: &str, data: &Path, error: &io::Error) -> Error {
+    let told = format!("{what} {}: {error}", data.display());
+    // A disk may have room again. Who may do what changes by nobody's doing but the operator's.
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory | io::ErrorKind::ReadOnlyFilesystem => Error::Setting(told),
+        _ => Error::Unsuitable(told),
+    }
+}
+
 impl Managed {
     /// Starts it and waits until it answers. The data directory belongs to one server at a time, and is closed to all other users.
     pub async fn start(spawner: &Spawner, settings: PrivateRedis) -> Result<Self, Error> {
         let data = &settings.data;
-        let failed = |what: &str, error: io::Error| Error::Unsuitable(format!("{what} {}: {error}", data.display()));
+        let failed = |what: &str, error: io::Error| unusable(what, data, &error);
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -84,7 +133,7 @@ impl Managed {
             .map_err(|error| failed("cannot make the data directory", error))?;
         let data = &data.canonicalize().map_err(|error| failed("cannot use the data directory", error))?;
         privacy::ensure(data)?;
-        let lock = lock(data)?;
+        let lock = lock::take(data)?;
         let secret = secret(data).map_err(|error| failed("cannot write the secret in", error))?;
         let program = program::find().await?;
         let socket = Socket::find(data, END).await?;
@@ -108,6 +157,7 @@ impl Managed {
             return Err(explain(error, &data.join("redis.log")));
         }
         let stop = CancellationToken::new();
+        rewriter::Rewriter::start(&endpoint, stop.clone())?;
         let task = tokio::spawn(server.watch(child, stop.clone()));
         Ok(Self { endpoint, program, stop, task, _lock: lock, _socket: socket })
     }
@@ -248,25 +298,6 @@ fn config(data: &Path, socket: &Path, secret: &str, settings: &PrivateRedis) -> 
     .join("\n")
 }
 
-fn lock(data: &Path) -> Result<File, Error> {
-    let path = data.join("hero.lock");
-    let failed = |error: io::Error| Error::Unsuitable(format!("{}: {error}", path.display()));
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
-    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        let holder = std::fs::read_to_string(&path).unwrap_or_default();
-        return Err(Error::Unsuitable(format!(
-            "{} belongs to a hero that runs (process {}); stop it, choose another --data, or share its Redis with \
-             --redis unix://{} --redis-password-file {}",
-            data.display(),
-            if holder.trim().is_empty() { "unknown" } else { holder.trim() },
-            data.join("redis.sock").display(),
-            data.join("redis.secret").display()
-        )));
-    }
-    file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
-    Ok(file)
-}
-
 /// The password of the private Redis: made once, kept in a file that only its owner can read.
 fn secret(data: &Path) -> io::Result<String> {
     let path = data.join("redis.secret");
@@ -353,16 +384,6 @@ fn set_log_aside(log: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_directory_belongs_to_one_server() {
-        let data = tempfile::tempdir().unwrap();
-        let first = lock(data.path()).unwrap();
-        let error = lock(data.path()).unwrap_err().to_string();
-        assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
-        drop(first);
-        assert!(lock(data.path()).is_ok());
-    }
 
     #[test]
     fn the_secret_is_made_once_and_for_its_owner() {

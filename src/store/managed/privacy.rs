@@ -11,15 +11,12 @@ use crate::store::Error;
 /// What group and others may do.
 const OTHERS: u32 = 0o077;
 
-/// Refuses a directory that others may look into, but for one that users of contexts may pass through, and closes the files in it that others could open if they got there.
-///
-/// A password that was open is forgotten, so that a new one is made: somebody may have read it.
-pub(super) fn ensure(data: &Path) -> Result<(), Error> {
-    let failed = |error: io::Error| Error::Unsuitable(format!("cannot look at who may read {}: {error}", data.display()));
-    let found = data.metadata().map_err(failed)?;
+/// Refuses a directory that others may look into, but for one that users of contexts may pass through.
+pub(super) fn refuse_open(data: &Path) -> Result<(), Error> {
+    let found = data.metadata().map_err(|error| failed(data, &error))?;
     let mode = found.permissions().mode();
     if mode & OTHERS != 0 && !JobUser::is_way(&found) {
-        return Err(Error::Unsuitable(format!(
+        return Err(Error::Setting(format!(
             "others may look into the data directory {} (mode {:03o}), where every job and the password of its Redis are; close it with: \
              chmod 700 {}",
             data.display(),
@@ -27,6 +24,19 @@ pub(super) fn ensure(data: &Path) -> Result<(), Error> {
             quoted(data)
         )));
     }
+    Ok(())
+}
+
+fn failed(data: &Path, error: &io::Error) -> Error {
+    Error::Unsuitable(format!("cannot look at who may read {}: {error}", data.display()))
+}
+
+/// Refuses what [`refuse_open`] does, and closes the files in the directory that others could open if they got there.
+///
+/// A password that was open is forgotten, so that a new one is made: somebody may have read it.
+pub(super) fn ensure(data: &Path) -> Result<(), Error> {
+    refuse_open(data)?;
+    let failed = |error: io::Error| failed(data, &error);
     let mut closed = 0;
     for directory in [data.to_owned(), data.join("appendonlydir")] {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };

@@ -36,6 +36,12 @@ impl Hero {
         self
     }
 
+    /// With the programs of the system.
+    fn with_path(self) -> Self {
+        let path = std::env::var("PATH").unwrap();
+        self.env("PATH", &path)
+    }
+
     fn home(&self) -> &Path {
         self.home.path()
     }

@@ -95,6 +95,7 @@ async fn no_call_walks_through_the_keys() {
         ("pause_queue", json!(["osis"])),
         ("resume_queue", json!(["osis"])),
         ("server_info", json!([])),
+        ("drain_server", json!([])),
         ("ping", json!([])),
         // No actor of this type was seen, so it is looked for one.
         ("create_job", json!(["1", "python"])),

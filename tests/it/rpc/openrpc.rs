@@ -135,7 +135,8 @@ fn agree(method: &str, expected: &Value, answer: &Value) {
     match method {
         "create_job" => assert!(answer.is_string()),
         "create_jobs" => assert_eq!(answer.as_array().unwrap().len(), expected.as_array().unwrap().len()),
-        "start_job" | "retry_job" | "explain_job" | "get_status" | "stop_job" | "delete_job" | "pause_queue" | "resume_queue" | "ping" => {
+        "start_job" | "retry_job" | "explain_job" | "get_status" | "stop_job" | "delete_job" | "pause_queue" | "resume_queue"
+        | "drain_server" | "ping" => {
             assert_eq!(answer, expected, "{method}")
         }
         "run_and_wait" | "wait_job" | "get_result" => {

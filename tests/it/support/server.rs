@@ -93,7 +93,15 @@ impl Server {
         };
         let probes = Probes { readiness: Arc::new(|| Box::pin(async { Ok(Vec::new()) })), metrics: Arc::new(String::new) };
         let (runners, messages) = (Runners::new(dispatcher.clone()), Messages::new(dispatcher.clone(), Wakes::default()));
-        let app = App { dispatcher: dispatcher.clone(), authority, runners, messages, probes, details: Arc::new(details) };
+        let app = App {
+            dispatcher: dispatcher.clone(),
+            authority,
+            runners,
+            messages,
+            probes,
+            details: Arc::new(details),
+            drain: Arc::new(|_| 0),
+        };
         // By that name without a port, as behind a proxy.
         let allowed_hosts = vec!["localhost".to_owned()];
         let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, allowed_hosts, ..settings };

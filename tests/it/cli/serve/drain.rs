@@ -3,7 +3,7 @@ use std::time::Duration;
 use hero::client::code;
 use hero::model::Status;
 
-use super::{CONTEXT, is, is_still_running, run, sharing, spec, start, words};
+use super::{CONTEXT, end, is, is_still_running, run, sharing, spec, start, words};
 use crate::support::{Kin, PATIENCE, Process, until};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,4 +115,55 @@ async fn actors_of_another_process_run_the_jobs_of_a_server_and_drain() {
     // Nobody is left to run it, and whoever waits is told so.
     let waited = client.wait_job(CONTEXT, &endless, Duration::from_millis(10)).await.unwrap_err();
     assert!(waited.has_code(code::WAIT_RAN_OUT) && waited.rpc().unwrap().data.as_ref().unwrap()["explanation"].is_string(), "{waited}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_told_to_drain_takes_no_jobs_and_ends_when_those_that_run_have_ended() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let mut server = Process::serve(&data, &["--pool", "osis=1,sal=1", "--grace", "0s"]).await;
+    let client = server.client().await;
+    let long = start(&client, spec("while osis::get(\"flags\", \"go\") == () { sleep(0.02) } \"done\"")).await;
+    is(&client, &long, Status::Started).await;
+    let hero = crate::support::hero();
+    let mut drain = tokio::process::Command::new(hero);
+    drain.args(["drain", "--server", &server.url()]).env_clear().kill_on_drop(true);
+    let draining = drain.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    until("the word that it drains", || async {
+        let (code, body) = server.get("/readyz").await;
+        (code == 503 && body.contains("this server drains")).then_some(())
+    })
+    .await;
+    // Calls are answered, and what is made now waits.
+    let later = start(&client, spec("3")).await;
+    assert_eq!(client.get_status(CONTEXT, &later).await.unwrap(), Status::Dispatched);
+    assert_eq!(client.drain_server(PATIENCE).await.unwrap(), 1);
+    let _: serde_json::Value = client.call("set_object", serde_json::json!(["flags", {"id": "go"}])).await.unwrap();
+    // Not even a grace of nothing cuts it.
+    assert_eq!(client.wait_job(CONTEXT, &long, PATIENCE).await.unwrap().output, "done");
+    let ended = draining.wait_with_output().await.unwrap();
+    let (out, err) = (String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap());
+    assert!(ended.status.success() && out == "the server has ended\n" && err.contains("1 job runs there"), "{out} {err}");
+    let (code, log) = server.failure().await;
+    assert_eq!(code, Some(0), "{log}");
+    let again = Process::serve(&data, &["--pool", "osis=1"]).await;
+    assert_eq!(end(&again.client().await, &later).await.output, "3");
+    again.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_drain_whose_time_is_over_ends_as_a_signal_does() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let mut server = Process::serve(&data, &["--pool", "osis=1", "--grace", "0s"]).await;
+    let client = server.client().await;
+    let endless = start(&client, spec("loop { sleep(0.01) }")).await;
+    is(&client, &endless, Status::Started).await;
+    assert_eq!(client.drain_server(Duration::from_millis(200)).await.unwrap(), 1);
+    let (code, log) = server.failure().await;
+    assert!(code == Some(0) && log.contains("jobs still run although the time of the drain is over"), "{log}");
+    let look = Process::serve(&data, &["--pool", "none"]).await;
+    let job = look.client().await.get_job(CONTEXT, &endless).await.unwrap();
+    assert_eq!((job.status, job.crashes), (Status::Dispatched, 0));
+    look.stop().await;
 }

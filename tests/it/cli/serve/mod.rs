@@ -1,6 +1,8 @@
 //! Whole processes: `hero serve` and `hero actor` as an operator starts, ends and kills them.
 
 mod acl;
+mod backup;
+mod check;
 mod confinement;
 mod connections;
 mod deaths;

@@ -133,14 +133,43 @@ async fn a_redis_that_takes_no_functions_is_told_of_once_and_what_that_means_for
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_directory_that_cannot_be_used_is_told_at_the_start_and_by_each_job_that_needs_it() {
+async fn a_job_runs_without_its_log_file_where_the_log_directory_cannot_be_used_and_everybody_is_told() {
     let home = tempfile::tempdir().unwrap();
-    let file = home.path().join("file");
-    std::fs::write(&file, "").unwrap();
-    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--log-dir", file.to_str().unwrap()]).await;
-    let spec = JobSpec { log_path: Some("a.log".into()), ..spec("1") };
-    let failed = server.client().await.run_and_wait(&spec, PATIENCE).await.unwrap_err().to_string();
-    assert!(failed.contains("(log_dir) cannot be used") && failed.contains(file.to_str().unwrap()), "{failed}");
+    let logs = home.path().join("logs");
+    std::fs::write(&logs, "").unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--log-dir", logs.to_str().unwrap()]).await;
+    let client = server.client().await;
+    let spec = JobSpec { log_path: Some("a.log".into()), ..spec("print(\"on\"); 40 + 2") };
+    for _ in 0..2 {
+        let ended = client.run_and_wait(&spec, PATIENCE).await.unwrap();
+        assert_eq!(ended.output, "42");
+        let log = client.get_logs(super::CONTEXT, &ended.job_id, None, 10).await.unwrap();
+        let texts: Vec<&str> = log.lines.iter().map(|line| line.text.as_str()).collect();
+        assert!(texts[0].contains("(log_dir) cannot be used") && texts[1] == "on", "{texts:?}");
+    }
+    let (code, body) = server.get("/readyz").await;
+    assert!(code == 200 && body.contains("log files of jobs cannot be written") && body.contains(logs.to_str().unwrap()), "{body}");
+    assert!(server.get("/metrics").await.1.contains("hero_log_files_failed_total 2"));
+    // A path that can never be is its job's fault, and fails it.
+    let outside = JobSpec { log_path: Some("a.log/b.log".into()), ..spec.clone() };
+
+    std::fs::remove_file(&logs).unwrap();
+    client.run_and_wait(&spec, PATIENCE).await.unwrap();
+    assert!(std::fs::read_to_string(logs.join("a.log")).unwrap().contains("on"));
+    until("a word that it works again", || async { (!server.get("/readyz").await.1.contains("log files")).then_some(()) }).await;
+    let failed = client.run_and_wait(&outside, PATIENCE).await.unwrap_err().to_string();
+    assert!(failed.contains("log_path"), "{failed}");
     let log = server.stop().await;
     assert!(log.lines().any(|line| line.contains("WARN") && line.contains("(log_dir) cannot be used")), "{log}");
+    let once = log.matches("log files of jobs cannot be written; jobs go on without").count();
+    assert!(once == 1 && log.contains("log files of jobs can be written again"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn engines_that_are_confined_alike_are_told_of_in_one_line() {
+    let home = tempfile::tempdir().unwrap();
+    let arguments = ["--pool", "osis=2,sal=1,osis:a=1", "--contexts", "0-2"];
+    let log = Process::serve(&home.path().join("data"), &arguments).await.stop().await;
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("engines are confined")).collect();
+    assert_eq!(lines.len(), 1, "{log}");
 }

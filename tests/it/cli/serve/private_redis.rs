@@ -85,7 +85,7 @@ async fn a_directory_that_others_may_look_into_is_refused_with_the_line_that_men
     for mode in [0o755, 0o750, 0o701, 0o710, 0o777] {
         chmod(&data, mode);
         let (code, log) = Process::serving(&data, &["--pool", "none"]).failure().await;
-        assert!(code == Some(1) && log.contains(&line), "{mode:o}: {code:?} {log}");
+        assert!(code == Some(2) && log.contains(&line), "{mode:o}: {code:?} {log}");
         assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "a refusal leaves nothing behind");
     }
     assert!(std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success());

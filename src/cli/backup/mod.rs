@@ -1,0 +1,134 @@
+//! `hero backup` and `hero restore`: the data directory of a server with a private Redis, copied whole and checked.
+
+mod copy;
+mod manifest;
+mod restore;
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
+use serde_json::json;
+
+pub(super) use restore::Restore;
+
+use self::copy::copy;
+use self::manifest::Manifest;
+use super::exit::{Exit, Usage};
+use super::output;
+use super::serve::environment;
+use super::settings::default_data;
+use crate::store::managed::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, holder, manifest_of_base, snapshot, take};
+
+/// What is copied of a data directory besides the append-only file, if it is there. Locks, sockets and the password of Redis are made anew.
+const PARTS: [&str; 7] = ["audit", "audit.begun", "audit.key", "files", "logs", "node.key", "token.key"];
+
+/// Copies a data directory, consistently, while its server runs or while it does not.
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    /// Where the copy is made: a directory that does not exist yet
+    #[arg(value_name = "DIR")]
+    to: PathBuf,
+    /// The data directory [default: HERO_DATA, else $XDG_DATA_HOME/hero, else ~/.local/share/hero]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// The data directory that is meant.
+fn data_directory(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let env = environment();
+    let of_env = || env.get("HERO_DATA").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let data = named.map(Path::to_owned).or_else(of_env).or_else(|| default_data(&env));
+    let data = data.ok_or_else(|| Usage("there is no home directory here, so name the data directory with --data".into()))?;
+    std::path::absolute(&data).with_context(|| data.display().to_string())
+}
+
+impl Backup {
+    pub(super) async fn main(&self, json: bool) -> anyhow::Result<Exit> {
+        let data = data_directory(self.data.as_deref())?;
+        let to = std::path::absolute(&self.to)?;
+        if to.symlink_metadata().is_ok() {
+            return Err(Usage(format!("{} is there already; name a directory that is not", to.display())).into());
+        }
+        if to.starts_with(&data) {
+            return Err(Usage(format!("{} is in the data directory; a copy belongs elsewhere", to.display())).into());
+        }
+        if !data.join(AOF_DIRECTORY).is_dir() {
+            return Err(Usage(format!(
+                "{} is no data directory of a server with a private Redis: it has no {AOF_DIRECTORY}; name it with --data, and back up a Redis of your own as you always do",
+                data.display()
+            ))
+            .into());
+        }
+        let unfinished = unfinished(&to)?;
+        let made = make(&data, &unfinished).await;
+        let manifest = match made {
+            Ok(manifest) => manifest,
+            Err(error) => {
+                // What is left of it is worth nothing.
+                let _ = std::fs::remove_dir_all(&unfinished);
+                return Err(error);
+            }
+        };
+        std::fs::rename(&unfinished, &to).with_context(|| format!("cannot give the copy its name {}", to.display()))?;
+        self::copy::sync_directory(to.parent().unwrap_or(Path::new("/")))?;
+        let (files, bytes) = (manifest.files.len(), manifest.bytes());
+        if json {
+            output::json(&json!({ "directory": to, "files": files, "bytes": bytes }))?;
+        } else {
+            output::line(format!("{}: {files} files, {bytes} bytes, checked; whoever reads them knows every job and key", to.display()))?;
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// A new directory beside the one that is to be, in which it is made.
+fn unfinished(to: &Path) -> anyhow::Result<PathBuf> {
+    let name = to.file_name().ok_or_else(|| Usage(format!("{} names no directory", to.display())))?;
+    let mut name = name.to_owned();
+    name.push(format!(".unfinished-{:016x}", rand::random::<u64>()));
+    let unfinished = to.with_file_name(name);
+    std::fs::DirBuilder::new().mode(0o700).create(&unfinished).with_context(|| format!("cannot make {}", unfinished.display()))?;
+    Ok(unfinished)
+}
+
+async fn make(data: &Path, to: &Path) -> anyhow::Result<Manifest> {
+    let aof = to.join(AOF_DIRECTORY);
+    // As long as it is ours, no server starts here.
+    let lock = if holder(data)?.is_none() { Some(take(data)?) } else { None };
+    if lock.is_some() {
+        copy(&data.join(AOF_DIRECTORY), &aof)?;
+    } else {
+        std::fs::DirBuilder::new().mode(0o700).create(&aof)?;
+        let written = snapshot(data).await.context("the Redis of the server that runs cannot be copied")?;
+        copy(written.path(), &aof.join(AOF_BASE))?;
+        std::fs::write(aof.join(AOF_MANIFEST), manifest_of_base())?;
+    }
+    check_aof(&aof).await?;
+    for part in PARTS {
+        let from = data.join(part);
+        if from.symlink_metadata().is_ok() {
+            copy(&from, &to.join(part))?;
+        }
+    }
+    let manifest = Manifest::of(to)?;
+    manifest.write(to)?;
+    self::copy::sync_all(to)?;
+    let again = Manifest::read(to)?;
+    if again != manifest {
+        bail!("the list of what was copied was not read as it was written");
+    }
+    Ok(manifest)
+}
+
+/// Refuses a directory that is no whole copy.
+async fn verify(from: &Path) -> anyhow::Result<Manifest> {
+    let said = Manifest::read(from)?;
+    let there = Manifest::of(from)?;
+    if let Some(why) = said.differs(&there) {
+        return Err(anyhow!("{} is not as it was made: {why}", from.display()));
+    }
+    check_aof(&from.join(AOF_DIRECTORY)).await?;
+    Ok(said)
+}

@@ -1,0 +1,55 @@
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use super::exit::Exit;
+use super::global::Global;
+use super::output;
+use super::settings::parse_time;
+use crate::client;
+
+/// How often it is looked whether the server has ended.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Has a server take no jobs any more and end when those that run there have ended.
+#[derive(Debug, Args)]
+pub(super) struct Drain {
+    /// When it ends at the latest; scripts that run then get the grace period of the server
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = parse_time)]
+    timeout: Duration,
+    /// Return at once, instead of when the server has ended
+    #[arg(long)]
+    no_wait: bool,
+}
+
+impl Drain {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let client = global.connect().await?;
+        let running = client.drain_server(self.timeout).await?;
+        if !global.json {
+            let jobs = if running == 1 { "1 job runs".to_owned() } else { format!("{running} jobs run") };
+            output::note(format!("the server takes no jobs any more; {jobs} there"));
+        }
+        if !self.no_wait {
+            until_ended(&client).await?;
+        }
+        if global.json {
+            output::json(&json!({ "running": running, "ended": !self.no_wait }))?;
+        } else if !self.no_wait {
+            output::line("the server has ended")?;
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// Waits until the server closes the connection. The server itself says when that is at the latest.
+async fn until_ended(client: &client::Client) -> anyhow::Result<()> {
+    loop {
+        match client.ping().await {
+            Ok(()) => tokio::time::sleep(LOOK).await,
+            Err(client::Error::Closed(_) | client::Error::Unreachable { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
