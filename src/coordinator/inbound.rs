@@ -156,7 +156,7 @@ impl Inbound {
         }
         let came = match letter.message_type {
             MessageType::Result => Came::Result(result(letter)?),
-            _ => Came::Message(message(letter, again, from)?),
+            _ => Came::Message(message(letter, again, from, store.longest_script())?),
         };
         let begun = || recording::of(self.sender(letter, &signer), letter);
         let doing = self.dispatcher.audit().begin(begun).map_err(|closed| Refusal::Full(format!("at the other side {closed}")))?;
@@ -315,9 +315,9 @@ fn fields(letter: &Letter) -> Vec<(&'static str, String)> {
     fields
 }
 
-fn message(letter: &Letter, again: Timestamp, from: Option<&str>) -> Result<NewMessage, String> {
+fn message(letter: &Letter, again: Timestamp, from: Option<&str>, longest_script: usize) -> Result<NewMessage, String> {
     let jobs = match letter.message_type {
-        MessageType::Job => runner_job::read(&letter.job, letter.caller_id, letter.message_id)?,
+        MessageType::Job => runner_job::read(&letter.job, letter.caller_id, letter.message_id, longest_script)?,
         _ => Vec::new(),
     };
     let mut fields = fields(letter);

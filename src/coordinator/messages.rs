@@ -202,7 +202,8 @@ fn check(draft: &Draft, job: &str) -> Result<(), Error> {
     }
     match draft.message_type {
         MessageType::Result => invalid("message_type", "result is for the coordinator alone: send job, chat or mail".into()),
-        MessageType::Job => match runner_job::read(job, draft.caller_id, 1) {
+        // How long a script may be is up to the context that it is for.
+        MessageType::Job => match runner_job::read(job, draft.caller_id, 1, usize::MAX) {
             Ok(_) => Ok(()),
             Err(why) => {
                 let why = why.strip_prefix("job: ").unwrap_or(&why).to_owned();

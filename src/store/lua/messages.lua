@@ -248,15 +248,33 @@ function messages.numbers_of(list)
   return numbers
 end
 
+-- The fields of a job with the numbers that others of its message have got here, where they are others than at the sender.
+local function renumbered(job, others)
+  local fields, own = {}, '"job:' .. job.caller .. ':'
+  for at = 1, #job.fields, 2 do
+    local name, value = job.fields[at], job.fields[at + 1]
+    if name == 'prerequisites' then
+      value = string.gsub(value, own .. '(%d+)"', function(number) return others[number] and own .. others[number] .. '"' end)
+    elseif name == 'dependends' then
+      value = string.gsub(value, '%d+', others)
+    end
+    fields[at], fields[at + 1] = name, value
+  end
+  return fields
+end
+
 -- Makes the jobs that came by a message, with their `numbers_of`: `job:{caller}:{n}`, and its key in `queue:{type}`. `origin_id` says by
 -- which number its sender knows it. Gives the name of each and the id it will have.
 function messages.make_jobs(element, list, numbers, per_second)
-  local made, names = {}, {}
+  local made, names, others = {}, {}, {}
   limit.note_created(per_second, #list)
   for at, job in ipairs(list) do
+    if numbers[at] ~= job.number then others[job.number] = numbers[at] end
+  end
+  for at, job in ipairs(list) do
     local number, now = numbers[at], coordinator.seconds()
-    local key = keys.runner_job(job.caller, number)
-    redis.call('HSET', key, 'id', number, 'caller_id', job.caller, 'context_id', keys.context, unpack(job.fields))
+    local key, fields = keys.runner_job(job.caller, number), next(others) and renumbered(job, others) or job.fields
+    redis.call('HSET', key, 'id', number, 'caller_id', job.caller, 'context_id', keys.context, unpack(fields))
     redis.call('HSET', key, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'message', element,
       'origin_id', job.number)
     redis.call('EXPIRE', key, KEPT)

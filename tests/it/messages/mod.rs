@@ -10,6 +10,7 @@ mod known;
 mod limits;
 mod numbers;
 mod objects;
+mod relations;
 mod remote;
 mod room;
 mod silence;
