@@ -145,7 +145,10 @@ impl Inbound {
         let signer = self.signer(letter).await?;
         let store = self.dispatcher.store(context).await?;
         let now = store.clock().now();
-        check_clock(letter, now, &signer)?;
+        // Between the contexts of this server there are no two clocks.
+        if from != Some(HERE) {
+            check_clock(letter, now, &signer)?;
+        }
         let life = letter.timeout_ack.min(LONGEST_LIFE);
         let again = seconds(letter.created_at).plus(Duration::from_secs(life.into()) + 2 * TOLERANCE);
         if again < now {

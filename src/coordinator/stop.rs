@@ -116,7 +116,8 @@ impl Delivery {
             // It is known there as long as the message may come.
             timeout_ack: life.max(stored.shown.timeout_ack),
             timeout_result: 0,
-            created_at: since.as_millis() / 1000,
+            // If the clock of Redis was set back since, nobody would take what is yet to be made.
+            created_at: since.min(self.store.clock().now()).as_millis() / 1000,
             sent_at: Timestamp::local().as_millis() / 1000,
             in_reply_to,
             answers: key.message_id,

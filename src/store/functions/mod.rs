@@ -94,6 +94,7 @@ pub use create_flow::{FlowCreated, NewFlow, NewFlowJob};
 pub use create_token::TokenCreated;
 pub use declare_indexes::{IndexesDeclared, Making};
 pub use delete::Deleted;
+pub use acknowledge_message::MessageAcknowledged;
 pub use delete_message::MessageDeleted;
 pub use discover::Walked;
 pub use evict::Evicted;

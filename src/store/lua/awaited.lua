@@ -14,6 +14,8 @@ local A_CALL, A_WALK, A_LOOK, WHERE_FEW = 1000, 2000, 64, 4096
 -- How often a job is looked at that waits, ms; where very many wait, as often as takes about a tenth of the time: of each look, and of each
 -- prerequisite that it looks at, ms.
 local PAUSE, OF_A_LOOK, OF_EACH = 1000, 0.2, 0.03
+-- And no less often than this, ms: what seems to wait for longer has been looked at before the clock of Redis was set back.
+awaited.LONGEST_PAUSE = 60000
 local ELEMENT = layouts.named.runner.element
 
 local READ = { 'status', 'updated_at', 'timeout', 'flow', 'waits_at', 'missing_at' }
@@ -189,7 +191,8 @@ function awaited.look(element, job, call)
   end
   since = not is_found and (since or missing and request.now) or nil
   note(element, job, is_round and '1 0 0' or at .. (open and ' 1' or ' 0') .. (missing and ' 1' or ' 0'), since and values.digits(since))
-  return 'waits', math.max(PAUSE, math.floor(waiting * (OF_A_LOOK + OF_EACH * looked)))
+  local pause = math.max(PAUSE, math.floor(waiting * (OF_A_LOOK + OF_EACH * looked)))
+  return 'waits', math.min(pause, awaited.LONGEST_PAUSE)
 end
 
 return awaited

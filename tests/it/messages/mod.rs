@@ -13,11 +13,13 @@ mod objects;
 mod relations;
 mod remote;
 mod room;
+mod setback;
 mod silence;
 mod spoilt;
 mod states;
 mod stops;
 mod trust;
+mod unsent;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
