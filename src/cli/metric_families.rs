@@ -78,6 +78,7 @@ const FAMILIES: &[Family] = &[
     ),
     gauge("hero_log_files_bytes", &[], "Bytes of the log files of jobs in the directory of this process, with the directories to each."),
     counter("hero_log_files_removed_total", &["reason"], "Log files removed because their jobs were gone (job), or for the quota."),
+    counter("hero_letters_set_aside_total", &[], "Members of lists of letters that were no nonces, and that this process took out."),
     counter("hero_audit_records_total", &[], "Records of the audit log that this process wrote."),
     counter(
         "hero_audit_lost_total",

@@ -85,6 +85,7 @@ mod turn;
 mod unschedule;
 mod wait;
 
+pub use acknowledge_message::MessageAcknowledged;
 pub use advance_flow::{Advanced, FlowAction};
 pub use close_context::OpenJobs;
 pub use close_conveyor::{Close, Closed};
@@ -94,7 +95,6 @@ pub use create_flow::{FlowCreated, NewFlow, NewFlowJob};
 pub use create_token::TokenCreated;
 pub use declare_indexes::{IndexesDeclared, Making};
 pub use delete::Deleted;
-pub use acknowledge_message::MessageAcknowledged;
 pub use delete_message::MessageDeleted;
 pub use discover::Walked;
 pub use evict::Evicted;

@@ -68,7 +68,7 @@ async fn what_no_client_may_create_no_other_node_has_run_here() {
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let bus = boxes(&town, &one).await;
     for (at, (job, part)) in refused().into_iter().chain([too_long()]).enumerate() {
-        let mut sent = Letter { message_type: MessageType::Job, job: job.to_string(), ..letter(&one, &format!("n{at}")) };
+        let mut sent = Letter { message_type: MessageType::Job, job: job.to_string(), ..letter(&one, &two, &format!("n{at}")) };
         one.sign(&mut sent);
         let receipt = deliver(&bus, &sent).await;
         assert!(receipt.outcome == Outcome::Refused && receipt.text.contains(part), "{receipt:?}");

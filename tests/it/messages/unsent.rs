@@ -26,7 +26,8 @@ impl Quiet {
     async fn send_job(&self) -> (JobId, MessageKey) {
         let id = self.house.start(JobSpec { group: Some(self.runner.runner_id.group()), ..spec("1") }).await;
         let minute = Duration::from_secs(60);
-        until("its message", || async { (self.house.store.send_jobs(&self.runner, 32, minute, minute).await.unwrap() == 1).then_some(()) }).await;
+        until("its message", || async { (self.house.store.send_jobs(&self.runner, 32, minute, minute).await.unwrap() == 1).then_some(()) })
+            .await;
         let away: String = self.house.redis.run(&["HGET", &format!("hero:job:{id}"), "away"]).await;
         (id, away.parse().unwrap())
     }
