@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::bus::{BusError, LONGEST};
+use super::bus::{Bus, BusError, LONGEST};
 use super::inbound::{HERE, Inbound};
 use super::letter::{Kind, Letter};
 use super::receipt::{Outcome, Receipt};
+use super::receiver::{Attempt, HandedOver, Receivers};
 use super::routes::{Route, Routes};
 use super::runner_job;
 use super::signature::{NodeKey, is_right};
@@ -51,6 +52,8 @@ pub(super) struct Delivery {
     pub(super) inbound: Arc<Inbound>,
     /// The places that do not answer.
     pub(super) silence: Silence,
+    /// The nodes at places where nobody has said which one is there.
+    pub(super) receivers: Receivers,
     /// The places that are being told of stops.
     pub(super) telling: Telling,
     /// How long the other side may take to store a job, and to answer it then.
@@ -103,6 +106,31 @@ impl From<BusError> for Trouble {
     }
 }
 
+impl From<HandedOver> for Obstacle {
+    fn from(error: HandedOver) -> Self {
+        match error {
+            HandedOver::Bus(error) if error.is_final() => Self::Final(error.to_string()),
+            HandedOver::Bus(error) => Self::Passing(error.to_string()),
+            HandedOver::Own => {
+                // Where several nodes have one Redis, another one may answer the next time.
+                Self::Passing("the node that answers there is this one itself; other contexts of this server have the address here".into())
+            }
+            HandedOver::Unnamed => {
+                Self::Final("its signer has not said which node it is for: sign it with the key of that node as its field to".into())
+            }
+        }
+    }
+}
+
+impl From<HandedOver> for Trouble {
+    fn from(error: HandedOver) -> Self {
+        match error {
+            HandedOver::Bus(error) => error.into(),
+            HandedOver::Own | HandedOver::Unnamed => Self::OfMessage(error.into()),
+        }
+    }
+}
+
 impl Delivery {
     /// Tries to deliver a message. `last` is why it did not arrive the last time.
     pub(super) async fn deliver(&self, key: MessageKey, last: Option<String>) -> Delivered {
@@ -148,14 +176,13 @@ impl Delivery {
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let trying = async {
-            let letter = self.letter(key, stored, target, receiver.as_ref()).await?;
-            let receiver = letter.to.clone().or(receiver);
+            let mut letter = self.letter(key, stored, target, receiver.as_ref()).await?;
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.take_here(&letter).await),
-                Route::Bus(bus, to) => match bus.deliver(&to, &letter, receiver.as_ref(), PATIENCE).await {
-                    Err(BusError::TooLarge { size }) if letter.message_type == MessageType::Result => {
-                        let letter = self.without_output(key, letter, size).await?;
-                        Ok(bus.deliver(&to, &letter, receiver.as_ref(), PATIENCE).await?)
+                Route::Bus(bus, to) => match self.hand_over(&*bus, &to, &place, &mut letter).await {
+                    Err(HandedOver::Bus(BusError::TooLarge { size })) if letter.message_type == MessageType::Result => {
+                        let mut letter = self.without_output(key, letter, size).await?;
+                        Ok(self.hand_over(&*bus, &to, &place, &mut letter).await?)
                     }
                     delivered => Ok(delivered?),
                 },
@@ -184,6 +211,12 @@ impl Delivery {
                 Err(obstacle)
             }
         }
+    }
+
+    /// Hands a letter over that names its receiver, and gives what that says.
+    pub(super) async fn hand_over(&self, bus: &dyn Bus, to: &str, place: &Place, letter: &mut Letter) -> Result<Receipt, HandedOver> {
+        let attempt = Attempt { key: &self.key, bus, to, place, patience: PATIENCE };
+        attempt.hand_over(letter, &self.receivers).await
     }
 
     /// Whether a message needs to be sent no more.

@@ -21,6 +21,16 @@ pub enum Error {
         /// Where it was looked for.
         context: ContextId,
     },
+    /// The message goes out, so that nobody here acknowledges it.
+    #[error(
+        "{key} of context {context} is to go out, so only the other side acknowledges it; get_message says what became of that, and delete_message takes it back"
+    )]
+    GoesOut {
+        /// Its name.
+        key: MessageKey,
+        /// The context that has it.
+        context: ContextId,
+    },
     /// The message has a job whose result is awaited.
     #[error(
         "{key} of context {context} has a job whose result is awaited, so it is not deleted; that is possible when its status is processed or error (get_message), at the latest when its timeout_ack and timeout_result are over"

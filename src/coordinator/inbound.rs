@@ -137,15 +137,17 @@ impl Inbound {
         if !is_right(letter) {
             return Err(Refusal::Forged(format!("the signature is not that of {} over this message", letter.public_key)));
         }
-        if let Some(to) = letter.to.as_ref().filter(|to| **to != self.key.public()) {
-            // Where several nodes have one Redis, the other one may fetch it when it comes again.
-            return Err(Refusal::Full(format!("it is for the node {to}, and this one is {}", self.key.public())));
+        if from != Some(HERE) {
+            self.check_way(letter)?;
         }
         // Only then: a context that sleeps is not opened for whoever has no word here, nor does anybody hear of it.
         let signer = self.signer(letter).await?;
         let store = self.dispatcher.store(context).await?;
         let now = store.clock().now();
-        check_clock(letter, now, &signer)?;
+        // Between the contexts of this server there are no two clocks.
+        if from != Some(HERE) {
+            check_clock(letter, now, &signer)?;
+        }
         let life = letter.timeout_ack.min(LONGEST_LIFE);
         let again = seconds(letter.created_at).plus(Duration::from_secs(life.into()) + 2 * TOLERANCE);
         if again < now {
@@ -156,7 +158,7 @@ impl Inbound {
         }
         let came = match letter.message_type {
             MessageType::Result => Came::Result(result(letter)?),
-            _ => Came::Message(message(letter, again, from)?),
+            _ => Came::Message(message(letter, again, from, store.longest_script())?),
         };
         let begun = || recording::of(self.sender(letter, &signer), letter);
         let doing = self.dispatcher.audit().begin(begun).map_err(|closed| Refusal::Full(format!("at the other side {closed}")))?;
@@ -180,6 +182,21 @@ impl Inbound {
             }
             Received::Unknown => Err(Refusal::Refused("nobody waits for that result (any more)".into())),
             Received::Signer => Err(Refusal::Refused(format!("the runner of that job does not have the key {}", letter.public_key))),
+        }
+    }
+
+    /// Whether a letter that came over a bus was sent to this node, and by another one: whoever has it in hand may give it to anybody.
+    fn check_way(&self, letter: &Letter) -> Result<(), Refusal> {
+        let own = self.key.public();
+        match &letter.to {
+            // Where several nodes have one Redis, the other one may fetch it when it comes again.
+            Some(to) if *to != own => Err(Refusal::Full(format!("it is for the node {to}, and this one is {own}"))),
+            // Its sender learns by that whom to name.
+            None => Err(Refusal::Full(format!("it does not say which node it is for (to), and this one is {own}"))),
+            Some(_) if letter.node == own || letter.public_key == own => {
+                Err(Refusal::Refused("this node itself has sent it; other contexts of a server have the address here".into()))
+            }
+            Some(_) => Ok(()),
         }
     }
 
@@ -315,9 +332,9 @@ fn fields(letter: &Letter) -> Vec<(&'static str, String)> {
     fields
 }
 
-fn message(letter: &Letter, again: Timestamp, from: Option<&str>) -> Result<NewMessage, String> {
+fn message(letter: &Letter, again: Timestamp, from: Option<&str>, longest_script: usize) -> Result<NewMessage, String> {
     let jobs = match letter.message_type {
-        MessageType::Job => runner_job::read(&letter.job, letter.caller_id, letter.message_id)?,
+        MessageType::Job => runner_job::read(&letter.job, letter.caller_id, letter.message_id, longest_script)?,
         _ => Vec::new(),
     };
     let mut fields = fields(letter);

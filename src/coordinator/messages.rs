@@ -7,7 +7,7 @@ use crate::model::{
     Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, RunnerId,
     excerpt,
 };
-use crate::store::{MessageDeleted, MessageStored};
+use crate::store::{MessageAcknowledged, MessageDeleted, MessageStored};
 
 /// The most bytes of a text, and of the jobs of a message.
 pub const LONGEST_MESSAGE: usize = 1 << 20;
@@ -167,10 +167,11 @@ impl Messages {
 
     /// Notes that the owner of a message that came has it, and takes it out of `msg_in`.
     pub async fn acknowledge(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
-        if !self.store(context).await?.acknowledge_message(key).await? {
-            return Err(Error::NoMessage { key, context });
+        match self.store(context).await?.acknowledge_message(key).await? {
+            MessageAcknowledged::Done => self.get(context, key).await,
+            MessageAcknowledged::Missing => Err(Error::NoMessage { key, context }),
+            MessageAcknowledged::GoesOut => Err(Error::GoesOut { key, context }),
         }
-        self.get(context, key).await
     }
 
     /// Deletes a message whose result nobody awaits.
@@ -202,7 +203,8 @@ fn check(draft: &Draft, job: &str) -> Result<(), Error> {
     }
     match draft.message_type {
         MessageType::Result => invalid("message_type", "result is for the coordinator alone: send job, chat or mail".into()),
-        MessageType::Job => match runner_job::read(job, draft.caller_id, 1) {
+        // How long a script may be is up to the context that it is for.
+        MessageType::Job => match runner_job::read(job, draft.caller_id, 1, usize::MAX) {
             Ok(_) => Ok(()),
             Err(why) => {
                 let why = why.strip_prefix("job: ").unwrap_or(&why).to_owned();

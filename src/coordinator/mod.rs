@@ -11,6 +11,7 @@ pub mod letter;
 mod messages;
 mod outgoing;
 pub mod receipt;
+mod receiver;
 mod recording;
 mod routes;
 mod runner_job;

@@ -177,7 +177,7 @@ impl Receipt {
     }
 
     /// Whether it is of this letter, or of the same one as it was signed when it was sent before.
-    fn is_of(&self, letter: &Letter) -> bool {
+    pub(super) fn is_of(&self, letter: &Letter) -> bool {
         let sent = if self.sent_at == letter.sent_at {
             Cow::Borrowed(letter)
         } else {

@@ -1,9 +1,14 @@
 //! Jobs as messages carry them: in the coordinator's words.
 
+mod relations;
+
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::model::{ContextId, Input, Json, ScriptType};
+use crate::dispatch::check_bounds;
+use crate::model::{ContextId, Input, JobSpec, Json, ScriptType};
 use crate::store::{AwayJob, RunnerJob};
 
 /// How many jobs one message has at most.
@@ -24,10 +29,10 @@ struct Told {
     #[serde(default)]
     retries: u32,
     #[serde(default)]
-    env_vars: std::collections::BTreeMap<String, String>,
+    env_vars: BTreeMap<String, String>,
     #[serde(default)]
     prerequisites: Vec<Json>,
-    #[serde(default)]
+    #[serde(default, alias = "dependents")]
     dependends: Vec<u32>,
     #[serde(default)]
     args: Option<Json>,
@@ -35,16 +40,32 @@ struct Told {
     inputs: Option<Vec<Input>>,
 }
 
-/// Reads the jobs of a message from this caller. `number` is that of a job that has none.
-pub(super) fn read(text: &str, caller: u32, number: u32) -> Result<Vec<RunnerJob>, String> {
-    let all: Vec<Told> = serde_json::from_str(text).map_err(|error| format!("job: is no list of jobs: {error}"))?;
+/// Reads the jobs of a message from this caller. What holds for the jobs that clients create holds for them, too. `number` is that of a job that has
+/// none, and `longest_script` how many bytes a script of a built-in type may have.
+pub(super) fn read(text: &str, caller: u32, number: u32, longest_script: usize) -> Result<Vec<RunnerJob>, String> {
+    let mut all: Vec<Told> = serde_json::from_str(text).map_err(|error| format!("job: is no list of jobs: {error}"))?;
     if all.is_empty() || all.len() > MOST {
         return Err(format!("job: a message of type job has 1 to {MOST} jobs, not {}", all.len()));
     }
-    all.into_iter().enumerate().map(|(at, told)| of(told, caller, number).map_err(|why| format!("job[{at}]: {why}"))).collect()
+    let at = |at: usize| move |why: String| format!("job[{at}]: {why}");
+    for told in all.iter_mut().filter(|told| told.id == 0) {
+        told.id = number;
+    }
+    let numbers: Vec<u32> = all.iter().map(|told| told.id).collect();
+    let mut waits_for = Vec::with_capacity(all.len());
+    for (place, told) in all.iter().enumerate() {
+        waits_for.push(relations::prerequisites(&told.prerequisites, caller).map_err(at(place))?);
+        relations::check_number("dependends", told.dependends.len()).map_err(at(place))?;
+    }
+    for (place, told) in all.iter().enumerate() {
+        relations::have_wait(&told.dependends, told.id, &numbers, &mut waits_for).map_err(at(place))?;
+    }
+    relations::check(&numbers, &waits_for)?;
+    let jobs = all.into_iter().zip(waits_for).enumerate();
+    jobs.map(|(place, (told, waits_for))| of(told, &waits_for, caller, longest_script).map_err(at(place))).collect()
 }
 
-fn of(told: Told, caller: u32, number: u32) -> Result<RunnerJob, String> {
+fn of(told: Told, waits_for: &[u32], caller: u32, longest_script: usize) -> Result<RunnerJob, String> {
     if told.script.is_empty() {
         return Err("has no script".into());
     }
@@ -56,13 +77,16 @@ fn of(told: Told, caller: u32, number: u32) -> Result<RunnerJob, String> {
         Some(timeout) => timeout.to_string(),
         None => String::new(),
     };
+    let spec = JobSpec { script: told.script, script_type: told.script_type, env_vars: told.env_vars, ..JobSpec::default() };
+    check_bounds(&spec, longest_script).map_err(|error| error.to_string())?;
+    let names: Vec<String> = waits_for.iter().map(|number| format!("job:{caller}:{number}")).collect();
     let mut fields = vec![
-        ("script", told.script),
-        ("script_type", told.script_type.to_string()),
+        ("script", spec.script),
+        ("script_type", spec.script_type.to_string()),
         ("timeout", timeout),
         ("retries", told.retries.to_string()),
-        ("env_vars", written(&told.env_vars)),
-        ("prerequisites", written(&told.prerequisites)),
+        ("env_vars", written(&spec.env_vars)),
+        ("prerequisites", written(&names)),
         ("dependends", written(&told.dependends)),
     ];
     if let Some(args) = told.args {
@@ -71,8 +95,7 @@ fn of(told: Told, caller: u32, number: u32) -> Result<RunnerJob, String> {
     if let Some(inputs) = told.inputs {
         fields.push(("inputs", written(&inputs)));
     }
-    let number = if told.id == 0 { number } else { told.id };
-    Ok(RunnerJob { caller, number, script_type: told.script_type, fields })
+    Ok(RunnerJob { caller, number: told.id, script_type: spec.script_type, fields })
 }
 
 fn written<T: Serialize>(value: &T) -> String {

@@ -6,10 +6,11 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::bus::BusError;
-use super::delivery::{Delivery, Destination, Obstacle, PATIENCE, of_node};
+use super::delivery::{Delivery, Destination, Obstacle, of_node};
 use super::inbound::{Inbound, Refusal, Signer};
 use super::letter::{Kind, Letter};
 use super::receipt::Receipt;
+use super::receiver::HandedOver;
 use super::recording;
 use super::routes::Route;
 use super::ways::Place;
@@ -56,15 +57,15 @@ impl Delivery {
         let Destination { address, target, receiver } = self.destination(stored).await?.ok_or_else(nowhere)?;
         let place: Place = (address.as_str().to_owned(), target);
         let receiver = stored.to.clone().or(receiver).or_else(|| of_node(stored.receiver_key.as_ref()));
-        let letter = self.stop_letter(key, stored, target, receiver.clone(), since, life)?;
+        let mut letter = self.stop_letter(key, stored, target, receiver, since, life)?;
         let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);
         let _on_its_way = self.telling.begin(&place).ok_or_else(full)?;
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let told = match self.routes.find(&self.store, &address, target).await {
             Ok(Route::Here) => Ok(self.take_here(&letter).await),
-            Ok(Route::Bus(bus, to)) => bus.deliver(&to, &letter, receiver.as_ref(), PATIENCE).await,
-            Err(error) => Err(error),
+            Ok(Route::Bus(bus, to)) => self.hand_over(&*bus, &to, &place, &mut letter).await,
+            Err(error) => Err(error.into()),
         };
         match told {
             Ok(receipt) => {
@@ -72,11 +73,11 @@ impl Delivery {
                 self.routes.answered(&place);
                 Ok(receipt)
             }
-            Err(error @ (BusError::Unknown(_) | BusError::TooLarge { .. })) => {
+            Err(error @ (HandedOver::Own | HandedOver::Unnamed | HandedOver::Bus(BusError::Unknown(_) | BusError::TooLarge { .. }))) => {
                 self.silence.leave(&place);
-                Err(Obstacle::Final(error.to_string()))
+                Err(error.into())
             }
-            Err(error) => {
+            Err(HandedOver::Bus(error)) => {
                 let why = error.to_string();
                 let (rest, is_news) = self.silence.keeps_silent(&place, began, &why, Instant::now());
                 if is_news {
@@ -116,7 +117,8 @@ impl Delivery {
             // It is known there as long as the message may come.
             timeout_ack: life.max(stored.shown.timeout_ack),
             timeout_result: 0,
-            created_at: since.as_millis() / 1000,
+            // If the clock of Redis was set back since, nobody would take what is yet to be made.
+            created_at: since.min(self.store.clock().now()).as_millis() / 1000,
             sent_at: Timestamp::local().as_millis() / 1000,
             in_reply_to,
             answers: key.message_id,

@@ -13,6 +13,7 @@ use super::delivery::Delivery;
 use super::fetcher::Fetcher;
 use super::inbound::Inbound;
 use super::outgoing::Outgoing;
+use super::receiver::Receivers;
 use super::routes::{Node, Opened, Routes};
 use super::signature::NodeKey;
 use super::silence::{Silence, Telling};
@@ -99,6 +100,7 @@ impl Supervisor {
             routes: Arc::clone(&self.routes),
             inbound: Arc::clone(&self.inbound),
             silence: Silence::default(),
+            receivers: Receivers::default(),
             telling: Telling::default(),
             ack: self.ack,
             result: self.result,

@@ -57,6 +57,8 @@ pub use objects::{Objects, Room, Schemas};
 pub use schedule::SchedulePage;
 #[doc(hidden)]
 pub use served::{InUse, Opener};
+#[doc(hidden)]
+pub use spec::{MOST_RELATIVES, check_bounds};
 pub use wait::Awaited;
 
 #[doc(hidden)]

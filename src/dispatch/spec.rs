@@ -1,5 +1,5 @@
 use super::create::distinct;
-use super::{Dispatcher, Error};
+use super::{Dispatcher, Error, InUse};
 use crate::model::{Actor, ContextId, JobId, JobSpec, Name, RunnerId, ScriptType};
 use crate::store::{JobFilter, NewJob};
 
@@ -12,7 +12,7 @@ const MOST_ENTRIES: usize = 256;
 /// How many labels a filter may have.
 const MOST_FILTERED: usize = 16;
 /// How many other jobs a job may wait for, and how many it may keep waiting.
-const MOST_RELATIVES: usize = 1000;
+pub const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {
     /// Checks what a job is to be and fills in the defaults: a job that somebody starts later.
@@ -23,16 +23,9 @@ impl Dispatcher {
         if !open.pressure.admits_jobs() {
             return Err(Error::out_of_memory());
         }
-        check_texts(&spec)?;
+        check_bounds(&spec, open.longest_script.unwrap_or(LONGEST_SCRIPT))?;
         self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
-        let (size, limit) = (spec.script.len(), open.longest_script.unwrap_or(LONGEST_SCRIPT));
-        if spec.script_type.is_built_in() && size > limit {
-            return Err(Error::TooLarge { what: "script", size, limit, setting: "script_source" });
-        }
-        if spec.timeout.is_some_and(|timeout| timeout.duration().is_zero()) {
-            return Err(Error::invalid("timeout", "is 0, so the job could never run; leave it out for the default"));
-        }
         if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
             settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
@@ -88,6 +81,26 @@ impl Dispatcher {
         names.dedup();
         Err(Error::UnknownScriptType { script_type: script_type.clone(), known: names.join(", ") })
     }
+}
+
+impl InUse {
+    /// The longest script of a built-in type that a job of this context may have, in bytes.
+    pub fn longest_script(&self) -> usize {
+        self.0.longest_script.unwrap_or(LONGEST_SCRIPT)
+    }
+}
+
+/// Refuses a job that is more than any may be, by whichever door it comes.
+pub fn check_bounds(spec: &JobSpec, longest_script: usize) -> Result<(), Error> {
+    check_texts(spec)?;
+    let size = spec.script.len();
+    if spec.script_type.is_built_in() && size > longest_script {
+        return Err(Error::TooLarge { what: "script", size, limit: longest_script, setting: "script_source" });
+    }
+    if spec.timeout.is_some_and(|timeout| timeout.duration().is_zero()) {
+        return Err(Error::invalid("timeout", "is 0, so the job could never run; leave it out for the default"));
+    }
+    Ok(())
 }
 
 fn check_texts(spec: &JobSpec) -> Result<(), Error> {

@@ -74,6 +74,11 @@ impl Keys {
         self.key(format_args!("q:resting"))
     }
 
+    /// Messages that go out and of which nobody has said what became of them, by the time when they end.
+    pub fn unsent(&self) -> String {
+        self.key(format_args!("q:unsent"))
+    }
+
     /// The groups of runners that have stops to be told, by the time when the next of those is.
     pub fn stops(&self) -> String {
         self.key(format_args!("q:stops"))

@@ -56,6 +56,12 @@ const HEAD: [&str; 12] =
 /// What is read of the hash of a job in the runner layout.
 const OF_RUNNER_JOB: [&str; 5] = ["name", "job_id", "prerequisites", "script_type", "runner"];
 
+/// Nothing that is to be done with flows waits for longer.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// When flows are looked at that seem to wait for longer, and how many of those at once. Whoever is making one has as much time.
+const MENDED_IN: Duration = Duration::from_secs(5);
+const MOST_MENDED: usize = 1000;
+
 impl Store {
     /// For how long the jobs of a flow are kept after their ends while it has not ended: later ones may need what they gave.
     pub const JOBS_OF_OPEN_FLOWS_ARE_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -112,6 +118,24 @@ impl Store {
         let mut range = redis::cmd("ZRANGE");
         range.arg(&key).arg("-inf").arg(self.clock().now().as_millis()).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
         Ok(self.listed_flows(&key, &range, limit).await?.0)
+    }
+
+    /// Has flows looked at soon of which that seems to be far ahead: then the clock of Redis was set back since. None waits for that long.
+    pub async fn mend_flows_to_do(&self) -> Result<(), Error> {
+        let (key, now) = (self.keys().flows_to_do(), self.clock().now());
+        let mut range = redis::cmd("ZRANGE");
+        let ahead = format!("({}", now.plus(LONGEST_WAIT).as_millis());
+        range.arg(&key).arg(ahead).arg("+inf").arg("BYSCORE").arg("LIMIT").arg(0).arg(MOST_MENDED);
+        let ahead: Vec<Vec<u8>> = self.0.commands.call(&range).await?;
+        if ahead.is_empty() {
+            return Ok(());
+        }
+        let mut soon = redis::cmd("ZADD");
+        soon.arg(&key).arg("XX");
+        for flow in ahead {
+            soon.arg(now.plus(MENDED_IN).as_millis()).arg(flow);
+        }
+        self.0.commands.call::<u64>(&soon).await.map(drop)
     }
 
     /// Has a flow that something is to be done with wait for so long, unless it waits already or nothing is to be done with it any more.

@@ -21,6 +21,8 @@ const MOST: u64 = 10_000;
 
 /// The most bytes of a receipt that are read.
 const LONGEST_RECEIPT: usize = 64 << 10;
+/// How much is told of what is no nonce, in bytes.
+const LONGEST_EXAMPLE: usize = 48;
 
 /// The letters in one context.
 pub struct Mailboxes {
@@ -63,6 +65,24 @@ impl Mailboxes {
         self.link.call(redis::cmd("DEL").arg(self.keys.receipt(nonce))).await
     }
 
+    /// The nonces of letters, the oldest first. What is none is set aside: it would stand before all others for good.
+    async fn nonces(&self, letters: &str, most: usize) -> Result<Vec<String>, Error> {
+        loop {
+            let members: Vec<Vec<u8>> = self.link.call(redis::cmd("ZRANGE").arg(letters).arg(0).arg(most.saturating_sub(1))).await?;
+            let (nonces, strange): (Vec<_>, Vec<_>) = members.into_iter().map(String::from_utf8).partition(Result::is_ok);
+            let strange: Vec<Vec<u8>> = strange.into_iter().filter_map(|member| Some(member.err()?.into_bytes())).collect();
+            if let Some(first) = strange.first() {
+                self.link.call::<u64>(redis::cmd("ZREM").arg(letters).arg(&strange)).await?;
+                metrics::counter!("hero_letters_set_aside_total").increment(strange.len() as u64);
+                let (many, example) = (strange.len(), first[..first.len().min(LONGEST_EXAMPLE)].escape_ascii());
+                tracing::warn!(key = letters, many, %example, "what is no nonce of a letter was taken out of the list of letters, which go on");
+            }
+            if !nonces.is_empty() || strange.is_empty() {
+                return Ok(nonces.into_iter().filter_map(Result::ok).collect());
+            }
+        }
+    }
+
     /// Letters for somebody, each with its nonce, the oldest first: at most so many, and about so many bytes `together`. Of one that is longer than
     /// `longest` nothing is read but its size.
     pub async fn letters(
@@ -73,8 +93,7 @@ impl Mailboxes {
         together: usize,
     ) -> Result<Vec<(String, Result<String, usize>)>, Error> {
         let all = self.keys.letters(whom);
-        let nonces: Vec<Text> = self.link.call(redis::cmd("ZRANGE").arg(&all).arg(0).arg(most.saturating_sub(1))).await?;
-        let nonces: Vec<String> = nonces.into_iter().filter_map(|nonce| nonce.0).collect();
+        let nonces = self.nonces(&all, most).await?;
         if nonces.is_empty() {
             return Ok(Vec::new());
         }
@@ -103,13 +122,14 @@ impl Mailboxes {
             self.link.call::<()>(redis::cmd("ZREM").arg(&all).arg(&gone)).await?;
         }
         if !read.is_empty() {
-            let letters: Vec<RedisResult<Text>> = self.link.each(&get).await?;
+            let letters: Vec<RedisResult<Vec<u8>>> = self.link.each(&get).await?;
             for (nonce, letter) in read.into_iter().zip(letters) {
-                match there(letter)?.and_then(Text::some) {
+                match there(letter)? {
                     Some(letter) if letter.len() > longest => found.push((nonce, Err(letter.len()))),
-                    Some(letter) => found.push((nonce, Ok(letter))),
+                    // What is no text is no letter either, and is refused as such.
+                    Some(letter) if !letter.is_empty() => found.push((nonce, Ok(String::from_utf8_lossy(&letter).into_owned()))),
                     // It has gone meanwhile, and so will its nonce.
-                    None => {}
+                    Some(_) | None => {}
                 }
             }
         }

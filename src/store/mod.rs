@@ -90,7 +90,8 @@ pub use functions::{
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{
-    FarEnd, Lack, Lost, MadeJobs, MessageDeleted, MessageStored, NewMessage, NewResult, Received, RunnerJob, Settled, Tended,
+    FarEnd, Lack, Lost, MadeJobs, MessageAcknowledged, MessageDeleted, MessageStored, NewMessage, NewResult, Received, RunnerJob, Settled,
+    Tended,
 };
 pub use functions::{NewStop, StopReceived, StopTold};
 pub use granted::{GrantedRedis, NotGranted};

@@ -12,6 +12,7 @@ pub struct Keeper {
     /// Before which flow the next look for those begins that are listed and gone.
     walked_to: Option<Score>,
     walked_at: Instant,
+    mended_at: Instant,
     /// Flows with which it could not go on, so that each is logged once.
     failing: HashSet<FlowId>,
 }
@@ -26,11 +27,13 @@ const AGAIN: Duration = Duration::from_secs(10);
 const REMEMBERED: usize = 1000;
 /// How often some of the flows that are listed are looked at, and how many.
 const WALK: (Duration, usize) = (Duration::from_secs(10), 100);
+/// How often it is looked whether the clock of Redis was set back, so that flows would wait for it.
+const MEND: Duration = Duration::from_secs(2);
 
 impl Keeper {
     /// A keeper for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, walked_to: None, walked_at: Instant::now(), failing: HashSet::new() }
+        Self { store, walked_to: None, walked_at: Instant::now(), mended_at: Instant::now(), failing: HashSet::new() }
     }
 
     /// Goes on with one flow. If that cannot be done, it has to wait, unless Redis does nothing else either.
@@ -72,6 +75,10 @@ impl Service for Keeper {
         let flows = self.store.flows_to_do(BATCH).await.map_err(super::failed)?;
         for flow in &flows {
             self.go_on(*flow).await?;
+        }
+        if self.mended_at.elapsed() >= MEND {
+            self.store.mend_flows_to_do().await.map_err(super::failed)?;
+            self.mended_at = Instant::now();
         }
         if self.walked_at.elapsed() >= WALK.0 {
             self.walk().await.map_err(super::failed)?;

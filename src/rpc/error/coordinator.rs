@@ -17,7 +17,7 @@ pub(super) fn code_of(error: &coordinator::Error) -> Code {
     match error {
         C::NoRunner { .. } | C::NoMessage { .. } => Code::NotFound,
         C::Invalid { .. } => Code::InvalidParams,
-        C::Awaited { .. } | C::Untold { .. } | C::Unanswered { .. } => Code::State,
+        C::GoesOut { .. } | C::Awaited { .. } | C::Untold { .. } | C::Unanswered { .. } => Code::State,
         C::Full(_) | C::NoList { .. } => Code::QueueFull,
         C::Dispatch(error) => super::code_of(error),
     }

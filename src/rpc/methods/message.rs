@@ -242,7 +242,7 @@ impl Method for ListMessages {
     }
 }
 
-/// Notes that the owner of a message that came has it: it is not listed any more. Gives the message.
+/// Notes that the owner of a message that came has it: it is not listed any more. Gives the message. One that is to go out the other side acknowledges.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcknowledgeMessage {
@@ -259,7 +259,7 @@ impl Method for AcknowledgeMessage {
     const NAME: &'static str = "acknowledge_message";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
-    const ERRORS: &'static [Code] = ERRORS;
+    const ERRORS: &'static [Code] = &[Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     type Output = Message;
 

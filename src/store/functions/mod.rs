@@ -85,6 +85,7 @@ mod turn;
 mod unschedule;
 mod wait;
 
+pub use acknowledge_message::MessageAcknowledged;
 pub use advance_flow::{Advanced, FlowAction};
 pub use close_context::OpenJobs;
 pub use close_conveyor::{Close, Closed};

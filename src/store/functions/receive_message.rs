@@ -117,7 +117,7 @@ impl MadeJobs {
     }
 }
 
-/// Appends jobs to a call, as `messages.take_jobs` reads them.
+/// Appends jobs to a call, as `message_jobs.take_jobs` reads them.
 pub(super) fn add_jobs(call: &mut redis::Cmd, jobs: &[RunnerJob]) {
     call.arg(jobs.len());
     for job in jobs {

@@ -43,6 +43,7 @@ function keys.of_context(prefix, context)
   keys.answers = prefix .. 'hero:q:answers'
   keys.results = prefix .. 'hero:q:results'
   keys.resting = prefix .. 'hero:q:resting'
+  keys.unsent = prefix .. 'hero:q:unsent'
   keys.stops = prefix .. 'hero:q:stops'
   keys.letters_in = prefix .. 'hero:bus:box:in'
   keys.nonces = prefix .. 'hero:meta:nonces'

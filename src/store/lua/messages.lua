@@ -1,4 +1,4 @@
--- Messages: what is stored of one, where it waits, and the jobs that come by one.
+-- Messages: what is stored of one, and where it waits.
 --
 -- Elements of the lists `msg_in`, `msg_out` and `msg_out:sending:{hand}` are keys without the prefix of the context. Other programs push
 -- them, too, and may have written anything into the hashes.
@@ -15,8 +15,9 @@ local MOST_NODES, LOOKED_AT = 16, 64
 local MOST_STOPS, MOST_STOPS_OF_RUNNER, STOPS_KEPT = 10000, 2500, 90000
 -- Of how many runners a call has stops told, of how many of each, and when one is told again whose teller is gone, ms.
 local MOST_TOLD, TOLD_OF_RUNNER, TOLD_AGAIN = 8, 16, 20000
--- How many jobs may wait in the queue of a runner.
-local MOST_QUEUED = 100000
+-- No stop and no message rests for longer, ms.
+messages.LONGEST_REST = 60000
+local LONGEST_REST = messages.LONGEST_REST
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
 local KEPT, TIME = 604800, 3600
 -- What a message can be; how many of each are listed, how many leave a list in a call, and how long one is kept that does not change, s.
@@ -24,6 +25,8 @@ local STATUSES = { 'dispatched', 'acknowledged', 'processed', 'error' }
 local MOST_LISTED, MOST_UNLISTED, LISTED = 10000, 64, 3456000
 -- No time of a message is longer, s.
 local LONGEST = 31536000
+-- By how much a message ends later than its `timeout_ack` that is not in the hand of whoever would say so, s.
+local LATER = 15
 -- Who has the leases of jobs that are away: their messages, and no process.
 messages.AWAY = 'away'
 
@@ -71,10 +74,18 @@ function messages.list(element, status)
   redis.call('EXPIRE', key, LISTED)
 end
 
+-- Has a message that goes out end in time, if nobody says what became of it until then: a little after whoever sends it would.
+function messages.end_in_time(element)
+  local created_at, ack = unpack(try('HMGET', messages.key(element), 'created_at', 'timeout_ack') or {})
+  local at = values.number(created_at or nil, 0) + messages.seconds(ack, 300) + LATER
+  insist('ZADD', keys.unsent, values.digits(at * 1000), element)
+end
+
 -- Writes where a message is.
 function messages.set_status(key, status)
   try('HSET', key, 'status', status, 'updated_at', coordinator.seconds())
   local element = string.sub(key, #keys.prefix + 1)
+  if status ~= 'dispatched' then try('ZREM', keys.unsent, element) end
   messages.unlist(element, status)
   messages.list(element, status)
 end
@@ -96,8 +107,11 @@ end
 -- How many elements a list has; math.huge where somebody made something else of its key, so that it takes nothing.
 function messages.length(list) return try('LLEN', list) or math.huge end
 
--- How many messages wait to be sent, or to be sent again; math.huge where `msg_out` is no list.
-function messages.waiting() return messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0) end
+-- How many messages wait to be sent, or to be sent again, or were taken by whoever says nothing of them; math.huge where `msg_out` is no
+-- list.
+function messages.waiting()
+  return math.max(messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0), try('ZCARD', keys.unsent) or 0)
+end
 
 -- The message that came from a signer by this nonce, and by this number if that was free. Else nil, and whether another signer's has it.
 function messages.that_came(signer, nonce, caller, number)
@@ -168,9 +182,9 @@ end
 -- that one with very many of them, or whose place does not answer, holds up no others.
 function messages.take_stops()
   local taken = {}
-  for _, group in ipairs(try('ZRANGEBYSCORE', keys.stops, '-inf', request.now, 'LIMIT', 0, MOST_TOLD) or {}) do
+  for _, group in ipairs(request.due(keys.stops, LONGEST_REST, MOST_TOLD)) do
     local stops = keys.stops_of(group)
-    for _, element in ipairs(try('ZRANGEBYSCORE', stops, '-inf', request.now, 'LIMIT', 0, TOLD_OF_RUNNER) or {}) do
+    for _, element in ipairs(request.due(stops, LONGEST_REST, TOLD_OF_RUNNER)) do
       if messages.is_there(element) then
         redis.call('ZADD', stops, 'XX', values.digits(request.now + TOLD_AGAIN), element)
         taken[#taken + 1] = element
@@ -180,7 +194,8 @@ function messages.take_stops()
     end
     local _, at = unpack(try('ZRANGE', stops, 0, 0, 'WITHSCORES') or {})
     if at then
-      redis.call('ZADD', keys.stops, tonumber(at) > request.now and at or values.digits(request.now), group)
+      local is_later = tonumber(at) > request.now and tonumber(at) <= request.now + LONGEST_REST
+      redis.call('ZADD', keys.stops, is_later and at or values.digits(request.now), group)
     else
       redis.call('ZREM', keys.stops, group)
     end
@@ -200,74 +215,9 @@ function messages.send(caller, ...)
   messages.keep(key)
   local element = 'message:' .. caller .. ':' .. number
   redis.call('LPUSH', keys.msg_out, element)
+  messages.end_in_time(element)
   messages.list(element, 'dispatched')
   return element, number
-end
-
--- Reads jobs from the arguments: their number, each: caller · number · script type · number of fields, each: name · value.
-function messages.take_jobs()
-  local list = {}
-  for at = 1, request.take_number() do
-    local caller, number, script_type = request.take_many(3)
-    local fields = {}
-    for place = 1, 2 * request.take_number() do fields[place] = request.take() end
-    list[at] = { caller = caller, number = number, script_type = script_type, fields = fields }
-  end
-  return list
-end
-
--- Why these jobs may not be made now, as an answer, or nil: {'full', 'queue', script type, how many may wait there}, `limit_of_queue` with
--- what was taken out of it but not run; or {'full', 'rate', how many may be created in a second} (0: any number).
-function messages.refuse_jobs(list, limit_of_queue, per_second)
-  local lengths, most = {}, math.min(MOST_QUEUED, limit_of_queue)
-  for _, job in ipairs(list) do
-    local queue = keys.runner_queue(job.script_type)
-    local length = lengths[queue] or messages.length(queue) + (queues.waiting_in(keys.work(job.script_type)) or 0)
-    if length >= most then return { 'full', 'queue', job.script_type, values.digits(most) } end
-    lengths[queue] = length + 1
-  end
-  local slow = #list > 0 and limit.too_fast(per_second, #list)
-  return slow and { 'full', 'rate', values.digits(per_second) } or nil
-end
-
--- The numbers of jobs that come by a message. One that another job has is not taken from it: the job gets a number of its own. What others
--- choose uses up none of those. Nil and why, as `coordinator.next_number` says: not each has one.
-function messages.numbers_of(list)
-  local numbers, reserved = {}, {}
-  for at, job in ipairs(list) do
-    local key = keys.runner_job(job.caller, job.number)
-    if not reserved[key] and redis.call('EXISTS', key) == 0 then numbers[at], reserved[key] = job.number, true end
-  end
-  for at, job in ipairs(list) do
-    local function key_of(number) return keys.runner_job(job.caller, number) end
-    local number, why = numbers[at], nil
-    if not number then number, why = coordinator.next_number('job', key_of, reserved) end
-    if not number then return nil, why end
-    numbers[at] = number
-  end
-  return numbers
-end
-
--- Makes the jobs that came by a message, with their `numbers_of`: `job:{caller}:{n}`, and its key in `queue:{type}`. `origin_id` says by
--- which number its sender knows it. Gives the name of each and the id it will have.
-function messages.make_jobs(element, list, numbers, per_second)
-  local made, names = {}, {}
-  limit.note_created(per_second, #list)
-  for at, job in ipairs(list) do
-    local number, now = numbers[at], coordinator.seconds()
-    local key = keys.runner_job(job.caller, number)
-    redis.call('HSET', key, 'id', number, 'caller_id', job.caller, 'context_id', keys.context, unpack(job.fields))
-    redis.call('HSET', key, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'message', element,
-      'origin_id', job.number)
-    redis.call('EXPIRE', key, KEPT)
-    local name = 'job:' .. job.caller .. ':' .. number
-    insist('ZADD', keys.answers, values.digits(request.now + 1000), name)
-    redis.call('LPUSH', keys.runner_queue(job.script_type), name)
-    made[#made + 1], made[#made + 2], names[at] = name, layouts.id_of(key), name
-  end
-  -- As long as one of them is to be answered, the message is kept.
-  try('HSET', messages.key(element), 'made', table.concat(names, ' '))
-  return made
 end
 
 -- Whether somebody waits for the result of a job that came by a message.
@@ -328,17 +278,17 @@ function messages.awaited_of(group, many)
 end
 
 -- Ends a message in error, and leaves the job that is away with it, of which the other side is told unless it never had it. Gives whether
--- it had not ended, and that job and its claim.
+-- it had not ended.
 local function give_up(element, text, never_came)
   local key = messages.key(element)
-  local status, id, claim = unpack(try('HMGET', key, 'status', 'away', 'claim') or {})
+  local status, id = unpack(try('HMGET', key, 'status', 'away') or {})
   messages.await_no_more(element)
   if not status and redis.call('EXISTS', key) == 0 or status == 'processed' or status == 'error' then return false end
   messages.set_status(key, 'error')
   try('HSET', key, 'error', text)
   messages.log(key, text)
   if id and not never_came then send_stop(element) end
-  return true, id, claim
+  return true
 end
 
 -- Ends a job at once that is away: what becomes of its message changes nothing any more.
@@ -354,12 +304,16 @@ end
 -- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called. `never_came`: the other side has
 -- not stored it, and will not.
 function messages.fail(element, kind, text, never_came)
-  local ended, id, claim = give_up(element, text, never_came)
-  if not ended then return false end
-  if id and values.is_uuid(id) then
-    messages.record(id, claim, 'error', '-', kind, text, '', '', '', '', '', foreign.next_backoff(id))
-  end
+  if not give_up(element, text, never_came) then return false end
+  messages.end_away(element, kind, text)
   return true
+end
+
+-- Ends the job that is away with a message in error, if one is.
+function messages.end_away(element, kind, text)
+  local id, claim = unpack(try('HMGET', messages.key(element), 'away', 'claim') or {})
+  if not id or not values.is_uuid(id) then return end
+  messages.record(id, claim, 'error', '-', kind, text, '', '', '', '', '', foreign.next_backoff(id))
 end
 
 return messages

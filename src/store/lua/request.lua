@@ -87,6 +87,16 @@ end
 -- The time so many ms from now, ms, in digits.
 function request.digits_in(ms) return values.digits(request.now + ms) end
 
+-- At most so many entries of a set by time, ms, that are due. None waits there for longer than `longest`: what seems to was entered before
+-- the clock of Redis was set back, and is due, too.
+function request.due(key, longest, most)
+  local due = commands.try('ZRANGEBYSCORE', key, '-inf', request.now, 'LIMIT', 0, most) or {}
+  if #due >= most then return due end
+  local ahead = commands.try('ZRANGEBYSCORE', key, '(' .. request.digits_in(longest), '+inf', 'LIMIT', 0, most - #due) or {}
+  for _, entry in ipairs(ahead) do due[#due + 1] = entry end
+  return due
+end
+
 -- A table with nothing in it: the given one, if it is empty. Making one costs as much as a short command.
 function request.empty(gathered) return next(gathered) and {} or gathered end
 

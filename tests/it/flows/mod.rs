@@ -10,6 +10,7 @@ mod objects;
 mod order;
 mod refusals;
 mod rounds;
+mod setback;
 
 use std::collections::BTreeMap;
 

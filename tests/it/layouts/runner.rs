@@ -118,3 +118,116 @@ async fn a_runner_job_may_come_before_its_hash_and_what_is_none_harms_nothing() 
     assert_eq!(llen(redis, "queue:osis").await, 0);
     house.close().await;
 }
+
+/// The error of a runner job, once it has ended in one.
+async fn fails(redis: &Redis, key: &str) -> String {
+    becomes(redis, key, "status", "error").await;
+    result(redis, key).await["error"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runner_jobs_that_wait_for_each_other_end_in_an_error_that_names_them() {
+    let house = House::open(1).await;
+    let redis = &house.redis;
+    let mut keys = Vec::new();
+    for (n, other) in [(21, "22"), (22, "job:12:23"), (23, "job:12:21")] {
+        keys.push(materialise(redis, n, "1", &[("prerequisites", &format!("[\"{other}\"]"))]).await);
+    }
+    for key in &keys {
+        lpush(redis, "queue:osis", key).await;
+    }
+    let mut errors = Vec::new();
+    for key in &keys {
+        errors.push(fails(redis, key).await);
+    }
+    assert_eq!(errors[0], "it would wait for itself, through job job:12:22, job:12:23");
+    let itself = materialise(redis, 24, "1", &[("prerequisites", "[24]")]).await;
+    lpush(redis, "queue:osis", &itself).await;
+    assert_eq!(fails(redis, &itself).await, "it would wait for itself");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_runner_job_waits_for_is_written_readably_is_bounded_and_exists() {
+    let house = House::open(1).await;
+    let redis = &house.redis;
+    let many = serde_json::to_string(&(100..1101).collect::<Vec<u32>>()).unwrap();
+    let long = format!("[\"{}\"]", "7".repeat(70_000));
+    for (n, prerequisites, error) in [
+        (41, many.as_str(), "it names more than 1000 prerequisites"),
+        (42, long.as_str(), "its prerequisites have more than 65536 bytes"),
+        (
+            43,
+            "[\"6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70\"]",
+            "its prerequisites cannot be read: a JSON list of jobs such as \"job:12:7\" is expected",
+        ),
+    ] {
+        let key = materialise(redis, n, "1", &[("prerequisites", prerequisites)]).await;
+        lpush(redis, "queue:osis", &key).await;
+        assert_eq!(fails(redis, &key).await, error);
+    }
+    // One that is there a little later does, and one that never is does not.
+    let (late, never) =
+        (materialise(redis, 44, "1", &[("prerequisites", "[45]")]).await, materialise(redis, 46, "1", &[("prerequisites", "[47]")]).await);
+    for key in [&late, &never] {
+        lpush(redis, "queue:osis", key).await;
+        becomes(redis, key, "status", "waiting_for_prerequisites").await;
+    }
+    materialise(redis, 45, "1", &[("status", "finished")]).await;
+    becomes(redis, &late, "status", "finished").await;
+    house.store.clock().advance(std::time::Duration::from_secs(6));
+    assert_eq!(fails(redis, &never).await, "prerequisite job:12:47 does not exist");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_runner_job_has_its_dependends_wait_whoever_wrote_them() {
+    let house = House::open(1).await;
+    let redis = &house.redis;
+    // It is with a runner of somebody else.
+    let open = materialise(redis, 50, "1", &[("status", "started"), ("updated_at", "9999999999")]).await;
+    let first = materialise(redis, 51, "1", &[("prerequisites", "[50]"), ("dependends", "[52, 50, 99]")]).await;
+    let second = materialise(redis, 52, "2", &[("prerequisites", "[]")]).await;
+    for key in [&first, &second] {
+        lpush(redis, "queue:osis", key).await;
+        becomes(redis, key, "status", "waiting_for_prerequisites").await;
+    }
+    assert_eq!(hget(redis, &second, "prerequisites").await.as_deref(), Some("[\"job:12:51\"]"));
+    hset(redis, &open, &[("status", "finished")]).await;
+    for key in [&first, &second] {
+        becomes(redis, key, "status", "finished").await;
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn however_many_runner_jobs_wait_for_however_many_a_call_looks_at_few() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    // Twenty jobs that wait for a thousand which another runner has.
+    let code = "local names = {} \
+        for n = 1, 1000 do names[n] = 'job:12:' .. n redis.call('HSET', 'job:12:' .. n, 'status', 'started') end \
+        for n = 2001, 2020 do \
+            redis.call('HSET', 'job:12:' .. n, 'script', '1', 'status', 'dispatched', 'prerequisites', cjson.encode(names)) \
+            redis.call('LPUSH', 'queue:osis', 'job:12:' .. n) \
+        end";
+    let _: Option<String> = redis.run(&["EVAL", code, "0"]).await;
+    let script_type: hero::model::ScriptType = "osis".parse().unwrap();
+    let queues = store.layout_queues(&script_type, &hero::store::Layouts::all(&script_type));
+    let (mut calls, mut waiting) = (0, 0);
+    while waiting < 20 {
+        let _: String = redis.run(&["CONFIG", "RESETSTAT"]).await;
+        store.import_queues(&script_type, &queues, 128).await.unwrap();
+        let info: String = redis.run(&["INFO", "commandstats"]).await;
+        let of = |name: &str| {
+            info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{name}:calls="))?.split(',').next()?.parse::<u32>().ok())
+        };
+        let looked = of("hget").unwrap_or(0);
+        assert!(looked <= 8000, "{looked} looks in a call");
+        calls += 1;
+        waiting = redis.run(&["ZCARD", "hero:q:unwritten"]).await;
+        assert!(calls < 100, "{waiting} wait");
+    }
+    // All twenty together have 20,000.
+    assert!(calls >= 10, "{calls} calls");
+}

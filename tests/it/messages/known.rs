@@ -20,7 +20,7 @@ async fn what_is_no_letter_is_taken_away_and_stops_nobody() {
     for nonce in ["bad", "gone", "list", "long"] {
         let _: i64 = redis.run(&["ZADD", "hero:bus:box:in", "1", nonce]).await;
     }
-    assert!(deliver(&boxes(&town, &one).await, &letter(&one, "right")).await.is_stored());
+    assert!(deliver(&boxes(&town, &one).await, &letter(&one, &two, "right")).await.is_stored());
     until("an empty box", || async {
         let left: i64 = redis.run(&["EXISTS", "hero:bus:box:in", "hero:bus:letter:in:bad", "hero:bus:letter:in:long"]).await;
         (left == 0).then_some(())
@@ -55,14 +55,14 @@ async fn letters_are_read_in_portions_that_have_a_bound() {
 }
 
 /// The result of a job that went out with a message.
-pub(super) fn result(key: &NodeKey, asked: MessageKey, awaited: &str, nonce: &str, said: &str) -> Letter {
+pub(super) fn result(key: &NodeKey, to: &NodeKey, asked: MessageKey, awaited: &str, nonce: &str, said: &str) -> Letter {
     let mut letter = Letter {
         caller_id: asked.caller_id,
         message_type: MessageType::Result,
         message: said.into(),
         in_reply_to: awaited.into(),
         answers: asked.message_id,
-        ..letter(key, nonce)
+        ..letter(key, to, nonce)
     };
     key.sign(&mut letter);
     letter
@@ -84,7 +84,7 @@ async fn a_nonce_is_its_signers_own() {
     let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan { trusts: vec![one.clone(), three.clone()], ..Plan::new(0) }).await;
     for key in [&one, &three, &one] {
-        assert!(deliver(&boxes(&town, key).await, &letter(key, "guessed")).await.is_stored());
+        assert!(deliver(&boxes(&town, key).await, &letter(key, &two, "guessed")).await.is_stored());
     }
     assert_eq!(town.came(2).await, ["message:12:1", "message:12:101"]);
 }
@@ -104,13 +104,13 @@ async fn what_is_known_of_messages_has_a_bound_and_keeps_no_result_out() {
     let _: Option<String> = a.redis().run(&fill("1", "2500")).await;
     let bus = boxes(&a, &two).await;
     for (nonce, left) in [("x", 1501), ("y", 502), ("z", 3)] {
-        assert!(deliver(&bus, &letter(&two, nonce)).await.is_stored());
+        assert!(deliver(&bus, &letter(&two, &one, nonce)).await.is_stored());
         assert_eq!(known().await, left);
     }
     let _: Option<String> = a.redis().run(&fill("+inf", "200000")).await;
-    let refused = deliver(&bus, &letter(&two, "more")).await;
+    let refused = deliver(&bus, &letter(&two, &one, "more")).await;
     assert!(refused.outcome == Outcome::Full && refused.text.contains("it knows as many as it may"), "{refused:?}");
-    let right = result(&two, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
+    let right = result(&two, &one, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
     for _ in 0..2 {
         assert!(deliver(&bus, &right).await.is_stored());
     }
@@ -128,24 +128,24 @@ async fn no_signer_takes_the_room_that_others_need_for_what_is_known_of_messages
     let code = "for n = 1, 100000 do redis.call('ZADD', KEYS[1], '+inf', ARGV[1] .. ':' .. n) end
         redis.call('HSET', KEYS[2], ARGV[1], 100000, 'all', 100000)";
     let _: Option<String> = redis.run(&["EVAL", code, "2", "hero:meta:nonces", "hero:meta:known", whose]).await;
-    let refused = deliver(&bus, &letter(&one, "more")).await;
+    let refused = deliver(&bus, &letter(&one, &two, "more")).await;
     assert!(refused.outcome == Outcome::Full && refused.text.contains("of this signer"), "{refused:?}");
     // A stop for what never came takes room, too.
     let mut stop =
-        Letter { kind: Kind::Stop, message_type: MessageType::Job, in_reply_to: "never".into(), answers: 7, ..letter(&one, "stop") };
+        Letter { kind: Kind::Stop, message_type: MessageType::Job, in_reply_to: "never".into(), answers: 7, ..letter(&one, &two, "stop") };
     one.sign(&mut stop);
     assert_eq!(deliver(&bus, &stop).await.outcome, Outcome::Full);
-    assert!(deliver(&boxes(&town, &three).await, &letter(&three, "first")).await.is_stored());
+    assert!(deliver(&boxes(&town, &three).await, &letter(&three, &two, "first")).await.is_stored());
     let counted: BTreeMap<String, String> = town.hash("hero:meta:known").await;
     assert_eq!((counted["all"].as_str(), counted[&three.public().to_string()[..32]].as_str()), ("100001", "1"));
     // As some of it is over, there is room again.
     for n in 1..=2 {
         let _: i64 = redis.run(&["ZADD", "hero:meta:nonces", "1", &format!("{whose}:{n}")]).await;
     }
-    assert!(deliver(&bus, &letter(&one, "later")).await.is_stored());
+    assert!(deliver(&bus, &letter(&one, &two, "later")).await.is_stored());
     // Counts that do not agree with what is known keep nobody out.
     let _: i64 = redis.run(&["HSET", "hero:meta:known", whose, "200000", "all", "7"]).await;
-    assert!(deliver(&bus, &letter(&one, "last")).await.is_stored());
+    assert!(deliver(&bus, &letter(&one, &two, "last")).await.is_stored());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,7 +158,7 @@ async fn a_stop_for_a_message_that_never_came_is_known_for_a_day_at_most() {
         in_reply_to: "never".into(),
         answers: 7,
         timeout_ack: 20 * 24 * 3600,
-        ..letter(&one, "stop")
+        ..letter(&one, &two, "stop")
     };
     one.sign(&mut stop);
     assert!(deliver(&boxes(&town, &one).await, &stop).await.is_stored());
@@ -176,7 +176,7 @@ async fn each_result_of_a_message_counts_once() {
     a.becomes(asked, MessageStatus::Acknowledged).await;
     let awaited = a.hash(&asked.to_string()).await["nonce"].clone();
     let bus = boxes(&a, &two).await;
-    let of = |nonce: &str| result(&two, asked, &awaited, nonce, r#"{"job":2001,"status":"finished","output":"1"}"#);
+    let of = |nonce: &str| result(&two, &one, asked, &awaited, nonce, r#"{"job":2001,"status":"finished","output":"1"}"#);
     for nonce in ["first", "second", "first", "second"] {
         assert!(deliver(&bus, &of(nonce)).await.is_stored(), "{nonce}");
     }
@@ -197,29 +197,30 @@ async fn a_result_is_not_lost_because_a_clock_is_wrong_for_a_while() {
     let runner = a.runner_in(&b).await;
     let (id, asked, awaited) = went_out(&a, runner).await;
     let bus = boxes(&a, &two).await;
-    let mut early = result(&two, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
+    let mut early = result(&two, &one, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
     early.sent_at += 300;
     two.sign(&mut early);
     let receipt = deliver(&bus, &early).await;
     assert!(receipt.outcome == Outcome::Full && receipt.text.contains("the clocks differ"), "{receipt:?}");
     a.house.is(&id, Status::Started).await;
-    let right = result(&two, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
+    let right = result(&two, &one, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
     assert!(deliver(&bus, &right).await.is_stored());
     a.house.is(&id, Status::Finished).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn why_a_message_has_not_arrived_yet_stands_in_its_log() {
-    let (one, other) = (NodeKey::random(), Redis::start().await);
+    let (one, two, other) = (NodeKey::random(), NodeKey::random(), Redis::start().await);
     let a = Town::open(&one, Plan::new(0)).await;
     let there = Boxes::new(other.store().await.mailboxes(), Boxes::IN.to_owned());
     let key = a.send(chat("x", &other.url())).await;
-    let mut outcomes = [(Outcome::Full, "the clocks differ"), (Outcome::Stored, "")].into_iter();
+    // The first one asks which node is there.
+    let mut outcomes = [(Outcome::Full, "who it is for"), (Outcome::Full, "the clocks differ"), (Outcome::Stored, "")].into_iter();
     while outcomes.len() > 0 {
         for parcel in there.receive(Duration::from_secs(1)).await.unwrap() {
             let Some((outcome, text)) = outcomes.next() else { break };
             let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
-            there.answer(&parcel, &Receipt::new(&letter, outcome, text.into(), &one)).await.unwrap();
+            there.answer(&parcel, &Receipt::new(&letter, outcome, text.into(), &two)).await.unwrap();
         }
     }
     let message = a.becomes(key, MessageStatus::Acknowledged).await;
@@ -236,14 +237,14 @@ async fn a_result_counts_from_the_key_of_the_runner_only() {
     let (id, asked, awaited) = went_out(&a, runner).await;
     let bus = boxes(&a, &two).await;
     let said = |output: &str| format!(r#"{{"status":"finished","output":"{output}"}}"#);
-    let by_another = deliver(&bus, &result(&three, asked, &awaited, "another", &said("1"))).await;
+    let by_another = deliver(&bus, &result(&three, &one, asked, &awaited, "another", &said("1"))).await;
     assert!(by_another.outcome == Outcome::Refused && by_another.text.contains("does not have the key"), "{by_another:?}");
     // What is for another node, wherever it is read and put again.
-    let mut elsewhere = result(&two, asked, &awaited, "elsewhere", &said("2"));
+    let mut elsewhere = result(&two, &one, asked, &awaited, "elsewhere", &said("2"));
     elsewhere.to = Some(three.public());
     two.sign(&mut elsewhere);
     assert_eq!(deliver(&bus, &elsewhere).await.outcome, Outcome::Full);
-    let mut right = result(&two, asked, &awaited, "right", &said("3"));
+    let mut right = result(&two, &one, asked, &awaited, "right", &said("3"));
     right.to = Some(one.public());
     two.sign(&mut right);
     assert!(deliver(&bus, &right).await.is_stored());

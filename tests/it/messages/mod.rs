@@ -10,13 +10,16 @@ mod known;
 mod limits;
 mod numbers;
 mod objects;
+mod relations;
 mod remote;
 mod room;
+mod setback;
 mod silence;
 mod spoilt;
 mod states;
 mod stops;
 mod trust;
+mod unsent;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -129,7 +129,7 @@ async fn who_asks_why_a_job_has_not_ended_is_told_where_it_is_and_what_keeps_it(
 async fn is_late(a: &Town, by: &NodeKey) {
     let asked = MessageKey { caller_id: 0, message_id: 1 };
     let awaited = a.hash(&asked.to_string()).await["nonce"].clone();
-    let late = result(by, asked, &awaited, "late", r#"{"status":"finished","output":"late"}"#);
+    let late = result(by, &a.key, asked, &awaited, "late", r#"{"status":"finished","output":"late"}"#);
     let refused = deliver(&boxes(a, by).await, &late).await;
     assert!(refused.outcome == Outcome::Refused && refused.text.contains("nobody waits for that result"), "{refused:?}");
 }

@@ -120,15 +120,16 @@ fn stop(key: &NodeKey, of: &Letter) -> Letter {
         message: String::new(),
         in_reply_to: of.nonce.to_string(),
         answers: of.message_id,
-        ..letter(key, &nonce)
+        to: of.to.clone(),
+        ..letter(key, key, &nonce)
     };
     key.sign(&mut stop);
     stop
 }
 
-fn with_a_job(key: &NodeKey, nonce: &str, script: &str) -> Letter {
+fn with_a_job(key: &NodeKey, to: &NodeKey, nonce: &str, script: &str) -> Letter {
     let job = json!([{"id": 2001, "script": script, "script_type": "osis"}]).to_string();
-    let mut letter = Letter { message_type: MessageType::Job, job, ..letter(key, nonce) };
+    let mut letter = Letter { message_type: MessageType::Job, job, ..letter(key, to, nonce) };
     key.sign(&mut letter);
     letter
 }
@@ -158,7 +159,7 @@ async fn a_stop_leaves_the_job_of_another_node_alone_that_has_the_name_of_its_ow
     let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan { trusts: vec![one.clone(), three.clone()], ..Plan::new(1) }).await;
     let bus = boxes(&town, &one).await;
-    let (ended, other) = (with_a_job(&one, "a", "1"), with_a_job(&three, "b", LONG));
+    let (ended, other) = (with_a_job(&one, &two, "a", "1"), with_a_job(&three, &two, "b", LONG));
     assert!(deliver(&bus, &ended).await.is_stored());
     is_answered(&town, "job:12:2001").await;
     // As if its time were over.
@@ -176,7 +177,7 @@ async fn a_stop_leaves_the_job_of_another_node_alone_that_has_the_name_of_its_ow
 async fn a_stop_leaves_a_job_alone_that_was_answered_and_that_somebody_runs_again() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(1).trusting(&one)).await;
-    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, "a", LONG));
+    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, &two, "a", LONG));
     assert!(deliver(&bus, &sent).await.is_stored());
     let job = running(&town).await;
     town.house.dispatcher.stop(CONTEXT, &job).await.unwrap();
@@ -192,7 +193,7 @@ async fn a_stop_leaves_a_job_alone_that_was_answered_and_that_somebody_runs_agai
 async fn a_stop_that_comes_again_stops_what_has_not_ended_and_not_what_runs_again() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(1).trusting(&one)).await;
-    assert!(deliver(&boxes(&town, &one).await, &with_a_job(&one, "a", LONG)).await.is_stored());
+    assert!(deliver(&boxes(&town, &one).await, &with_a_job(&one, &two, "a", LONG)).await.is_stored());
     let job = running(&town).await;
     let again = hero::model::Timestamp::local().plus(Duration::from_secs(600));
     let stop = NewStop { signer: one.public(), nonce: "a".to_owned(), caller: 12, number: 101, again };
@@ -212,7 +213,7 @@ async fn a_stop_that_comes_again_stops_what_has_not_ended_and_not_what_runs_agai
 async fn a_job_far_from_either_end_of_its_queue_is_not_looked_for_and_does_not_run_when_it_is_stopped() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
-    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, "a", "1"));
+    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, &two, "a", "1"));
     let others: Vec<String> = (0..300).map(|n| format!("job:9:{n}")).collect();
     let fill = async || {
         let words: Vec<&str> = ["LPUSH", "queue:osis"].into_iter().chain(others.iter().map(String::as_str)).collect();
@@ -237,7 +238,7 @@ async fn a_job_far_from_either_end_of_its_queue_is_not_looked_for_and_does_not_r
 async fn a_job_that_waits_elsewhere_ends_although_one_that_has_ended_had_its_name() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
-    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, "a", "1"));
+    let (bus, sent) = (boxes(&town, &one).await, with_a_job(&one, &two, "a", "1"));
     assert!(deliver(&bus, &sent).await.is_stored());
     let again = hero::model::Timestamp::local().plus(Duration::from_secs(600));
     let its = NewStop { signer: one.public(), nonce: "a".to_owned(), caller: 12, number: 101, again };
@@ -246,7 +247,7 @@ async fn a_job_that_waits_elsewhere_ends_although_one_that_has_ended_had_its_nam
     let _: i64 = town.redis().run(&["DEL", "job:12:2001"]).await;
     // The one before ran here.
     let _: i64 = town.redis().run(&["HSET", &format!("hero:job:{id}"), "status", "finished"]).await;
-    let other = with_a_job(&one, "b", "1");
+    let other = with_a_job(&one, &two, "b", "1");
     assert!(deliver(&bus, &other).await.is_stored());
     // It waits for another one, as whoever takes jobs out of the queue has found.
     let _: i64 = town.redis().run(&["HSET", "job:12:2001", "status", "waiting_for_prerequisites"]).await;
@@ -263,7 +264,7 @@ async fn a_stop_that_overtakes_its_message_keeps_the_jobs_of_that_from_running()
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let bus = boxes(&town, &one).await;
-    let (stopped, other) = (with_a_job(&one, "stopped", "1"), with_a_job(&one, "other", "1"));
+    let (stopped, other) = (with_a_job(&one, &two, "stopped", "1"), with_a_job(&one, &two, "other", "1"));
     for _ in 0..2 {
         assert!(deliver(&bus, &stop(&one, &stopped)).await.is_stored());
     }
@@ -277,7 +278,7 @@ async fn a_stop_that_overtakes_its_message_keeps_the_jobs_of_that_from_running()
 async fn only_the_node_that_has_sent_a_job_stops_it() {
     let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan { trusts: vec![one.clone(), three.clone()], ..Plan::new(0) }).await;
-    let sent = with_a_job(&one, "sent", "1");
+    let sent = with_a_job(&one, &two, "sent", "1");
     assert!(deliver(&boxes(&town, &one).await, &sent).await.is_stored());
     let by = async |key: &NodeKey, bus: &Boxes| deliver(bus, &stop(key, &sent)).await;
     let bus = boxes(&town, &three).await;
@@ -286,7 +287,7 @@ async fn only_the_node_that_has_sent_a_job_stops_it() {
         assert!(refused.outcome == Outcome::Refused && refused.text.contains(part), "{refused:?}");
     }
     // What one has signed as something else is no stop, nor is what was changed.
-    let forged = [Letter { kind: Kind::Stop, ..letter(&one, "a") }, Letter { answers: 7, ..stop(&one, &sent) }];
+    let forged = [Letter { kind: Kind::Stop, ..letter(&one, &two, "a") }, Letter { answers: 7, ..stop(&one, &sent) }];
     for letter in forged {
         assert!(deliver(&bus, &letter).await.text.contains("the signature is not that of"));
     }

@@ -17,7 +17,8 @@ fn seconds() -> i64 {
     hero::model::Timestamp::local().as_millis() / 1000
 }
 
-pub(super) fn letter(key: &NodeKey, nonce: &str) -> Letter {
+/// A letter from a node to another one.
+pub(super) fn letter(key: &NodeKey, to: &NodeKey, nonce: &str) -> Letter {
     let mut letter = Letter {
         kind: Kind::Message,
         nonce: nonce.parse().unwrap(),
@@ -38,7 +39,7 @@ pub(super) fn letter(key: &NodeKey, nonce: &str) -> Letter {
         in_reply_to: String::new(),
         answers: 0,
         node: key.public(),
-        to: None,
+        to: Some(to.public()),
         public_key: key.public(),
         signature: String::new(),
     };
@@ -60,7 +61,7 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let bus = boxes(&town, &one).await;
-    let right = letter(&one, "right");
+    let right = letter(&one, &two, "right");
     assert!(deliver(&bus, &right).await.is_stored());
     // The same again, be it a replay or a receipt that got lost.
     assert!(deliver(&bus, &right).await.is_stored());
@@ -69,10 +70,10 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     one.sign(&mut resigned);
     assert!(deliver(&bus, &resigned).await.is_stored());
 
-    let forged = Letter { message: "send money".into(), ..letter(&one, "forged") };
-    let stranger = letter(&NodeKey::random(), "stranger");
+    let forged = Letter { message: "send money".into(), ..letter(&one, &two, "forged") };
+    let stranger = letter(&NodeKey::random(), &two, "stranger");
     let with = |nonce: &str, change: &dyn Fn(&mut Letter)| {
-        let mut letter = letter(&one, nonce);
+        let mut letter = letter(&one, &two, nonce);
         change(&mut letter);
         one.sign(&mut letter);
         letter
@@ -88,8 +89,8 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
         letter
     };
     let other = NodeKey::random();
-    let stranger_to_none = to_none(letter(&other, "stranger_to_none"), &other);
-    let forged_to_none = Letter { message: "send money".into(), ..to_none(letter(&one, "forged_to_none"), &one) };
+    let stranger_to_none = to_none(letter(&other, &two, "stranger_to_none"), &other);
+    let forged_to_none = Letter { message: "send money".into(), ..to_none(letter(&one, &two, "forged_to_none"), &one) };
     let elsewhere = with("elsewhere", &|letter| letter.target_context = ContextId(7));
     let jobless = with("jobless", &|letter| letter.message_type = MessageType::Job);
     let unasked = with("unasked", &|letter| {
@@ -118,7 +119,7 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     }
     let known: Vec<String> = town.redis().run(&["ZRANGE", "hero:meta:nonces", "0", "-1"]).await;
     assert_eq!(known.len(), 1, "what was refused is not known: {known:?}");
-    let large = Letter { message: "x".repeat(5 << 20), ..letter(&one, "large") };
+    let large = Letter { message: "x".repeat(5 << 20), ..letter(&one, &two, "large") };
     let refused = bus.deliver(Boxes::IN, &large, None, PATIENT).await;
     assert!(matches!(refused, Err(BusError::TooLarge { .. })));
     assert_eq!(town.came(1).await, ["message:12:101"]);
@@ -142,7 +143,7 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
     let town = Town::over(house, &two, Plan { login: Some(authority), ..Plan::new(0) });
     let bus = boxes(&town, &one).await;
     let signed = |nonce: &str, caller: u32| {
-        let mut letter = letter(&one, nonce);
+        let mut letter = letter(&one, &two, nonce);
         // Long ago, by a clock of its own.
         (letter.caller_id, letter.sent_at, letter.public_key) = (caller, letter.sent_at - 400, public.parse::<SignerKey>().unwrap());
         letter.created_at = letter.sent_at;
@@ -234,4 +235,65 @@ async fn what_goes_by_a_topic_comes_to_the_context_of_its_runner() {
     let came: Vec<String> = town.redis().run_in(1, &["LRANGE", "msg_in", "0", "-1"]).await;
     let not_here: Vec<String> = town.redis().run(&["LRANGE", "msg_in", "0", "-1"]).await;
     assert!(came.len() == 1 && not_here.is_empty(), "{came:?} {not_here:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_a_letter_in_hand_gives_it_to_nobody_else_nor_back_to_its_sender() {
+    let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
+    let a = Town::open(&one, Plan::new(0).trusting(&one)).await;
+    let c = Town::open(&three, Plan::new(0).trusting(&one)).await;
+    // Somebody's Redis without a node of hero: whoever has it reads what lies there.
+    let hostile = Redis::start().await;
+    let runner = a.runner_at(&hostile.url(), &two).await;
+    a.send(jobs(&["1"], &hostile.url())).await;
+    a.send(Draft { address: None, topic: Some(runner.group()), ..jobs(&["2"], "here") }).await;
+    let letters = until("both letters", || async {
+        let nonces: Vec<String> = hostile.run(&["ZRANGE", "hero:bus:box:in", "0", "-1"]).await;
+        let mut letters: Vec<Letter> = Vec::new();
+        for nonce in nonces {
+            letters.extend(
+                hostile
+                    .run::<Option<String>>(&["GET", &format!("hero:bus:letter:in:{nonce}")])
+                    .await
+                    .and_then(|text| serde_json::from_str(&text).ok()),
+            );
+        }
+        (letters.len() == 2).then_some(letters)
+    })
+    .await;
+    assert_eq!(letters.iter().filter(|letter| letter.to.is_none()).count(), 1, "of one place nobody has said which node is there");
+    for letter in &letters {
+        for town in [&a, &c] {
+            let receipt = deliver(&boxes(town, &two).await, letter).await;
+            assert_eq!(receipt.outcome, Outcome::Full, "{receipt:?}");
+            let part = if letter.to.is_some() { "it is for the node" } else { "it does not say which node it is for" };
+            assert!(receipt.text.contains(part), "{receipt:?}");
+        }
+    }
+    // Nor is a letter taken that says that it is for its own sender.
+    let receipt = deliver(&boxes(&a, &two).await, &letter(&one, &one, "back")).await;
+    assert!(receipt.outcome == Outcome::Refused && receipt.text.contains("this node itself has sent it"), "{receipt:?}");
+    for town in [&a, &c] {
+        let stored: i64 = town.redis().run(&["EXISTS", "queue:osis", "msg_in"]).await;
+        assert_eq!(stored, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_of_which_nobody_has_said_which_it_is_says_so_and_is_named_then() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let key = a.send(chat("x", &b.redis().url())).await;
+    a.becomes(key, MessageStatus::Acknowledged).await;
+    // The node there gets another key.
+    let Town { house, _supervisor: supervisor, .. } = b;
+    drop(supervisor);
+    let b = Town::over(house, &NodeKey::random(), Plan::new(0).trusting(&one));
+    let key = a.send(chat("y", &b.redis().url())).await;
+    a.becomes(key, MessageStatus::Acknowledged).await;
+    assert_eq!(a.hash(&key.to_string()).await["receiver_key"], b.key.public().as_str());
+    // What leads back to its sender arrives nowhere.
+    let own = a.send(Draft { timeout_ack: 1, ..chat("z", &a.redis().url()) }).await;
+    assert!(a.fails(own).await.contains("the node that answers there is this one itself"));
 }

@@ -73,6 +73,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.answers".to_owned(), keys.answers()),
             ("keys.results".to_owned(), keys.results()),
             ("keys.resting".to_owned(), keys.resting()),
+            ("keys.unsent".to_owned(), keys.unsent()),
             ("keys.stops".to_owned(), keys.stops()),
             ("keys.stops_of('runner7')".to_owned(), keys.stops_of("runner7")),
             ("keys.came('ab:cd')".to_owned(), keys.came("ab:cd")),

@@ -1,15 +1,16 @@
 -- Flags: allow-oom
--- Notes that the owner of a message has it: takes it out of `msg_in`.
+-- Notes that the owner of a message that came has it: takes it out of `msg_in`.
 -- ARGV  element
--- Gives 1, or 0 if there is no such message.
+-- Gives 'done' · 'missing' (there is no such message) · 'out' (it is to go out, so that the other side says whether it has it).
 return function()
   local element = request.take()
-  if redis.call('EXISTS', messages.key(element)) == 0 then return 0 end
+  local key = messages.key(element)
+  if redis.call('EXISTS', key) == 0 then return 'missing' end
+  local came = commands.try('LPOS', keys.msg_in, element)
+  if not came and unsent.has(element) then return 'out' end
   commands.try('LREM', keys.msg_in, 0, element)
-  local status = commands.try('HGET', messages.key(element), 'status')
+  local status = commands.try('HGET', key, 'status')
   -- Another program may have left it out.
-  if not status or status == 'dispatched' then
-    messages.set_status(messages.key(element), 'acknowledged')
-  end
-  return 1
+  if not status or status == 'dispatched' then messages.set_status(key, 'acknowledged') end
+  return 'done'
 end

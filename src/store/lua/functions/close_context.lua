@@ -7,9 +7,10 @@ local function many(key) return commands.try('ZCARD', key) or 0 end
 
 -- How many messages wait to be sent, for their result, or for others to know of their stop.
 local function many_messages()
-  local found = many(keys.open_messages) + many(keys.resting) + many(keys.stops)
-  for _, list in ipairs({ keys.msg_out, unpack(messages.in_hand()) }) do found = found + (commands.try('LLEN', list) or 0) end
-  return found
+  local to_send = many(keys.resting)
+  for _, list in ipairs({ keys.msg_out, unpack(messages.in_hand()) }) do to_send = to_send + (commands.try('LLEN', list) or 0) end
+  -- Others may have taken some, and said nothing of them yet.
+  return many(keys.open_messages) + many(keys.stops) + math.max(to_send, many(keys.unsent))
 end
 
 return function()

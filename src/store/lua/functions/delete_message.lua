@@ -19,6 +19,7 @@ return function()
   if messages.is_to_be_answered(element) then return 'unanswered' end
   for _, list in ipairs({ keys.msg_in, keys.msg_out, unpack(messages.in_hand()) }) do try('LREM', list, 0, element) end
   try('ZREM', keys.resting, element)
+  try('ZREM', keys.unsent, element)
   messages.unlist(element)
   redis.call('UNLINK', key)
   return 'deleted'

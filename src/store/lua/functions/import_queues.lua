@@ -18,7 +18,7 @@ local RUNNER = layouts.named.runner.element
 local MOST_RETRIES = 255
 
 -- What this call is about; set anew by each.
-local own_type, stops, pending, order, admits
+local own_type, stops, pending, order, admits, looks
 
 -- The queue out of which the stop of a job came, if somebody wants it stopped.
 local function stop_of(id)
@@ -31,9 +31,9 @@ local function stop_of(id)
   return pending[id]
 end
 
--- Has an element looked at again.
-local function later(queue, element, hash)
-  local due = request.now + (hash and jobs.HASH_MILLIS or FOR_ELSE)
+-- Has an element looked at again, in so many ms where it is known for how long it waits.
+local function later(queue, element, hash, pause)
+  local due = request.digits_in(pause or hash and jobs.HASH_MILLIS or FOR_ELSE)
   redis.call('ZADD', keys.unwritten, 'NX', due, element .. ' ' .. queue.key .. ' ' .. (hash or '-') .. ' ' .. own_type)
 end
 
@@ -43,27 +43,17 @@ local function id_of(element, key)
   return layouts.id_of(key)
 end
 
--- Looks at the prerequisites of a runner's job, which are keys, or numbers of jobs of the same caller. Gives one that failed, and whether
--- one has not ended.
-local function awaited_by(element, list)
-  local failed, open
-  for word in string.gmatch(list or '', '[%w:]+') do
-    local key = string.find(word, '^%d+$') and string.match(element, '^job:%d+:') .. word or word
-    if key ~= element and string.find(key, RUNNER) then
-      local status = try('HGET', keys.prefix .. key, 'status')
-      if status == 'error' then failed = key
-      elseif status ~= 'finished' then open = open or redis.call('EXISTS', keys.prefix .. key) == 1
-      end
-    end
-  end
-  return failed, open
-end
-
 local THEIR_FIELDS = {
   'status', 'script', 'script_type', 'caller_id', 'timeout', 'retries', 'env_vars', 'client_rpc_id', 'created_at', 'updated_at',
-  'reply_to_queue', 'reply_to', 'prerequisites', 'flow', 'args', 'inputs',
+  'reply_to_queue', 'reply_to', 'flow', 'args', 'inputs',
 }
 local named = values.naming(THEIR_FIELDS)
+
+-- The time limit that a job of theirs names, s, or nil.
+local function timeout_of(job)
+  local timeout = tonumber(job.timeout or nil)
+  return timeout and timeout > 0 and timeout or nil
+end
 
 -- Whether a job of theirs may be taken: it is new, or its actor has been silent for too long.
 local function is_free(kind, job, timeout)
@@ -101,31 +91,41 @@ local function write_mirror(id, queue, key, theirs, timeout)
   redis.call('HSET', keys.job(id), 'given_back', jobs.first_claim(), unpack(fields))
 end
 
--- Makes a job of ours of one that the layout keeps in a hash of its own. Gives its id if it may run.
+-- Looks whether a job of a runner may run now, before all of it is read. Gives 'runs', nil (not now), 'later' (the next call looks) or
+-- 'fails' and why.
+local function look_at(queue, element)
+  local key, job = keys.prefix .. element, awaited.read(element)
+  if not job then return nil end
+  if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
+  -- It is a job of ours already, which its flow brings on.
+  if job.flow then return nil end
+  local status = jobs.status(id_of(element, key))
+  if status and not values.is_final(status) then return 'runs' end
+  if not is_free(queue.kind, job, timeout_of(job)) then return nil end
+  local found, told = awaited.look(element, job, looks)
+  if found == 'again' then return 'later' end
+  if found == 'waits' then return later(queue, element, nil, told) end
+  return found, told
+end
+
+-- Makes a job of ours of one that the layout keeps in a hash of its own. Gives its id if it may run; 'later': this call has looked at so
+-- much that the next one has to.
 local function translate(queue, element)
-  local kind = queue.kind
+  local kind, found, why = queue.kind, 'runs', nil
+  if kind.element == RUNNER then found, why = look_at(queue, element) end
+  if found ~= 'runs' and found ~= 'fails' then return found end
   local key = keys.prefix .. kind.prefix .. element
   local list = try('HMGET', key, unpack(THEIR_FIELDS))
   if not list then return nil end
   if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
   local theirs = named(list)
-  -- It is a job of ours already, which its flow brings on.
-  if theirs.flow and kind.element == RUNNER then return nil end
-  local timeout = tonumber(theirs.timeout)
-  if not (timeout and timeout > 0) then timeout = nil end
+  local timeout = timeout_of(theirs)
 
   local id = id_of(element, key)
   local status = jobs.status(id)
   if status and not values.is_final(status) then return id end
   -- Somebody else runs it, or has.
   if not is_free(kind, theirs, timeout) then return nil end
-  local failed, open
-  if kind.element == RUNNER then failed, open = awaited_by(element, theirs.prerequisites) end
-  if open and not failed then
-    local now = string.format('%d', math.floor(request.now / 1000))
-    try('HSET', key, 'status', kind.words.waiting_for_prerequisites, 'updated_at', now)
-    return later(queue, element)
-  end
   if status then
     local script_type, actor, worker = unpack(redis.call('HMGET', keys.job(id), 'script_type', 'actor', 'worker_id'))
     jobs.forget_stops(id, script_type or own_type, actor, worker)
@@ -133,8 +133,8 @@ local function translate(queue, element)
   write_mirror(id, queue, key, theirs, timeout)
   news.event(id, 'dispatched', 0)
   news.count(values.is_name(theirs.script_type) and theirs.script_type or own_type, 'created')
-  if failed then
-    ends.fail(id, 0, 'prerequisite', relations.told_of('prerequisite', failed), jobs.read_for_end(id))
+  if why then
+    ends.fail(id, 0, 'prerequisite', why, jobs.read_for_end(id))
     return nil
   end
   return id
@@ -175,6 +175,7 @@ local function import(queue, element)
   if #element > 128 or not string.find(element, queue.kind.element) then return end
   if queue.kind.words then
     local id = translate(queue, element)
+    if id == 'later' then return id end
     return id and consider(id)
   end
   local key = keys.job(element)
@@ -206,7 +207,7 @@ end
 return function()
   own_type = request.take()
   local wanted, served = math.min(request.take_number(), MOST_TAKEN), {}
-  stops, pending, order, admits = {}, nil, {}, {}
+  stops, pending, order, admits, looks = {}, nil, {}, {}, awaited.begin()
   -- A pause of the queue of a type is one of the queues that lead to it, too.
   if queues.is_paused(keys.work(own_type)) then return { 0 } end
   for at = 1, request.take_number() do

@@ -1,15 +1,15 @@
 -- Flags:
 -- Makes the jobs of a message that another program put into `msg_in`, or says what is wrong with it, and takes it out of there.
 -- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · element · what is wrong, or '' ·
---       its jobs, as `messages.take_jobs` reads them
+--       its jobs, as `message_jobs.take_jobs` reads them
 -- Gives {'made', of each of its jobs: name · id}, or {} if it was taken out before, or so many jobs may not be made now,
 -- or numbers for them are still looked for.
 return function()
   local limit_of_queue, per_second = request.take_number(), request.take_number()
   local element, wrong = request.take_many(2)
-  local list = messages.take_jobs()
-  if wrong == '' and messages.refuse_jobs(list, limit_of_queue, per_second) then return {} end
-  local numbers, why = messages.numbers_of(list)
+  local list = message_jobs.take_jobs()
+  if wrong == '' and message_jobs.refuse_jobs(list, limit_of_queue, per_second) then return {} end
+  local numbers, why = message_jobs.numbers_of(list)
   if not numbers and why == 'later' then return {} end
   if not numbers then wrong = 'there is no number left for a job' end
   if not messages.is_element(element) or commands.try('LREM', keys.msg_in, -1, element) ~= 1 then return {} end
@@ -18,5 +18,5 @@ return function()
     return { 'made' }
   end
   messages.set_status(messages.key(element), 'acknowledged')
-  return { 'made', unpack(messages.make_jobs(element, list, numbers, per_second)) }
+  return { 'made', unpack(message_jobs.make_jobs(element, list, numbers, per_second)) }
 end

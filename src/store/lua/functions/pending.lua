@@ -29,7 +29,10 @@ local function has_messages()
   local places = { keys.msg_out, keys.letters_in, keys.open_messages, keys.answers, keys.results, unpack(messages.in_hand()) }
   if redis.call('EXISTS', unpack(places)) > 0 then return true end
   local soon = request.now + SOON
-  return (first(keys.resting) or math.huge) <= soon or (first(keys.stops) or math.huge) <= soon or has_runner_jobs()
+  for _, key in ipairs({ keys.resting, keys.stops, keys.unsent }) do
+    if (first(key) or math.huge) <= soon then return true end
+  end
+  return has_runner_jobs()
 end
 
 return function()

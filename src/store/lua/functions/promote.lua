@@ -31,7 +31,9 @@ local function look_for_hash(member, nobody_looked)
     return false
   end
   local known = hash ~= '-' and redis.call('EXISTS', hash ~= '' and hash or keys.job(id)) == 1
-  local due = redis.call('ZSCORE', keys.unwritten, member) + 0 <= request.now
+  local at = tonumber(redis.call('ZSCORE', keys.unwritten, member))
+  -- None waits for longer, unless the clock of Redis was set back meanwhile.
+  local due = at <= request.now or at > request.now + awaited.LONGEST_PAUSE
   if due and not known and hash ~= '-' and nobody_looked then
     -- Whoever writes it may have been held up as we were.
     redis.call('ZADD', keys.unwritten, request.now + jobs.HASH_MILLIS, member)

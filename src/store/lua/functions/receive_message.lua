@@ -1,17 +1,17 @@
 -- Flags:
 -- Stores a message that came over a bus: its hash, and with it its jobs and their keys in `queue:{type}`, or its key in `msg_in`.
 -- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · nonce · the key of who signed it · until when it may
---       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which
---       only a message of type job has some
+--       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `message_jobs.take_jobs` reads them, of
+--       which only a message of type job has some
 -- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before, or its sender
 --       has stopped it meanwhile), {'crowded'} (as many of its signer are known as may be) or {'full', 'closed' (the context is being
---       deleted), 'msg_in', 'number' (one is still looked for) or what `messages.refuse_jobs` says}.
+--       deleted), 'msg_in', 'number' (one is still looked for) or what `message_jobs.refuse_jobs` says}.
 return function()
   local limit_of_queue, per_second = request.take_number(), request.take_number()
   local nonce, signer, again, caller, number = request.take_many(5)
   local fields = {}
   for place = 1, 2 * request.take_number() do fields[place] = request.take() end
-  local list = messages.take_jobs()
+  local list = message_jobs.take_jobs()
   letters.forget()
   local known = letters.known(signer, nonce)
   if redis.call('ZSCORE', keys.nonces, known) then return { 'duplicate' } end
@@ -19,14 +19,14 @@ return function()
   if #list > 0 and redis.call('ZSCORE', keys.nonces, letters.stop_of(known)) then return { 'duplicate' } end
   if access.is_closed() then return { 'full', 'closed' } end
   if #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN then return { 'full', 'msg_in' } end
-  local refused = messages.refuse_jobs(list, limit_of_queue, per_second)
+  local refused = message_jobs.refuse_jobs(list, limit_of_queue, per_second)
   if refused then return refused end
   if letters.is_crowded(signer) then return { 'crowded' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
   -- A number that another message has is not taken from it.
   if redis.call('EXISTS', key_of(own)) == 1 then own = coordinator.next_number('message', key_of) end
-  local numbers = own and messages.numbers_of(list)
+  local numbers = own and message_jobs.numbers_of(list)
   if not numbers then return { 'full', 'number' } end
   letters.know(signer, known, again)
   local key, element = key_of(own), 'message:' .. caller .. ':' .. own
@@ -36,7 +36,7 @@ return function()
   -- Its sender stops its jobs by the number that it has there.
   if own ~= number then redis.call('SET', keys.came(known), element, 'EX', math.max(redis.call('TTL', key), 1)) end
   messages.list(element, #list > 0 and 'acknowledged' or 'dispatched')
-  if #list > 0 then return { 'stored', element, unpack(messages.make_jobs(element, list, numbers, per_second)) } end
+  if #list > 0 then return { 'stored', element, unpack(message_jobs.make_jobs(element, list, numbers, per_second)) } end
   redis.call('LPUSH', keys.msg_in, element)
   return { 'stored', element }
 end

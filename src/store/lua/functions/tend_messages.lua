@@ -1,6 +1,6 @@
 -- Flags: allow-oom
--- Brings messages on: answers for jobs that came by a message and have ended, ends messages whose time is over, and takes messages out of
--- `msg_out` for a node.
+-- Brings messages on: answers for jobs that came by a message and have ended, ends messages whose time is over, whoever has them, and takes
+-- messages out of `msg_out` for a node.
 -- ARGV  node · how many messages it has in hand at most
 -- Gives {1 if something happened, number of jobs that are still to be answered, length of `msg_in`, how many messages follow of whose stop
 --       the node is to tell the other side, those, the elements that the node has in hand …}.
@@ -12,6 +12,8 @@ local SILENT = 10000
 local MOST_NODES, MOST_RESULTS, MOST_LOOKED_AT, MOST_OVER = 4, 64, 64, 64
 -- How often a job is looked at that another program may run, ms; and how many elements that are no messages are passed over in a call.
 local LOOK, MOST_PASSED_OVER = 1000, 1000
+-- No look is later than this, ms.
+local LONGEST_LOOK = 5 * LOOK
 -- The greatest number.
 local LAST = 4294967295
 
@@ -86,7 +88,7 @@ local function answer_jobs()
     -- The next call begins with it.
     if name and done == nil then redis.call('RPUSH', keys.results, entry) end
   end
-  for _, name in ipairs(try('ZRANGEBYSCORE', keys.answers, '-inf', request.now, 'LIMIT', 0, MOST_LOOKED_AT) or {}) do
+  for _, name in ipairs(request.due(keys.answers, LONGEST_LOOK, MOST_LOOKED_AT)) do
     insist('ZADD', keys.answers, 'XX', values.digits(request.now + LOOK), name)
     if room > 0 and answer(name) then answered, room = true, room - 1 end
   end
@@ -105,6 +107,10 @@ end
 
 -- Has the messages of nodes sent that have been silent for long.
 local function adopt(node)
+  -- Who was heard later than now was before the clock of Redis was set back: whoever is silent is so from now on.
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', keys.nodes, '(' .. request.digits_in(1000), '+inf', 'LIMIT', 0, MOST_NODES)) do
+    redis.call('ZADD', keys.nodes, 'XX', values.digits(request.now), other)
+  end
   for _, other in ipairs(redis.call('ZRANGEBYSCORE', keys.nodes, '-inf', request.now - SILENT, 'LIMIT', 0, MOST_NODES)) do
     if other ~= node then
       local list = keys.sending(other)
@@ -138,6 +144,7 @@ local function put_in_hand(list, element)
     messages.keep(key)
     messages.list(element, 'dispatched')
   end
+  unsent.note(element)
   redis.call('LPUSH', list, element)
   return true
 end
@@ -156,7 +163,7 @@ end
 -- Has a node take messages in hand: those that have rested, and others, so that neither keep out the others. Gives whether there were any.
 local function take(list, free)
   local taken = false
-  local rested = free > 0 and try('ZRANGEBYSCORE', keys.resting, '-inf', request.now, 'LIMIT', 0, share_of_rested(free)) or {}
+  local rested = free > 0 and request.due(keys.resting, messages.LONGEST_REST, share_of_rested(free)) or {}
   for _, element in ipairs(rested) do
     redis.call('ZREM', keys.resting, element)
     if put_in_hand(list, element) then free, taken = free - 1, true end
@@ -173,6 +180,7 @@ return function()
   local node, most = request.take(), request.take_number()
   local answered = answer_jobs()
   local ended = end_open()
+  ended = unsent.end_some() or ended
   insist('ZADD', keys.nodes, request.now, node)
   adopt(node)
   local list = keys.sending(node)
