@@ -6,6 +6,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::mask::Masker;
+use super::patience::Passing;
 use crate::model::{JobId, Progress, excerpt};
 use crate::store::Store;
 
@@ -41,7 +42,10 @@ impl ProgressTeller {
         self.ending.cancel();
         drop(self.newest);
         // It is of little worth now, so the end of the job is not held up for ever.
-        let _ = timeout(FLUSH, self.task).await;
+        let mut task = self.task;
+        if timeout(FLUSH, &mut task).await.is_err() {
+            task.abort();
+        }
     }
 }
 
@@ -60,6 +64,12 @@ async fn tell(
         match store.note_progress(&job, claim, &newest).await {
             Ok(true) => {}
             Ok(false) => return,
+            // It is told as soon as that is possible, unless something newer is said meanwhile.
+            Err(error) if error.passes() => {
+                progress.mark_changed();
+                tokio::time::sleep(EVERY).await;
+                continue;
+            }
             Err(error) => tracing::debug!(%job, %error, "the progress of a job could not be written"),
         }
         tokio::select! {
