@@ -8,6 +8,7 @@ mod cache;
 mod comparing;
 mod constants;
 mod convert;
+mod copy;
 mod failure;
 mod functions;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -18,6 +19,7 @@ mod namespaces;
 mod native;
 mod overrides;
 mod pipe;
+mod race;
 mod run;
 mod text;
 mod tokens;
