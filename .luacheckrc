@@ -5,7 +5,7 @@ self = false
 read_globals = {
   'redis', 'cjson', 'cmsgpack',
   'commands', 'values', 'keys', 'time', 'leases', 'notes', 'jobs', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'cycles', 'index', 'filter',
-  'foreign', 'awaited', 'schedules', 'conveyor', 'fair', 'limit', 'masks', 'access', 'flows', 'objects', 'coordinator', 'calling', 'letters', 'messages', 'message_jobs', 'unsent',
+  'foreign', 'awaited', 'schedules', 'conveyor', 'fair', 'limit', 'masks', 'access', 'flows', 'objects', 'once', 'coordinator', 'calling', 'letters', 'messages', 'message_jobs', 'unsent',
   'functions', 'made_library',
 }
 globals = { 'request' }

@@ -1,18 +1,21 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::mask::{Mask, Masker, Secrets};
+use super::mask::{Mask, Masker};
+use super::patience::Patience;
+use super::secrets::Secrets;
 use crate::engine::LogRecord;
 use crate::log_file::{self, LogDirectory, LogFile};
 use crate::model::{JobError, JobId, LogLevel, Timestamp};
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// How many lines go to Redis at once.
 const BATCH: usize = 128;
-/// How long the end of a job waits for its log.
-const FLUSH: Duration = Duration::from_secs(5);
+/// How long the end of a job waits for its log. While the store is away, the end cannot be written either.
+const FLUSH: Duration = Duration::from_secs(30);
 /// How long a job waits for its log file.
 const OPEN: Duration = Duration::from_secs(5);
 
@@ -20,8 +23,9 @@ const OPEN: Duration = Duration::from_secs(5);
 pub(super) struct JobLog {
     store: Store,
     job: JobId,
-    mask: Mask,
-    secrets: Secrets,
+    /// When the attempt began, by the clock of Redis.
+    began: Timestamp,
+    masker: Masker,
     file: Option<LogFile>,
     writer: Option<Writer>,
 }
@@ -35,13 +39,13 @@ impl JobLog {
     /// A log for one attempt. Opens the log file, if the job names one. Fails only if the job may not have the file that it names.
     pub(super) async fn new(
         store: &Store,
-        job: &JobId,
+        (job, began): (&JobId, Timestamp),
         mask: &Mask,
         secrets: impl Iterator<Item = String>,
         file: Option<(&LogDirectory, &str)>,
     ) -> Result<Self, log_file::Error> {
-        let secrets = Secrets::new(secrets);
-        let mut log = Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file: None, writer: None };
+        let masker = Masker { mask: mask.clone(), secrets: Secrets::new(secrets) };
+        let mut log = Self { store: store.clone(), job: job.clone(), began, masker, file: None, writer: None };
         if let Some((directory, path)) = file {
             match open(store, directory, job, path).await {
                 Ok(file) => log.file = Some(file),
@@ -57,20 +61,21 @@ impl JobLog {
     }
 
     /// An error of the script with its secrets masked, because others store and show it.
-    pub(super) fn masked(&self, error: JobError) -> JobError {
-        self.mask.of_error(&self.secrets, error)
+    pub(super) async fn masked(&self, error: JobError) -> JobError {
+        self.masker.error(error).await
     }
 
     /// What masks other texts of the script.
     pub(super) fn masker(&self) -> Masker {
-        Masker { mask: self.mask.clone(), secrets: self.secrets.clone() }
+        self.masker.clone()
     }
 
     /// Waits until every line is written. Gives whether there were any.
     pub(super) async fn finish(self) -> bool {
-        let Some(Writer { lines, task }) = self.writer else { return false };
+        let Some(Writer { lines, mut task }) = self.writer else { return false };
         drop(lines);
-        if tokio::time::timeout(FLUSH, task).await.is_err() {
+        if tokio::time::timeout(FLUSH, &mut task).await.is_err() {
+            task.abort();
             tracing::warn!(job = %self.job, "the log of a job could not be written in time, its last lines are missing");
         }
         true
@@ -81,7 +86,8 @@ impl JobLog {
         let writer = self.writer.get_or_insert_with(|| {
             // The log limit of the engine bounds how much can wait here.
             let (lines, incoming) = mpsc::unbounded_channel();
-            let task = write(self.store.clone(), self.job.clone(), self.mask.clone(), self.secrets.clone(), self.file.take(), incoming);
+            let stream = Stream { store: self.store.clone(), job: self.job.clone(), last: before(self.began), failed: false };
+            let task = write(stream, self.masker.clone(), self.file.take(), incoming);
             Writer { lines, task: tokio::spawn(task) }
         });
         for record in records {
@@ -117,32 +123,58 @@ async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) 
     }
 }
 
-async fn write(
-    store: Store,
-    job: JobId,
-    mask: Mask,
-    secrets: Secrets,
-    file: Option<LogFile>,
-    mut incoming: mpsc::UnboundedReceiver<LogRecord>,
-) {
-    let (mut file, mut records, mut failed) = (file, Vec::with_capacity(BATCH), false);
+async fn write(mut stream: Stream, masker: Masker, file: Option<LogFile>, mut incoming: mpsc::UnboundedReceiver<LogRecord>) {
+    let (mut file, mut records) = (file, Vec::new());
     while incoming.recv_many(&mut records, BATCH).await > 0 {
-        let mut lines: Vec<(LogLevel, String)> =
-            records.drain(..).map(|record| (record.level, mask.apply(&secrets, record.text))).collect();
+        let mut lines = masker.lines(std::mem::take(&mut records)).await;
         if let Some(open) = file.take() {
-            match append(open, store.clock().now(), lines.clone()).await {
+            match append(open, stream.store.clock().now(), lines.clone()).await {
                 Ok(open) => file = Some(open),
                 Err(why) => lines.push((LogLevel::Warn, format!("the log file cannot be written any more, and ends here: {why}"))),
             }
         }
-        // That Redis is full is logged elsewhere, once for all jobs.
-        if let Err(error) = store.append_log(&job, &lines).await
-            && !error.out_of_memory()
-            && !std::mem::replace(&mut failed, true)
-        {
-            tracing::warn!(%job, %error, "log lines of a job are lost");
+        stream.append(lines).await;
+    }
+}
+
+/// The stream of a job, to which one attempt appends.
+struct Stream {
+    store: Store,
+    job: JobId,
+    /// The entry behind which everything is of this attempt and not known to be written.
+    last: String,
+    /// Whether it was said that lines are lost.
+    failed: bool,
+}
+
+impl Stream {
+    /// Appends lines, each once. While the store is away it goes on trying: whoever logs has no place for more than the log may have.
+    async fn append(&mut self, lines: Vec<(LogLevel, String)>) {
+        let (patience, has_tried) = (Patience::default(), AtomicBool::new(false));
+        let (this, lines) = (&*self, &lines);
+        let append = || async {
+            // What an earlier call has written of which no answer came is not written again.
+            let tried = has_tried.swap(true, Ordering::Relaxed);
+            let (written, last) = if tried { this.store.appended_to_log(&this.job, &this.last, lines).await? } else { (0, None) };
+            Ok(this.store.append_log(&this.job, &lines[written..]).await?.or(last))
+        };
+        let appended: Result<Option<String>, store::Error> = patience.ask(append).await;
+        match appended {
+            Ok(Some(last)) => self.last = last,
+            Ok(None) => {}
+            // That Redis is full is logged elsewhere, once for all jobs.
+            Err(error) => {
+                if !error.out_of_memory() && !std::mem::replace(&mut self.failed, true) {
+                    tracing::warn!(job = %self.job, %error, "log lines of a job are lost");
+                }
+            }
         }
     }
+}
+
+/// An entry before all that are written from then on.
+fn before(time: Timestamp) -> String {
+    format!("{}-0", time.as_millis().saturating_sub(1).max(0))
 }
 
 /// Appends lines to the file, away from the threads that serve connections. Gives the file back, or why it cannot be written.

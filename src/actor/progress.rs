@@ -6,6 +6,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::mask::Masker;
+use super::patience::Passing;
 use crate::model::{JobId, Progress, excerpt};
 use crate::store::Store;
 
@@ -41,7 +42,10 @@ impl ProgressTeller {
         self.ending.cancel();
         drop(self.newest);
         // It is of little worth now, so the end of the job is not held up for ever.
-        let _ = timeout(FLUSH, self.task).await;
+        let mut task = self.task;
+        if timeout(FLUSH, &mut task).await.is_err() {
+            task.abort();
+        }
     }
 }
 
@@ -56,10 +60,16 @@ async fn tell(
     // What was said last is still given when nothing more can be said.
     while progress.changed().await.is_ok() {
         let Some(newest) = progress.borrow_and_update().clone() else { continue };
-        let newest = Progress { text: shown(&masker, newest.text), ..newest };
+        let newest = Progress { text: shown(&masker, newest.text).await, ..newest };
         match store.note_progress(&job, claim, &newest).await {
             Ok(true) => {}
             Ok(false) => return,
+            // It is told as soon as that is possible, unless something newer is said meanwhile.
+            Err(error) if error.passes() => {
+                progress.mark_changed();
+                tokio::time::sleep(EVERY).await;
+                continue;
+            }
             Err(error) => tracing::debug!(%job, %error, "the progress of a job could not be written"),
         }
         tokio::select! {
@@ -70,11 +80,11 @@ async fn tell(
 }
 
 /// The beginning of a text without secrets.
-fn shown(masker: &Masker, mut text: String) -> String {
+async fn shown(masker: &Masker, mut text: String) -> String {
     if text.len() > LOOKED_AT {
         text.truncate((0..=LOOKED_AT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
         // So that a secret that was cut is recognised.
         text.push('…');
     }
-    excerpt(&masker.apply(text), LONGEST).into_owned()
+    excerpt(&masker.text(text).await, LONGEST).into_owned()
 }

@@ -30,7 +30,11 @@ impl Asker {
             return Ok(());
         }
         // Another server may have granted it just now.
-        if authority.follow().await.is_ok() && authority.allowed(identity, permission, &concern) != Allowed::No {
+        let followed = self.patience.ask(|| authority.follow()).await;
+        if followed.is_err() {
+            return Err(format!("the rights of {identity} cannot be read"));
+        }
+        if authority.allowed(identity, permission, &concern) != Allowed::No {
             return Ok(());
         }
         let refused = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), name, Outcome::Refused(DENIED)) };

@@ -11,11 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{Asker, JobHost};
 use super::job_log::JobLog;
+use super::patience::Patience;
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
 use crate::dispatch::Dispatcher;
 use crate::engine::{Child, EngineJob, environment};
-use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact};
+use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact, secrets};
 use crate::process::Spawner;
 use crate::sal::Session;
 use crate::store::{Claimed, Ended, Outcome, Store};
@@ -193,6 +194,7 @@ impl Worker {
                 return ended;
             }
         };
+        let patience = Patience::default();
         let mut host = JobHost {
             log,
             asker: Asker {
@@ -202,7 +204,9 @@ impl Worker {
                 job: job.job.clone(),
                 claim: job.claim,
                 caller: run.caller_id.clone(),
+                asked: Arc::default(),
                 created: Arc::default(),
+                patience: patience.clone(),
                 audit: self.settings.audit.clone(),
                 authority: self.settings.authority.clone(),
             },
@@ -224,7 +228,12 @@ impl Worker {
                 ended.usage = Some(outcome.usage);
                 ended.outcome = match outcome.result {
                     Ok(output) => Outcome::Finished(output),
-                    Err(error) => self.failed(job, host.log.masked(error)),
+                    // Its time went by without its doing.
+                    Err(error) if error.kind == ErrorKind::Timeout && patience.waited(&self.store).await => {
+                        tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is given back");
+                        Outcome::GivenBack
+                    }
+                    Err(error) => self.failed(job, host.log.masked(error).await),
                 };
             }
             Err(died) => {
@@ -257,7 +266,7 @@ impl Worker {
     async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), String> {
         let run = prepare(job, self.store.context(), self.settings.timeout)?;
         let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
-        let log = JobLog::new(&self.store, &job.job, &self.settings.mask, run.env.values().cloned(), file).await;
+        let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, secrets(&run.env).cloned(), file).await;
         log.map(|log| (run, log)).map_err(|error| format!("log_path: {error}"))
     }
 

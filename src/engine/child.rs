@@ -1,5 +1,7 @@
 mod check;
 mod death;
+mod outbox;
+mod sending;
 
 use std::borrow::Cow;
 use std::io;
@@ -9,7 +11,7 @@ use std::pin::pin;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::UnixStream;
 use tokio::process::Child as Process;
 use tokio::sync::oneshot;
@@ -18,22 +20,20 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::directory::{self, Directory};
-use super::frame::{self, FromEngine, Inbox, ToEngine};
+use super::frame::{FromEngine, Inbox, ToEngine};
+use super::log_room::cost;
 use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, Limits, LogRecord, Outcome, Question};
-use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
+use crate::model::{ErrorKind, JobError, Output, Usage};
 use crate::process::Spawner;
 use crate::process::confine::{self, Profile};
+use outbox::Outbox;
 
 /// How long a new engine may take until it is ready.
 const START: Duration = Duration::from_secs(10);
 /// How long a script has to obey a stop before its engine is killed.
 const OBEY: Duration = Duration::from_millis(100);
-/// How long an engine may take to read an answer that it waits for.
-const READ_ANSWER: Duration = Duration::from_secs(10);
 /// The same for the processes of a job, which may clear up after SIGTERM.
 const PROCESSES_OBEY: Duration = Duration::from_secs(3);
-/// How long an engine may take to read the job it is given.
-const READ_JOB: Duration = Duration::from_secs(10);
 /// Bytes that the message, the data and the call stack of an error may have, far above what an engine makes.
 const ERROR: usize = 256 << 10;
 /// The address space an engine needs for itself: program, libraries, the script thread's stack, arenas of the allocator.
@@ -50,7 +50,7 @@ pub struct Child {
     process: Option<Process>,
     socket: UnixStream,
     inbox: Inbox,
-    outbox: Vec<u8>,
+    outbox: Outbox,
     settings: EngineSettings,
     spawner: Spawner,
     /// That of a supervisor; it is removed when that has ended.
@@ -86,7 +86,7 @@ impl Child {
             process: None,
             socket: UnixStream::from_std(ours)?,
             inbox: Inbox::default(),
-            outbox: Vec::new(),
+            outbox: Outbox::default(),
             settings: settings.clone(),
             spawner: spawner.clone(),
             directory,
@@ -121,7 +121,7 @@ impl Child {
     async fn greet(&mut self) -> Result<(), Died> {
         let (limits, capabilities) = (Cow::Borrowed(&self.settings.limits), Cow::Borrowed(&*self.settings.capabilities));
         let program = Cow::Borrowed(&self.settings.program);
-        frame::encode(&ToEngine::Hello { limits, capabilities, program }, &mut self.outbox)?;
+        self.outbox.put(&ToEngine::Hello { limits, capabilities, program })?;
         if self.send().await.is_err() {
             return Err(self.died().await);
         }
@@ -203,7 +203,8 @@ impl Child {
                         return Err(self.broke("it goes on after its job").await);
                     }
                     self.look_up_size(allocated, usage.peak_memory);
-                    self.idle = true;
+                    // The rest of a frame that it did not read would be read as a part of the next job.
+                    self.idle = self.outbox.is_empty();
                     return Ok(Outcome { result, usage });
                 }
                 Ok(Some(FromEngine::Ready { .. } | FromEngine::Checked { .. })) => {
@@ -219,30 +220,23 @@ impl Child {
                     let obeyed = end.deadline().min(Instant::now() + obey);
                     end.as_mut().reset(obeyed);
                     // If the socket is full or closed, the engine is killed a little later.
-                    let _ = self.socket.try_write(&stop_frame());
+                    self.say(&ToEngine::Stop);
                 }
                 () = &mut end => {
                     self.kill().await;
                     return Ok(ended(if stopping { ErrorKind::Stopped } else { ErrorKind::Timeout }, began));
                 }
-                answer = answered(&mut answering) => {
-                    self.write_answer(answer);
-                    // An engine that waits for its answer reads at once, unless it gets no processor, is dead or hostile.
-                    let obeyed = tokio::select! {
-                        sent = timeout(READ_ANSWER, self.send()) => sent.map(drop).map_err(|_| None),
-                        () = stop.cancelled(), if !stopping => Err(Some(ErrorKind::Stopped)),
-                        () = &mut end => Err(Some(if stopping { ErrorKind::Stopped } else { ErrorKind::Timeout })),
-                    };
-                    match obeyed {
-                        Ok(()) => {}
-                        Err(None) => return Err(self.broke("it does not read its answer").await),
-                        Err(Some(kind)) => {
-                            self.kill().await;
-                            return Ok(ended(kind, began));
-                        }
+                () = self.outbox.is_stuck() => return Err(self.broke("it does not read its answer").await),
+                answer = answered(&mut answering) => self.say_answer(answer),
+                ready = self.socket.ready(if self.outbox.is_empty() { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE }) => {
+                    // Neither waits for the other: an engine that writes much reads nothing until that is read.
+                    if ready.is_ok_and(|ready| ready.is_writable()) {
+                        self.outbox.write(&self.socket);
                     }
-                }
-                read = self.socket.read_buf(self.inbox.room()) => {
+                    let read = self.socket.try_read_buf(self.inbox.room());
+                    if matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+                        continue;
+                    }
                     if !matches!(read, Ok(1..)) {
                         let died = self.died().await;
                         // A socket that is closed with unread data in it is reset. Without a stop and an answer, only the job can be unread.
@@ -296,44 +290,6 @@ impl Child {
         self.bytes
     }
 
-    /// Writes the job into the send buffer, or says at once why it can't be run.
-    fn refuse(&mut self, job: &EngineJob, in_repl: bool) -> Option<Outcome> {
-        let encoded = self.settings.limits.check_length(&job.script).and_then(|()| {
-            frame::encode(&ToEngine::Run { job: Cow::Borrowed(job), in_repl }, &mut self.outbox).map_err(|error| {
-                let message = format!("the job does not fit into an engine: {error}");
-                JobError { limit: Some(Limit::Memory), ..JobError::new(ErrorKind::Limit, message) }
-            })
-        });
-        encoded.err().map(|error| Outcome { result: Err(error), usage: Usage::default() })
-    }
-
-    /// Writes the answer to a question into the send buffer.
-    fn write_answer(&mut self, answer: Answer) {
-        if let Err(error) = frame::encode(&ToEngine::Answer { answer }, &mut self.outbox) {
-            let answer = Err(format!("the answer does not fit into an engine: {error}"));
-            frame::encode(&ToEngine::Answer { answer }, &mut self.outbox).expect("a sentence is a small frame");
-        }
-    }
-
-    /// Sends what is in the send buffer: one system call, unless the engine is slow to read.
-    async fn send(&mut self) -> io::Result<()> {
-        let mut rest = self.outbox.as_slice();
-        let sent = loop {
-            match self.socket.try_write(rest) {
-                Ok(sent) if sent == rest.len() => break Ok(()),
-                Ok(sent) => rest = &rest[sent..],
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if let Err(error) = timeout(READ_JOB, self.socket.writable()).await.unwrap_or(Err(io::ErrorKind::TimedOut.into())) {
-                        break Err(error);
-                    }
-                }
-                Err(error) => break Err(error),
-            }
-        };
-        frame::reset(&mut self.outbox);
-        sent
-    }
-
     /// Notes its size. Reading /proc costs more than a small job, so that is done only now and then.
     fn look_up_size(&mut self, allocated: u64, peak: u64) {
         if self.jobs.is_multiple_of(LOOK_UP_EVERY) || peak >= LARGE_JOB {
@@ -365,12 +321,6 @@ async fn answered(answering: &mut Option<AbortOnDropHandle<Answer>>) -> Answer {
     answer
 }
 
-fn stop_frame() -> Vec<u8> {
-    let mut frame = Vec::new();
-    frame::encode(&ToEngine::Stop, &mut frame).expect("a stop is a small frame");
-    frame
-}
-
 /// Whether an error is of a length that an engine makes.
 fn bounded(error: &JobError) -> bool {
     let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
@@ -384,8 +334,9 @@ fn ended(kind: ErrorKind, began: Instant) -> Outcome {
     Outcome { result: Err(JobError::new(kind, message)), usage: Usage { run_ms, ..Usage::default() } }
 }
 
+/// What records take of the room of a log. Empty lines and frames take some, too, as they take memory.
 fn size(records: &[LogRecord]) -> usize {
-    records.iter().map(|record| record.text.len()).sum()
+    records.iter().map(|record| cost(&record.text)).sum::<usize>().max(cost(""))
 }
 
 /// The resident size of a process, in bytes.

@@ -9,13 +9,16 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::limits::size;
 use super::{Answer, Capability, EngineJob, Limits, LogRecord, Program, Question};
-use crate::model::{JobError, Output, Usage};
+use crate::model::{ErrorKind, JobError, Limit, Output, Usage, excerpt};
 
 /// The largest frame, without its length. Larger ones are refused on both sides.
 pub const MAX_FRAME: usize = 16 << 20;
 
 const HEADER: usize = 4;
+/// How many times longer a text may be as JSON, where each character may be escaped.
+const ESCAPED: usize = 6;
 /// How much memory an empty buffer keeps. More is freed, so that one large frame does not keep it for ever.
 const KEPT: usize = 64 << 10;
 
@@ -119,6 +122,29 @@ pub fn encode(frame: &impl Serialize, out: &mut Vec<u8>) -> Result<(), FrameErro
             out.truncate(start);
             Err(FrameError::TooLarge(length))
         }
+    }
+}
+
+/// Appends a frame of an engine. With its escapes it may be far longer than its limits count, up to six times: then something smaller is said that
+/// tells so.
+pub(super) fn encode_fitting(frame: FromEngine, out: &mut Vec<u8>) {
+    let Err(error) = encode(&frame, out) else { return };
+    match frame {
+        FromEngine::Log(mut records) if records.len() > 1 => {
+            let rest = records.split_off(records.len() / 2);
+            encode_fitting(FromEngine::Log(records), out);
+            encode_fitting(FromEngine::Log(rest), out);
+        }
+        FromEngine::Log(records) => {
+            let cut = |record: LogRecord| LogRecord { text: excerpt(&record.text, MAX_FRAME / ESCAPED / 8).into_owned(), ..record };
+            encode(&FromEngine::Log(records.into_iter().map(cut).collect()), out).expect("a line that was cut is a small frame");
+        }
+        FromEngine::Done { usage, allocated, .. } => {
+            let message = format!("the result has more than {} as JSON, with its escapes (a fixed limit)", size(MAX_FRAME));
+            let error = JobError { limit: Some(Limit::Result), ..JobError::new(ErrorKind::Limit, message) };
+            encode(&FromEngine::Done { result: Err(error), usage, allocated }, out).expect("an error of ours is a small frame");
+        }
+        frame => unreachable!("questions and greetings are capped far below a frame: {error}: {frame:?}"),
     }
 }
 
@@ -229,6 +255,35 @@ mod tests {
         let mut inbox = Inbox::default();
         inbox.room().extend_from_slice(&u32::MAX.to_le_bytes());
         assert!(matches!(inbox.take::<FromEngine>(), Err(FrameError::TooLarge(_))));
+    }
+
+    #[test]
+    fn what_is_too_long_with_its_escapes_is_told_in_smaller_frames() {
+        let record = |text: String| LogRecord { level: crate::model::LogLevel::Info, text };
+        let mut out = Vec::new();
+        encode_fitting(
+            FromEngine::Log(vec![record("\u{1}".repeat(2 << 20)), record("\u{1}".repeat(2 << 20)), record("end".into())]),
+            &mut out,
+        );
+        encode_fitting(FromEngine::Log(vec![record("\u{1}".repeat(4 << 20))]), &mut out);
+        let output = Output { text: "\u{1}".repeat(4 << 20), format: crate::model::OutputFormat::Text };
+        encode_fitting(FromEngine::Done { result: Ok(output), usage: Usage::default(), allocated: 0 }, &mut out);
+        let mut inbox = Inbox::default();
+        inbox.room().extend_from_slice(&out);
+        let mut lengths = Vec::new();
+        loop {
+            match inbox.take::<FromEngine>().unwrap().unwrap() {
+                FromEngine::Log(records) => lengths.extend(records.iter().map(|record| record.text.chars().count())),
+                FromEngine::Done { result, .. } => {
+                    assert_eq!(result.unwrap_err().limit, Some(Limit::Result));
+                    break;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(lengths.len(), 4);
+        assert_eq!((lengths[0], lengths[1], lengths[2]), (2 << 20, 2 << 20, 3));
+        assert!(lengths[3] > 100_000 && lengths[3] < 4 << 20);
     }
 
     #[test]

@@ -48,6 +48,7 @@ mod peek;
 mod plain_connection;
 mod presence;
 mod profile;
+mod question;
 mod queues;
 mod redis_id;
 mod registry;
@@ -110,6 +111,7 @@ pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entr
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
 pub use profile::Profile;
+pub use question::Question;
 pub use queues::{QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::{Firing, StoredSchedule};

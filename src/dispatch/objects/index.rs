@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::{Objects, check_path, entries, failed, too_many_collections, tree};
 use crate::dispatch::Error;
 use crate::model::Name;
-use crate::store::{EntryRange, IndexEntries, IndexesDeclared, Making, Portion, ReadObject};
+use crate::store::{EntryRange, IndexEntries, IndexesDeclared, Making, Portion, Question, ReadObject};
 
 /// How much is read at a time.
 const PORTION: Portion = Portion { objects: 256, bytes: 1 << 20, revisions: true };
@@ -101,9 +101,14 @@ impl Objects {
 
     /// Drops an index, and says whether there was one.
     pub async fn drop_index(&self, collection: &Name, field: &str) -> Result<bool, Error> {
+        self.drop_index_once(collection, field, None).await
+    }
+
+    /// The same for a question of a script, which may be asked again and then has the same answer.
+    pub async fn drop_index_once(&self, collection: &Name, field: &str, question: Option<&Question>) -> Result<bool, Error> {
         check_path(field).map_err(|wrong| Error::invalid("field", wrong))?;
         let _call = self.call().await?;
-        let dropped = self.store().drop_index(collection, field).await.map_err(failed)?;
+        let dropped = self.store().drop_index(collection, field, question).await.map_err(failed)?;
         self.forget(collection);
         Ok(dropped)
     }

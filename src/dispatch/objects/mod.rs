@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::Error;
 use super::error::RETRY_AFTER;
 use crate::model::{Collection, Json, Name, ObjectId, SortKey, StoredObject, exact, keys_at, names};
-use crate::store::{IndexEntries, ObjectStored, Store};
+use crate::store::{IndexEntries, ObjectStored, Question, Store};
 pub use find::Room;
 pub use schema::Schemas;
 
@@ -69,13 +69,18 @@ impl Objects {
     ///
     /// The object and its entries in all indexes are written in one step, so nobody sees one without the other.
     pub async fn set(&self, collection: &Name, object: &Json) -> Result<ObjectId, Error> {
+        self.set_once(collection, object, None).await
+    }
+
+    /// The same for a question of a script, which may be asked again: an object that was stored for it is not stored again.
+    pub async fn set_once(&self, collection: &Name, object: &Json, question: Option<&Question>) -> Result<ObjectId, Error> {
         let object = self.prepared(collection, object)?;
         for _ in 0..ATTEMPTS {
             self.check_memory()?;
             let fields = self.indexed(collection).await?;
             let entries = entries(&tree(&object.object)?, &fields).map_err(|wrong| Error::invalid("object", wrong))?;
             let _call = self.call().await?;
-            match self.store().set_object(collection, &object, &entries).await.map_err(failed)? {
+            match self.store().set_object(collection, &object, &entries, question).await.map_err(failed)? {
                 ObjectStored::Stored => return Ok(object.id),
                 ObjectStored::Stale => self.forget(collection),
                 ObjectStored::Full => return Err(too_many_collections()),
@@ -133,8 +138,13 @@ impl Objects {
 
     /// Deletes an object, and says whether there was one.
     pub async fn delete(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
+        self.delete_once(collection, id, None).await
+    }
+
+    /// The same for a question of a script, which may be asked again and then has the same answer.
+    pub async fn delete_once(&self, collection: &Name, id: &ObjectId, question: Option<&Question>) -> Result<bool, Error> {
         let _call = self.call().await?;
-        self.store().delete_object(collection, id).await.map_err(failed)
+        self.store().delete_object(collection, id, question).await.map_err(failed)
     }
 
     /// All collections, in the order of their names.

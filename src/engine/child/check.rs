@@ -5,7 +5,7 @@ use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
 use super::{Child, bounded};
-use crate::engine::frame::{self, FromEngine, ToEngine};
+use crate::engine::frame::{FromEngine, ToEngine};
 use crate::engine::{Died, Limits};
 use crate::model::JobError;
 
@@ -25,7 +25,7 @@ impl Child {
         if let Err(error) = self.settings.limits.check_length(script) {
             return Ok(Some(error));
         }
-        frame::encode(&ToEngine::Check { script: Cow::Borrowed(script) }, &mut self.outbox)?;
+        self.outbox.put(&ToEngine::Check { script: Cow::Borrowed(script) })?;
         self.idle = false;
         match timeout(within, self.checked()).await {
             Ok(checked) => checked,

@@ -112,9 +112,12 @@ impl Attempt<'_> {
                 _ => {}
             }
             let ready = self.wait(&process, kill_at.min(look_at).saturating_duration_since(now));
-            Self::read(&mut process, &mut lines, &mut answer);
-            self.send(&mut lines);
-            gone |= ready.actor && !self.actor.read();
+            gone |= !self.actor.go_on(ready.actor);
+            // What a job writes faster than its actor reads waits in its pipes.
+            if self.actor.has_room() {
+                Self::read(&mut process, &mut lines, &mut answer);
+                self.send(&mut lines);
+            }
             if ready.ended || gone {
                 break ready.ended;
             }
@@ -191,7 +194,7 @@ impl Attempt<'_> {
         let question = process.asking.next(is_ending, lines);
         self.send(lines);
         if let Some(question) = question {
-            self.actor.send(&[FromEngine::Ask { question }]);
+            self.actor.send(vec![FromEngine::Ask { question }]);
         }
     }
 
@@ -219,8 +222,9 @@ impl Attempt<'_> {
                 true => {}
             }
             let timeout = Timespec::try_from(left).ok();
-            let ready = poll(&mut [PollFd::new(&*self.actor, PollFlags::IN)], timeout.as_ref());
-            if ready.is_ok_and(|ready| ready > 0) && !self.actor.read() {
+            let mut watched = [self.actor.awaited()];
+            let found = poll(&mut watched, timeout.as_ref()).map(|_| watched[0].revents());
+            if found.is_ok_and(|found| !self.actor.go_on(found)) {
                 return (None, true);
             }
         }
@@ -228,15 +232,16 @@ impl Attempt<'_> {
 
     /// Waits until there is something to do, at most so long.
     fn wait(&self, process: &Process, time: Duration) -> Ready {
-        let mut watched = vec![PollFd::new(&*self.actor, PollFlags::IN), PollFd::from_borrowed_fd(process.end(), PollFlags::IN)];
+        let mut watched = vec![self.actor.awaited(), PollFd::from_borrowed_fd(process.end(), PollFlags::IN)];
         watched.extend(process.asking.awaited().map(|(socket, flags)| PollFd::from_borrowed_fd(socket, flags)));
         let pipes = [process.out.open(), process.err.open(), process.result.open()];
-        watched.extend(pipes.into_iter().flatten().map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)));
+        let pipes = pipes.into_iter().flatten().filter(|_| self.actor.has_room());
+        watched.extend(pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)));
         let timeout = Timespec::try_from(time).ok();
         if poll(&mut watched, timeout.as_ref()).is_err() {
-            return Ready::default();
+            return Ready { actor: PollFlags::empty(), ended: false };
         }
-        Ready { actor: !watched[0].revents().is_empty(), ended: !watched[1].revents().is_empty() }
+        Ready { actor: watched[0].revents(), ended: !watched[1].revents().is_empty() }
     }
 
     /// Reads a piece of each pipe, and gives whether there may be more.
@@ -250,14 +255,14 @@ impl Attempt<'_> {
     fn send(&mut self, lines: &mut JobLines) {
         let records = lines.take();
         if !records.is_empty() {
-            self.actor.send(&[FromEngine::Log(records)]);
+            self.actor.send(vec![FromEngine::Log(records)]);
         }
     }
 }
 
-#[derive(Default)]
 struct Ready {
-    actor: bool,
+    /// What is possible with the socket of the actor.
+    actor: PollFlags,
     ended: bool,
 }
 

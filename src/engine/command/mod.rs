@@ -85,7 +85,7 @@ fn serve(directory: &Path) -> Result<(), String> {
     let end = end.map_err(|error| format!("the first process of the namespace of jobs cannot be watched: {error}"))?;
     let mut supervisor = Supervisor::new(directory, limits, program, init)?;
     let confinement = supervisor.confinement()?;
-    actor.send(&[FromEngine::Ready { pid: std::process::id(), confinement }]);
+    actor.say(vec![FromEngine::Ready { pid: std::process::id(), confinement }]);
     loop {
         // A job that was not read when this ends was not begun.
         actor.wait(end.as_ref());
@@ -100,7 +100,7 @@ fn serve(directory: &Path) -> Result<(), String> {
             },
             Said::Frame(ToEngine::Check { .. }) => {
                 // Only whoever runs a script knows what is wrong with it.
-                actor.send(&[FromEngine::Checked { error: None }]);
+                actor.say(vec![FromEngine::Checked { error: None }]);
                 continue;
             }
             // It was sent while its job ended.
@@ -111,7 +111,7 @@ fn serve(directory: &Path) -> Result<(), String> {
             }
             Said::Gone => return Ok(()),
         };
-        actor.send(&[FromEngine::Done { result, usage, allocated: 0 }]);
+        actor.say(vec![FromEngine::Done { result, usage, allocated: 0 }]);
     }
 }
 

@@ -4,6 +4,8 @@ use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use rhai::AST;
 
+use super::race::Race;
+
 /// How many bytes a compiled script takes for each byte of source, as measured.
 const WEIGHT: u64 = 29;
 /// How many bytes a compiled script takes in addition.
@@ -18,6 +20,10 @@ pub(super) struct Compiled {
     pub(super) ast: AST,
     /// Whether it may name a constant.
     pub(super) names_constants: bool,
+    /// Whether it looks for copies of variables.
+    pub(super) copies: bool,
+    /// What in it fails, if it comes there.
+    pub(super) races: Vec<Race>,
 }
 
 /// Compiled scripts by their text. The least used are dropped first. The key is the text and not its hash, because somebody could make hashes collide.
@@ -54,7 +60,7 @@ mod tests {
     fn a_script_is_found_by_its_text_until_the_cache_is_full() {
         let engine = rhai::Engine::new_raw();
         let mut cache = AstCache::new();
-        let ast = Rc::new(Compiled { ast: engine.compile("40").unwrap(), names_constants: false });
+        let ast = Rc::new(Compiled { ast: engine.compile("40").unwrap(), names_constants: false, copies: false, races: Vec::new() });
         cache.put("40", &ast);
         assert!(Rc::ptr_eq(&cache.get("40").unwrap(), &ast));
         assert!(cache.get("41").is_none());

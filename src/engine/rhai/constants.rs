@@ -14,9 +14,9 @@ use std::rc::Rc;
 use rhai::{AST, Dynamic, Engine, EvalAltResult, INT, ParseError, Position, Scope};
 use serde_json::{Map, Value};
 
-use super::convert;
 use super::native::Native;
 use super::run::Run;
+use super::{convert, copy};
 use crate::engine::{EngineJob, JobCall, alloc};
 use crate::model::{Input, Json};
 
@@ -124,7 +124,10 @@ impl Constants {
     /// Makes the constants visible to functions and closures of an engine, which then asks at each use of a variable.
     pub(super) fn install(self, engine: &mut Engine) {
         #[expect(deprecated, reason = "that is how Rhai marks what may change; its version is pinned")]
-        engine.on_var(move |name, index, context| {
+        engine.on_var(move |name, index, mut context| {
+            if let Some(copy) = copy::resolved(name, &mut context)? {
+                return Ok(Some(copy));
+            }
             // Variables of the script have an index, unless their position in the scope is known only when it runs.
             let at = if index == 0 { NAMES.iter().position(|known| *known == name) } else { None };
             match at.filter(|_| !context.scope().contains(name)) {

@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use super::cache::{AstCache, Compiled};
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
+use super::race::{Race, Races};
 use super::run::Run;
-use super::{convert, failure, functions, heroscript, namespaces, overrides, tokens};
+use super::{convert, copy, failure, functions, heroscript, namespaces, overrides, tokens};
 use crate::engine::{Capability, EngineJob, Limits, alloc};
 use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
@@ -95,6 +96,8 @@ impl Language {
         // What earlier lines of a REPL have declared may name them, too.
         if in_repl || script.names_constants {
             constants.install(&mut engine);
+        } else if script.copies {
+            copy::install(&mut engine);
         }
         // The value is dropped here, too, because dropping deeply nested values needs the stack of this thread.
         let value = engine.eval_ast_with_scope::<Dynamic>(&mut scope, ast);
@@ -104,7 +107,11 @@ impl Language {
         }
         match value.or_else(|error| failure::exited(&error).ok_or(error)) {
             Ok(value) => convert::output(&value, self.run.limits.result),
-            Err(error) => Err(failure::job_error(*error, &self.run.limits, &self.run.capabilities)),
+            Err(error) => {
+                let race = Race::behind(&script.races, &error).map(Race::error);
+                let told = failure::job_error(*error, &self.run.limits, &self.run.capabilities);
+                Err(race.map_or_else(|| told.clone(), |race| JobError { stack: told.stack.clone(), ..race }))
+            }
         }
     }
 
@@ -132,7 +139,8 @@ impl Language {
     /// Compiles a script; one that is to run in this run.
     fn compile(&mut self, source: &str, run: Option<&Rc<Run>>) -> Result<Rc<Compiled>, JobError> {
         let names_constants = constants::may_be_named(source);
-        let script = Rc::new(Compiled { ast: compiled(source, &self.run.limits, run)?, names_constants });
+        let (ast, Races { copies, left }) = compiled(source, &self.run.limits, run)?;
+        let script = Rc::new(Compiled { ast, names_constants, copies: !copies.is_empty(), races: left });
         self.compiled.put(source, &script);
         Ok(script)
     }
@@ -174,14 +182,20 @@ fn limited(limits: &Limits) -> Engine {
     engine
 }
 
-/// Compiles a script, for as long as its run may go on, if it is to run.
-fn compiled(source: &str, limits: &Limits, run: Option<&Rc<Run>>) -> Result<AST, JobError> {
+/// Compiles a script, for as long as its run may go on, if it is to run. Says what was found that closures and methods use at once.
+fn compiled(source: &str, limits: &Limits, run: Option<&Rc<Run>>) -> Result<(AST, Races), JobError> {
+    let script = compiled_with(source, limits, run, &Races::default())?;
+    let races = Races::of(&script);
+    Ok(if races.copies.is_empty() { (script, races) } else { (compiled_with(source, limits, run, &races)?, races) })
+}
+
+fn compiled_with(source: &str, limits: &Limits, run: Option<&Rc<Run>>, races: &Races) -> Result<AST, JobError> {
     let mut engine = limited(limits);
     // `eval` would compile at run time, out of reach of the clock.
     engine.disable_symbol("eval");
     // There are no modules. This way that is said before a script runs, in our own words.
     engine.disable_symbol("import");
-    tokens::watch(&mut engine, run);
+    tokens::watch(&mut engine, run, races.copies.clone());
     constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits, &[]))
 }
 
@@ -204,7 +218,10 @@ pub fn check(source: &str, names: Names) -> Result<(), JobError> {
         return heroscript::check(&source, &Capability::ALL);
     }
     let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || {
-        let script = compiled(&source, &limits, None)?;
+        let (script, races) = compiled(&source, &limits, None)?;
+        if let Some(race) = races.left.first().filter(|_| names == Names::Checked) {
+            return Err(race.error());
+        }
         if names == Names::Checked { namespaces::check(&script, &Capability::ALL) } else { Ok(()) }
     });
     // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.

@@ -8,6 +8,7 @@ mod cache;
 mod comparing;
 mod constants;
 mod convert;
+mod copy;
 mod failure;
 mod functions;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -18,6 +19,7 @@ mod namespaces;
 mod native;
 mod overrides;
 mod pipe;
+mod race;
 mod run;
 mod text;
 mod tokens;
@@ -67,7 +69,7 @@ fn serve() -> Result<(), String> {
         Received::End => return Ok(()),
     };
     let confinement = std::env::var(crate::process::confine::CONFINEMENT).unwrap_or_else(|_| "weak: none".into());
-    pipe.send(&[FromEngine::Ready { pid: std::process::id(), confinement }]);
+    pipe.send(vec![FromEngine::Ready { pid: std::process::id(), confinement }]);
 
     let run = Rc::new(Run::new(pipe, limits, capabilities));
     let mut language = Language::new(&run);
@@ -81,7 +83,7 @@ fn serve() -> Result<(), String> {
             }
             Received::Frame(ToEngine::Check { script }) => {
                 let error = language.check(&script);
-                run.pipe.send(&[FromEngine::Checked { error }]);
+                run.pipe.send(vec![FromEngine::Checked { error }]);
             }
             // This was sent while its job ended.
             Received::Frame(ToEngine::Stop | ToEngine::Answer { .. }) => {}

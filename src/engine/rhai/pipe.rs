@@ -60,11 +60,11 @@ impl Pipe {
     }
 
     /// Sends frames with one system call. If the actor has closed its end, this process ends.
-    pub(super) fn send(&self, frames: &[FromEngine]) {
+    pub(super) fn send(&self, frames: Vec<FromEngine>) {
         let mut outbox = self.outbox.borrow_mut();
         alloc::apart(|| {
             for frame in frames {
-                frame::encode(frame, &mut outbox).expect("logs, results and questions are capped far below a frame");
+                frame::encode_fitting(frame, &mut outbox);
             }
         });
         if (&self.socket).write_all(&outbox).is_err() {

@@ -228,7 +228,7 @@ impl Run {
     pub(super) fn ask(&self, question: Question) -> Result<Answer, Box<EvalAltResult>> {
         self.go_on()?;
         self.flush();
-        self.pipe.send(&[FromEngine::Ask { question }]);
+        self.pipe.send(vec![FromEngine::Ask { question }]);
         while let Some(left) = self.deadline.get().checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
             match self.pipe.hear_within(left) {
                 Heard::Answer(answer) => return Ok(answer),
@@ -283,7 +283,7 @@ impl Run {
 
     fn flush(&self) {
         if let Some(frame) = self.take_log() {
-            self.pipe.send(&[frame]);
+            self.pipe.send(vec![frame]);
         }
     }
 
@@ -299,8 +299,8 @@ impl Run {
         let allocated = u64::try_from(alloc::allocated()).unwrap_or(0);
         let done = FromEngine::Done { result, usage, allocated };
         match log {
-            Some(log) => self.pipe.send(&[log, done]),
-            None => self.pipe.send(&[done]),
+            Some(log) => self.pipe.send(vec![log, done]),
+            None => self.pipe.send(vec![done]),
         }
     }
 

@@ -1,13 +1,15 @@
 use crate::model::{Name, ObjectId};
 use crate::store::fcall::Function;
-use crate::store::{Error, Store};
+use crate::store::{Error, Question, Store};
 
 const FUNCTION: Function = Function("delete_object");
 
 impl Store {
     /// Deletes an object, and its collection if nothing else is in it and it has no index. Says whether there was such an object.
-    pub async fn delete_object(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
+    /// A question that was asked before is answered as it was then.
+    pub async fn delete_object(&self, collection: &Name, id: &ObjectId, question: Option<&Question>) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
+        Question::add(question, &mut call);
         call.arg(collection.as_str()).arg(id.as_str());
         self.0.commands.function(&call).await
     }

@@ -2,7 +2,7 @@ use super::unexpected;
 use crate::model::{Name, StoredObject};
 use crate::store::fcall::Function;
 use crate::store::objects::{IndexEntries, add_entries};
-use crate::store::{Error, Store};
+use crate::store::{Error, Question, Store};
 
 const FUNCTION: Function = Function("set_object");
 
@@ -23,11 +23,18 @@ pub enum ObjectStored {
 
 impl Store {
     /// Stores an object in place of the one that has its id, together with its entries in the indexes of the collection: one of each field
-    /// that has an index.
-    pub async fn set_object(&self, collection: &Name, object: &StoredObject, entries: &IndexEntries) -> Result<ObjectStored, Error> {
+    /// that has an index. A question that was asked before is answered as it was then.
+    pub async fn set_object(
+        &self,
+        collection: &Name,
+        object: &StoredObject,
+        entries: &IndexEntries,
+        question: Option<&Question>,
+    ) -> Result<ObjectStored, Error> {
         let fields: Vec<&str> = entries.keys().map(String::as_str).collect();
         let mut call = self.0.call(&FUNCTION);
         let most = self.0.bounds.objects();
+        Question::add(question, &mut call);
         call.arg(most).arg(collection.as_str()).arg(object.id.as_str()).arg(object.object.as_str()).arg(fields.len()).arg(&fields);
         add_entries(&mut call, entries);
         self.0.memory.add(1, &call);

@@ -186,3 +186,49 @@ async fn what_a_script_throws_is_data_unless_it_is_a_text() {
         assert_eq!(error.data.map(|data| data.to_value().unwrap()), data, "{script}");
     }
 }
+
+/// Rhai locks a variable while one of its methods runs, and shares it with closures that use it.
+#[tokio::test]
+async fn a_closure_may_use_the_variable_whose_method_runs_it() {
+    let mut bench = Bench::start().await;
+    for (script, text) in [
+        ("let m = #{items: [1, 5], min: 2}; m.items.filter(|x| x > m.min)", "[5]"),
+        ("let a = [1, 2, 3]; a.filter(|x| x != a[0])", "[2,3]"),
+        ("let m = #{items: [1, 5], min: 2}; m.items.filter(|x| x > m.min).map(|x| x + m.min).len() + m.items.len()", "3"),
+        ("fn f(m) { m.items.map(|x| x * m.min) } f(#{items: [1, 5], min: 2})", "[2,10]"),
+        ("let ms = [#{items: [1, 5], min: 2}]; ms[0].items.find(|x| x > ms[0].min)", "5"),
+        ("let m = #{a: [[1], [2]], k: 1}; m.a.map(|row| row.filter(|x| x > m.k))", "[[],[2]]"),
+        ("let m = #{a: [1, 2], k: 1}; [3].map(|y| m.a.map(|x| x + y + m.k))", "[[5,6]]"),
+        ("let m = #{items: [1, 5], min: 2}; let out = `${m.items.all(|x| x > m.min)}`; out", "false"),
+        // Both use the one that is there.
+        ("let m = #{items: [1, 5], min: 2}; m.min = 0; let n = m.items.filter(|x| x > m.min); m.items.push(n.len()); m.items", "[1,5,2]"),
+        // What a closure changes is what the script sees.
+        ("let m = #{items: [1, 5], n: 0}; m.items.map(|x| { m.n += x; x }); m.n", "6"),
+        ("args.list.filter(|x| x > args.min)", "[3]"),
+        ("let args = #{list: [1, 3], min: 2}; args.list.filter(|x| x > args.min)", "[3]"),
+    ] {
+        let mut job = job(script);
+        job.args = Some(json!({"list": [1, 3], "min": 2}).into());
+        let outcome = bench.run_job(&job).await;
+        assert_eq!(outcome.result.unwrap_or_else(|error| panic!("{script}: {error:?}")).text, text, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_method_that_changes_what_its_closure_uses_is_told_with_its_place_and_what_to_write() {
+    let mut bench = Bench::start().await;
+    for (script, method, place) in [
+        ("let m = #{items: [1, 5], min: 2};\nm.items.retain(|x| x > m.min)", "retain", (2, 9)),
+        ("let a = [1, 2];\na.drain(|x| x > a[0]).filter(|x| x > a[0])", "drain", (2, 3)),
+        ("fn filter(a, f) { a.push(1); a }\nlet m = #{a: [1], k: 0};\nm.a.filter(|x| x > m.k)", "filter", (3, 5)),
+    ] {
+        let error = bench.error(script).await;
+        assert_eq!((error.kind, error.line, error.column), (ErrorKind::Script, Some(place.0), Some(place.1)), "{script}: {error:?}");
+        assert!(error.message.contains(&format!(".{method}(…)")) && error.message.contains("such as `let min = "), "{script}: {error:?}");
+        let found = hero::engine::check(script, hero::engine::Names::Checked).unwrap_err();
+        assert_eq!((found.line, found.column, &found.message), (error.line, error.column, &error.message), "{script}");
+    }
+    // Which is no error as long as nothing comes there.
+    assert_eq!(bench.text("let a = [1]; if a.len() > 1 { a.retain(|x| x > a[0]); } a").await, "[1]");
+    assert_eq!(bench.text("let a = [1]; let x = 0; try { a.retain(|x| x > a[0]); } catch { x = 7; } x").await, "7");
+}

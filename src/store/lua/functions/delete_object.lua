@@ -1,15 +1,18 @@
 -- Flags: allow-oom
 -- Deletes an object, and its collection if that has no other object and no index.
--- ARGV  collection · id
+-- ARGV  job · question, as in once.lua · collection · id
 -- Gives 1, or 0 if there was no such object.
 return function()
+  local question = once.take()
   local name, id = request.take_many(2)
-  local collection = objects.of(name)
+  local collection, answered = objects.of(name), once.answered(question)
+  if answered then return tonumber(answered) end
   objects.leave(collection, id, objects.entries(collection, id), {})
   commands.try('HDEL', collection.entries, id)
   commands.try('ZREM', collection.ids, id)
   objects.count_bytes(collection, -objects.size(collection, id))
   local deleted = commands.try('HDEL', collection.objects, id) or 0
+  once.note(question, deleted)
   objects.forget_if_empty(collection)
   return deleted
 end

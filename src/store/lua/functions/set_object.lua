@@ -1,11 +1,13 @@
 -- Flags:
 -- Stores an object, in place of the one that has its id, with its entries in the indexes of its collection.
--- ARGV  the most bytes of all objects, or 0 · collection · id · object, JSON · number of fields for which there are entries · the fields …
+-- ARGV  job · question, as in once.lua · the most bytes of all objects, or 0 · collection · id · object, JSON
+--       · number of fields for which there are entries · the fields …
 --       then of each entry: field · key
 -- Gives 'stored', 'stale' (other fields have an index), 'full' (there are as many collections as may be), 'large' (all objects would have
 -- more bytes than they may) or 'closed' (the context is being deleted).
 return function()
-  local most = request.take_number()
+  local question, most = once.take(), request.take_number()
+  if once.answered(question) then return 'stored' end
   local name, id, json = request.take_many(3)
   local collection, fields = objects.of(name), {}
   for at = 1, request.take_number() do fields[at] = request.take() end
@@ -14,6 +16,7 @@ return function()
   local more = #json - objects.size(collection, id)
   if not objects.has_room(most, more) then return 'large' end
   if not objects.note(collection) then return 'full' end
+  once.note(question, 'stored')
 
   local before, entries, stay = objects.entries(collection, id), {}, {}
   while request.has_more() do
