@@ -189,8 +189,8 @@ impl Worker {
         let mut ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, Outcome::Crashed);
         let (run, log) = match self.prepared(job).await {
             Ok(prepared) => prepared,
-            Err(message) => {
-                ended.outcome = self.failed(job, JobError::new(ErrorKind::Unavailable, message));
+            Err(outcome) => {
+                ended.outcome = outcome;
                 return ended;
             }
         };
@@ -263,11 +263,12 @@ impl Worker {
     }
 
     /// What the engine gets of a job and where it logs, or why the job cannot be run.
-    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), String> {
-        let run = prepare(job, self.store.context(), self.settings.timeout)?;
+    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), Outcome> {
+        let unavailable = |message| JobError::new(ErrorKind::Unavailable, message);
+        let run = prepare(job, self.store.context(), self.settings.timeout).map_err(|why| Outcome::Refused(unavailable(why)))?;
         let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
         let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, secrets(&run.env).cloned(), file).await;
-        log.map(|log| (run, log)).map_err(|error| format!("log_path: {error}"))
+        log.map(|log| (run, log)).map_err(|error| self.failed(job, unavailable(format!("log_path: {error}"))))
     }
 
     fn failed(&self, job: &Claimed, error: JobError) -> Outcome {

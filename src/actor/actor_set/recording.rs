@@ -13,7 +13,7 @@ impl ActorSet {
                 // Somebody else has the job by now, or its end is recorded already.
                 _ if run.lost => (audit::Outcome::Bad, "lost"),
                 Outcome::Finished(_) => (audit::Outcome::Ok, "finished"),
-                Outcome::Failed { error, .. } => (audit::Outcome::Bad, error.kind.as_str()),
+                Outcome::Failed { error, .. } | Outcome::Refused(error) => (audit::Outcome::Bad, error.kind.as_str()),
                 Outcome::Crashed => (audit::Outcome::Bad, "crashed"),
                 Outcome::GivenBack => (audit::Outcome::Bad, "given_back"),
             };

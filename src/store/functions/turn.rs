@@ -31,6 +31,8 @@ pub enum Outcome {
         /// How long to wait before the next attempt, if there is one left.
         retry_in: Duration,
     },
+    /// The hash says what cannot be run, now or later: it is not tried again.
+    Refused(JobError),
     /// The engine died.
     Crashed,
     /// The actor leaves and gives the job back as if it had not taken it.
@@ -47,6 +49,7 @@ impl Outcome {
                 ErrorKind::Stopped => "stopped",
                 _ => "failed",
             },
+            Self::Refused(_) => "refused",
             Self::Crashed => "crashed",
             Self::GivenBack => "given back",
         }
@@ -241,7 +244,7 @@ impl Store {
                 let times = [Some(end.started_at), Some(now.max(end.started_at))];
                 JobEnd::Finished(JobResult::of(id, text, format, end.attempt, times, end.usage))
             }
-            Outcome::Failed { error, .. } => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
+            Outcome::Failed { error, .. } | Outcome::Refused(error) => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
             Outcome::Crashed | Outcome::GivenBack => return self.tell_by_reading(end.job.clone()),
         };
         if inbox.deliver(&end.job, &JobView::Ended(job_end), audience) {
@@ -255,19 +258,22 @@ fn add_end(call: &mut Cmd, end: &Ended) {
     call.arg(end.job.as_str()).arg(end.claim).arg(end.usage.as_ref().map_or_else(String::new, json));
     let (outcome, format) = match &end.outcome {
         Outcome::Finished(output) => ("finished", output.format.as_str()),
-        Outcome::Failed { .. } => ("error", "-"),
+        Outcome::Failed { .. } | Outcome::Refused(_) => ("error", "-"),
         Outcome::Crashed => ("crashed", "-"),
         Outcome::GivenBack => ("released", "-"),
     };
     call.arg(list([outcome, word_if("logged", end.logged), format]));
     match &end.outcome {
         Outcome::Finished(output) => call.arg(&output.text),
-        Outcome::Failed { error, retry_in } => {
+        Outcome::Failed { error, .. } | Outcome::Refused(error) => {
             let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
             call.arg(error.kind.as_str()).arg(&error.message).arg(number(error.line)).arg(number(error.column));
             call.arg(if error.stack.is_empty() { String::new() } else { json(&error.stack) });
             call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(error.data.as_ref().map_or("", Json::as_str));
-            call.arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX))
+            match &end.outcome {
+                Outcome::Failed { retry_in, .. } => call.arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX)),
+                _ => call.arg("-"),
+            }
         }
         Outcome::Crashed | Outcome::GivenBack => call,
     };

@@ -201,7 +201,7 @@ function foreign.settle(id, status)
   end
   local text, failures = job.error or '', (tonumber(job.failures) or 0) + 1
   local kind = text == 'timeout' and 'timeout' or (text == 'stopped' or text == 'stopped_by_request') and 'stopped' or 'script'
-  if kind ~= 'stopped' and not job.stop_requested_at and failures <= values.number(job.retries, 0) then
+  if kind ~= 'stopped' and not job.stop_requested_at and failures <= values.retries(job.retries) then
     insist('ZADD', keys.scheduled, request.now + foreign.backoff(job.retry_backoff, failures, chance_of(id, failures)), id)
     redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind,
       'updated_at', request.now_text)

@@ -11,6 +11,13 @@ function values.number(text, default)
   return value
 end
 
+-- How often a job may be tried again, by what a foreign program may have written: as `get_job` reads it, so that what is none is 0.
+function values.retries(text)
+  local retries = text and string.match(text, '^%+?(%d+)$')
+  retries = retries and tonumber(retries)
+  return retries and retries <= 4294967295 and retries or 0
+end
+
 -- For how many seconds something is to be kept, by what a foreign program may have written: a whole number, from 1 on. Nil: EXPIRE would
 -- refuse it.
 function values.seconds_kept(text)

@@ -153,3 +153,35 @@ async fn a_wait_for_a_job_that_nobody_has_discovered_ends_with_it() {
     assert_eq!(listed(&house).await, [id]);
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_run_is_a_final_error_however_often_it_says_that_it_may_be_tried() {
+    let house = House::open(1).await;
+    for (field, value, told) in [
+        ("timeout", "nan", "timeout \"nan\" is not a number of seconds above 0"),
+        ("timeout", "-1", "timeout \"-1\" is not a number of seconds above 0"),
+        ("args", "{", "args can't be read as JSON"),
+        ("env_vars", "[1]", "env_vars is not a JSON object of texts"),
+    ] {
+        for retries in ["inf", "5"] {
+            let id = JobId::random();
+            let more = [(field, value), ("retries", retries), ("retry_backoff", "0")];
+            super::hset_at(&house.redis, id.as_str(), "2026-01-01T00:00:00Z", "1", &more).await;
+            let _: i64 = house.redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+            house.is(&id, Status::Error).await;
+            let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+            assert!(job.error.as_ref().is_some_and(|error| error.message.contains(told)), "{job:?}");
+            assert_eq!((job.attempt, job.finished_at.is_some()), (1, true), "{field}={value}, retries={retries}");
+        }
+    }
+    // What runs and fails is tried as often as its job is shown to be.
+    for (retries, attempts) in [("inf", 1), ("nan", 1), ("1e9", 1), ("-1", 1), ("99999999999999999999", 1), ("2", 3)] {
+        let id = JobId::random();
+        super::hset_at(&house.redis, id.as_str(), "2026-01-01T00:00:00Z", "throw 1", &[("retries", retries), ("retry_backoff", "0")]).await;
+        let _: i64 = house.redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+        house.is(&id, Status::Error).await;
+        let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+        assert_eq!((job.attempt, job.retries), (attempts, attempts - 1), "{retries}");
+    }
+    house.close().await;
+}

@@ -4,7 +4,7 @@
 --         id · claim · usage (JSON or '') · list: outcome · 'logged' or '-' · format of the output or '-' · then by outcome:
 --         'finished' · output
 --         'error' · kind · message · line · column · stack (JSON or '') · limit · data (JSON or '') · wait before a
---                   retry, ms
+--                   retry, ms, or '-': it is not tried again
 --         'crashed'       the engine died        'released'       the actor leaves and gives the job back
 --       then: list of actors ('type:group:instance') · how many jobs each can take …
 --       then: list of queues in the order of service · list of the number of the actor that each belongs to, or 0 for any
@@ -54,7 +54,7 @@ end
 
 local function fail(id, job, rest, failure, usage, logged, script_type)
   local key, ended, failures = keys.job(id), ends.ends_at(job.started_at), (tonumber(job.failures) or 0) + 1
-  local again = failure.kind ~= 'stopped' and not rest.stop_requested_at and failures <= (tonumber(rest.retries) or 0)
+  local again = failure.wait and failure.kind ~= 'stopped' and not rest.stop_requested_at and failures <= values.retries(rest.retries)
   -- First where it is brought on: a scheduled job that stands nowhere would be found by nobody.
   if again then insist('ZADD', keys.scheduled, request.now + failure.wait, id) end
   redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', failure.message,
