@@ -61,6 +61,12 @@ pub enum Error {
     /// The secret of no token, or of one that has ended.
     #[error("the token is unknown, has expired or was revoked")]
     Unknown,
+    /// A token that ended under a call.
+    #[error("the token was revoked or has expired while the call was answered; what the call did until then is done, and jobs go on")]
+    LoggedOut,
+    /// A request of nobody that is larger than logging in needs.
+    #[error("not authenticated: a request with more than a few KB needs a token; send `Authorization: Bearer …`, or log in first")]
+    Nobody,
     /// A nonce that was not given here, for this public key and this name of the server.
     #[error(
         "the nonce is none that this server gave for this public key and under this name (or servers behind one name have different token keys); \

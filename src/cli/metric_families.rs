@@ -92,6 +92,12 @@ const FAMILIES: &[Family] = &[
     ),
     gauge("hero_audit_failing", &[], "1 while the audit log cannot be written and changes are refused."),
     gauge("hero_rpc_connections", &[], "Open connections of this server."),
+    counter(
+        "hero_rpc_held_full_total",
+        &["setting"],
+        "Requests and calls that waited a second or longer because as much memory was held as a setting allows.",
+    ),
+    counter("hero_rpc_made_way_total", &[], "Connections closed because others waited for memory, and they read nothing or sent slowly."),
     counter("hero_rpc_calls_total", &["method", "code"], "Calls by method and how they ended: ok, an error code, dropped, or panic."),
     histogram("hero_rpc_call_seconds", &["method"], "Time to answer a call."),
 ];

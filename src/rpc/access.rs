@@ -32,7 +32,7 @@ impl Access {
     /// A token that is none is refused, whatever the call: a client that believes to be somebody is told that it is not.
     pub(super) async fn log_in(&self, session: &Arc<Session>, headers: &HeaderMap) -> Result<Arc<Session>, Error> {
         let (Self::Login(guard), Principal::Anonymous) = (self, session.principal()) else { return Ok(Arc::clone(session)) };
-        let Some(secret) = bearer(headers) else { return Ok(Arc::clone(session)) };
+        let Some(secret) = bearer(headers)? else { return Ok(Arc::clone(session)) };
         if let Some(login) = guard.authority().known_login(secret) {
             return Ok(Arc::new(session.of(Principal::Identity(login))));
         }
@@ -132,8 +132,17 @@ pub(super) async fn slowed(session: &Session, error: Error) -> Error {
     }
 }
 
-/// The bearer token of a request.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+/// The bearer token of a request, if it shows one. One that is no text is none that anybody was given.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), next) = (values.next(), values.next()) else { return Ok(None) };
+    if next.is_some() {
+        return Err(Error::Request("Authorization may be given once"));
+    }
+    let value = value.as_bytes();
+    let (scheme, token) = value.split_at(value.iter().position(|byte| *byte == b' ').unwrap_or(value.len()));
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
+        return Ok(None);
+    }
+    Ok(Some(std::str::from_utf8(token).map_or("", str::trim)))
 }

@@ -1,7 +1,7 @@
 //! How many calls, subscriptions and connections each address has in use, and its rate of calls.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::limits::Limits;
-use super::memory::{Budget, Connection};
+use super::memory::{Connection, Divided};
 
 /// How many of something are in use, with a limit.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ pub(super) struct Address {
     pub(super) waiting: InUse,
     pub(super) subscriptions: InUse,
     connections: InUse,
-    budget: Arc<Budget>,
+    budget: Divided,
 }
 
 /// A connection's handle of its address; the connection counts as open while this lives.
@@ -139,13 +139,23 @@ impl Drop for AddressHandle {
 pub(super) struct Addresses {
     known: Mutex<HashMap<IpAddr, Arc<Address>>>,
     limits: Limits,
-    budget: Arc<Budget>,
+    /// Whether callers have to log in.
+    login: bool,
+    budget: Divided,
+}
+
+/// What counts as one address: of IPv6 a network of 64 bits, which is what one subscriber has at least. An IPv4 address is the same however it is written.
+pub(super) fn counted(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        address @ IpAddr::V4(_) => address,
+    }
 }
 
 impl Addresses {
-    pub(super) fn new(limits: Limits) -> Self {
-        let budget = Budget::of_server(&limits);
-        Self { known: Mutex::default(), limits, budget }
+    pub(super) fn new(limits: Limits, login: bool) -> Self {
+        let budget = Divided::of_server(&limits, login);
+        Self { known: Mutex::default(), limits, login, budget }
     }
 
     /// A new connection's handle of `address`, unless it has as many as it may. No address gets more than half of all.
@@ -157,13 +167,21 @@ impl Addresses {
             let now = Instant::now();
             known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now) || !address.wrong_tokens.is_idle(now));
         }
-        let address = known.entry(address).or_insert_with(|| self.address());
+        let address = known.entry(counted(address)).or_insert_with(|| self.address());
         address.connections.add(limit).then(|| AddressHandle(Arc::clone(address)))
     }
 
     fn address(&self) -> Arc<Address> {
         let (rate, wrong_tokens, calls, waiting, subscriptions, connections) = Default::default();
-        Arc::new(Address { rate, wrong_tokens, calls, waiting, subscriptions, connections, budget: Budget::of_address(&self.limits) })
+        Arc::new(Address {
+            rate,
+            wrong_tokens,
+            calls,
+            waiting,
+            subscriptions,
+            connections,
+            budget: Divided::of_address(&self.limits, self.login),
+        })
     }
 
     /// An address of its own for a connection of the operator, whom nobody else of this machine locks out.
@@ -175,7 +193,7 @@ impl Addresses {
 
     /// A new connection of this address.
     pub(super) fn connection(&self, handle: &AddressHandle) -> Arc<Connection> {
-        Connection::open(&self.limits, &handle.budget, &self.budget)
+        Connection::open(&self.limits, &handle.budget, &self.budget, !self.login)
     }
 }
 
@@ -220,7 +238,7 @@ mod tests {
 
     #[test]
     fn an_address_has_a_limited_number_of_connections() {
-        let addresses = Addresses::new(Limits { connections: 100, connections_per_address: 1, ..Limits::default() });
+        let addresses = Addresses::new(Limits { connections: 100, connections_per_address: 1, ..Limits::default() }, false);
         let address = IpAddr::from([192, 0, 2, 1]);
         let first = addresses.join(address).unwrap();
         assert!(addresses.join(address).is_none());
@@ -230,8 +248,19 @@ mod tests {
     }
 
     #[test]
+    fn what_one_subscriber_of_ipv6_has_is_one_address_however_an_address_is_written() {
+        let addresses = Addresses::new(Limits { connections: 100, connections_per_address: 1, ..Limits::default() }, false);
+        let join = |address: &str| addresses.join(address.parse().unwrap());
+        let _first = join("2001:db8:1:2::1").unwrap();
+        assert!(join("2001:db8:1:2:ffff::7").is_none());
+        let _next = join("2001:db8:1:3::1").unwrap();
+        let _other = join("192.0.2.1").unwrap();
+        assert!(join("::ffff:192.0.2.1").is_none() && join("192.0.2.2").is_some());
+    }
+
+    #[test]
     fn no_address_gets_more_than_half_of_all_connections() {
-        let addresses = Addresses::new(Limits { connections: 10, connections_per_address: 100, ..Limits::default() });
+        let addresses = Addresses::new(Limits { connections: 10, connections_per_address: 100, ..Limits::default() }, false);
         let address = IpAddr::from([192, 0, 2, 1]);
         let handles: Vec<_> = std::iter::from_fn(|| addresses.join(address)).collect();
         assert_eq!(handles.len(), 5);

@@ -12,6 +12,9 @@ use super::openrpc::ServerAddress;
 use crate::access::Login;
 pub use crate::access::Permission;
 
+/// How many bytes a request of nobody may have, where callers have to log in: more than it takes to do so.
+const STRANGERS: u32 = 16 * 1024;
+
 /// Who is behind a connection.
 #[derive(Debug, Clone)]
 pub enum Principal {
@@ -89,6 +92,7 @@ impl Session {
     pub(super) fn log_in(&self, login: &Arc<Login>) {
         if self.may_log_in {
             *self.principal.write().unwrap_or_else(PoisonError::into_inner) = Principal::Identity(Arc::clone(login));
+            self.connection().set_known(true);
             self.changed.notify_waiters();
         }
     }
@@ -161,6 +165,11 @@ impl Session {
     /// What the connection has in memory.
     pub(super) fn connection(&self) -> &Arc<Connection> {
         &self.link.connection
+    }
+
+    /// How large a request may be, where those who have logged in may send so many bytes.
+    pub(super) fn request_bytes(&self, most: u32) -> u32 {
+        if self.connection().is_stranger() { most.min(STRANGERS) } else { most }
     }
 
     pub(super) fn calls(&self) -> &InUse {

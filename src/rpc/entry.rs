@@ -16,6 +16,10 @@ pub(super) struct OverHttp;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Notified;
 
+/// Marks the answer to a call whose token ended while it was being answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LoggedOut;
+
 /// How many bytes of an answer are counted in the memory of its connection already.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted(pub(super) usize);
@@ -40,12 +44,15 @@ pub(super) struct Reply {
     pub(super) json: Box<RawValue>,
     /// How many of its bytes are counted as an answer already.
     pub(super) counted: usize,
+    /// Whether the call ended because its token did.
+    pub(super) logged_out: bool,
 }
 
 impl From<MethodResponse> for Reply {
     fn from(response: MethodResponse) -> Self {
         let counted = response.extensions().get::<Counted>().map_or(0, |counted| counted.0);
-        Self { json: response.into_json(), counted }
+        let logged_out = response.extensions().get::<LoggedOut>().is_some();
+        Self { json: response.into_json(), counted, logged_out }
     }
 }
 

@@ -11,10 +11,16 @@
 //!
 //! The answers of a batch stay in memory until the last one is made, which may take as long as a job. So batches get half of each
 //! budget, and no other call waits for them: answers of a batch that find no room are refused after a while.
+//!
+//! Where callers have to log in, those who have not share a small part of the budgets of addresses and of the server, and those who have share the
+//! rest. So nobody without a token keeps them waiting.
 
+mod arrival;
 mod batch;
 mod connection;
+mod divided;
 mod request;
+mod shortage;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -22,11 +28,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use super::limits::Limits;
+pub(super) use arrival::Arrival;
 pub use batch::BatchAnswers;
 pub(super) use batch::BatchExcess;
 pub(super) use connection::{AnswerReservations, Connection};
+pub(super) use divided::{Divided, Side};
 pub(super) use request::RequestReservation;
+use shortage::Shortage;
 
 /// How large the answer of a method may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +70,7 @@ impl Size {
 
 /// How many shares a connection, an address and the server have: enough for two, four and eight large answers at once.
 const SHARES: [u32; 3] = [16, 32, 64];
-/// A connection that reads nothing for this long is closed when others wait for room.
+/// A connection that reads nothing for this long, or whose request stalls, is closed when others wait for room.
 const STUCK: Duration = Duration::from_secs(1);
 
 /// A request that waits for room checks again after this time.
@@ -74,9 +82,21 @@ const SMALL: u64 = 64 * 1024;
 /// A connection that uses no more than this does not wait for room in the budget of its address.
 const TINY: u64 = 16 * 1024;
 
+/// Shows the counters of this module before there is anything to count.
+pub(super) fn announce() {
+    for setting in ["held", "held_per_address", "held_per_connection"] {
+        metrics::counter!("hero_rpc_held_full_total", "setting" => setting).increment(0);
+    }
+    metrics::counter!("hero_rpc_made_way_total").increment(0);
+}
+
 /// A number of bytes that may be in memory at once.
 #[derive(Debug)]
 pub(super) struct Budget {
+    /// The setting that limits it.
+    setting: &'static str,
+    /// On whose account it is used, if several connections share it.
+    of: Option<Side>,
     used: AtomicU64,
     /// How much of that is used by answers of batches that are not finished.
     used_by_batches: AtomicU64,
@@ -90,9 +110,11 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    fn new(limit: u64, shares: u32) -> Arc<Self> {
+    fn new((setting, of): (&'static str, Option<Side>), limit: u64, shares: u32) -> Arc<Self> {
         let shares = Arc::new(Semaphore::new(shares as usize));
         Arc::new(Self {
+            setting,
+            of,
             used: AtomicU64::new(0),
             used_by_batches: AtomicU64::new(0),
             limit,
@@ -101,16 +123,6 @@ impl Budget {
             queue: tokio::sync::Mutex::default(),
             connections: Mutex::default(),
         })
-    }
-
-    /// The budget of the whole server.
-    pub(super) fn of_server(limits: &Limits) -> Arc<Self> {
-        Self::new(limits.held, SHARES[2])
-    }
-
-    /// The budget of one address.
-    pub(super) fn of_address(limits: &Limits) -> Arc<Self> {
-        Self::new(limits.held_per_address, SHARES[1])
     }
 
     /// Reserves bytes for a request, unless that would make the budget full. So requests alone never keep calls waiting.
@@ -181,6 +193,7 @@ impl Budget {
     }
 
     async fn wait_until(&self, is_ready: impl Fn() -> bool) {
+        let mut shortage = Shortage::default();
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
@@ -189,6 +202,7 @@ impl Budget {
                 return;
             }
             if tokio::time::timeout(STUCK, freed).await.is_err() && self.is_full() {
+                shortage.note(self);
                 self.evict();
             }
         }
@@ -212,9 +226,10 @@ impl Budget {
         AnswerReservation { budget: Arc::clone(self), bytes, of_batch, _share: share }
     }
 
-    /// Reserves bytes, and waits for room at most until `deadline`. Connections that read nothing are closed meanwhile.
+    /// Reserves bytes, and waits for room at most until `deadline`. Connections that read nothing, or whose requests stall, are closed meanwhile.
     async fn reserve_by(&self, bytes: u64, deadline: Instant, asking: &Connection) -> bool {
         let asked = Instant::now();
+        let mut shortage = Shortage::default();
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
@@ -227,6 +242,7 @@ impl Budget {
                 return false;
             }
             if now - asked >= STUCK {
+                shortage.note(self);
                 self.evict();
             }
             // Nothing is read from the connection meanwhile, so it must not count as silent.
@@ -236,12 +252,16 @@ impl Budget {
         }
     }
 
-    /// Closes a connection that reads nothing: the one of them with the most bytes that are not sent.
+    /// Closes a connection that reads nothing, or whose request stalls: the one of them that uses most.
     fn evict(&self) {
         let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        let stuck = connections.iter().filter_map(Weak::upgrade).filter(|connection| connection.is_stuck());
-        if let Some(connection) = stuck.max_by_key(|connection| connection.unsent()) {
-            tracing::debug!(unsent = connection.unsent(), "a connection that reads nothing is closed, because others wait for room");
+        let stuck = connections.iter().filter_map(Weak::upgrade).filter(|connection| connection.is_in_the_way(self));
+        if let Some(connection) = stuck.max_by_key(|connection| connection.used()) {
+            metrics::counter!("hero_rpc_made_way_total").increment(1);
+            tracing::debug!(
+                used = connection.used(),
+                "a connection that reads nothing or sends slowly is closed, because others wait for room"
+            );
             connection.end();
         }
     }

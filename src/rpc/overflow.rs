@@ -10,6 +10,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::addresses::counted;
 use super::tls::Tls;
 
 /// How many such connections are served at once. When there are more, the oldest one of the address that has most of them is closed.
@@ -74,7 +75,7 @@ impl Overflow {
     pub(super) fn serve(&self, socket: TcpStream) {
         let closed = CancellationToken::new();
         // A connection that has broken already has no address any more.
-        let address = socket.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
+        let address = socket.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| counted(peer.ip()));
         self.open.lock().unwrap_or_else(PoisonError::into_inner).add(address, closed.clone().drop_guard());
         let (service, tls) = (TowerToHyperService::new(self.probes.clone()), self.tls.clone());
         let mut http = http1::Builder::new();

@@ -114,8 +114,8 @@ impl IdReader {
         }
     }
 
-    /// The response to a request above the limit. There is none if the whole message was read and is a notification.
-    pub(super) fn refusal(&self, limit: u32, is_whole: bool) -> Option<Reply> {
+    /// The response that a request which was not kept is refused with. There is none if the whole message was read and is a notification.
+    pub(super) fn refusal(&self, error: ErrorObjectOwned, is_whole: bool) -> Option<Reply> {
         let raw = self.id.as_deref().and_then(|raw| std::str::from_utf8(raw).ok());
         let (id, number) = match raw.map(Given::of) {
             Some(Given::Id(id)) => (id, None),
@@ -125,7 +125,7 @@ impl IdReader {
             None if is_whole && self.has_method => return None,
             _ => (Id::Null, None),
         };
-        Some(Reply::from(MethodResponse::error(id, request_too_large(limit))).with_id(number))
+        Some(Reply::from(MethodResponse::error(id, error)).with_id(number))
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
     fn refusal(text: &str, step: usize) -> Option<serde_json::Value> {
         let mut id_reader = IdReader::default();
         text.as_bytes().chunks(step).for_each(|bytes| id_reader.read(bytes));
-        id_reader.refusal(9, true).map(|reply| serde_json::from_str(reply.json.get()).unwrap())
+        id_reader.refusal(request_too_large(9), true).map(|reply| serde_json::from_str(reply.json.get()).unwrap())
     }
 
     #[test]
@@ -169,6 +169,6 @@ mod tests {
         assert_eq!(refusal(text, 5), None);
         let mut id_reader = IdReader::default();
         id_reader.read(&text.as_bytes()[..40]);
-        assert!(id_reader.refusal(9, false).is_some(), "its id may come yet");
+        assert!(id_reader.refusal(request_too_large(9), false).is_some(), "its id may come yet");
     }
 }

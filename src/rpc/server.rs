@@ -188,6 +188,7 @@ fn start<C: Send + Sync + 'static>(
     shutdown: CancellationToken,
 ) -> Result<Serving, ServeError> {
     let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
+    super::memory::announce();
     let document = Arc::new(Served::new(&table.document()));
     let methods = table.register(app, &settings.limits, &settings.access, &settings.audit, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));
@@ -202,7 +203,7 @@ fn start<C: Send + Sync + 'static>(
         overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone()), settings.tls.clone()),
         refusals: Refusals::default(),
         router: router(endpoint, probes, document, allowed),
-        addresses: Addresses::new(settings.limits.clone()),
+        addresses: Addresses::new(settings.limits.clone(), !settings.access.is_open()),
         limits: settings.limits,
         tls: settings.tls,
         connections: connections.clone(),
@@ -295,6 +296,7 @@ impl Acceptor {
         let here = SocketAddr::from(([127, 0, 0, 1], 0));
         let address = self.addresses.of_operator();
         let connection = self.addresses.connection(&address);
+        connection.set_known(true);
         let session = Session::new(here, here, address, connection, false, self.connections.token());
         let opened = self.opened(session.of(Principal::Operator));
         tokio::spawn(opened.serve(socket));

@@ -13,23 +13,26 @@ use http_body_util::BodyExt;
 use jsonrpsee::server::http::{is_json, response as answers};
 use jsonrpsee::server::{MethodResponse, Methods, StopHandle, ws};
 use jsonrpsee::types::{ErrorCode, ErrorObjectOwned, Id};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 use tower::Service;
 
+use crate::access;
 use crate::rpc::access::Access;
-use crate::rpc::auth::Session;
+use crate::rpc::auth::{Principal, Session};
 use crate::rpc::entry::{OverHttp, Reply};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::layers::{Layers, Rules, layers};
 use crate::rpc::limits::Limits;
 use crate::rpc::logins::Logins;
-use crate::rpc::memory::RequestReservation;
+use crate::rpc::memory::{Arrival, Connection, RequestReservation};
 use crate::rpc::message;
-use crate::rpc::oversize::IdReader;
+use crate::rpc::oversize::{IdReader, request_too_large};
 use crate::rpc::socket::{Caller, Sockets};
 
 /// Of a body that is too large, at most so many times the limit is read.
 const SKIPPED: usize = 32;
+/// How long the body of a request is read on that was refused by its headers.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Answers requests to `/`: calls in bodies and upgrades to WebSockets.
 ///
@@ -66,10 +69,12 @@ impl Endpoint {
         };
         let logged_in = self.access.log_in(&session, request.headers()).await;
         self.logins.note(&session, request.headers(), logged_in.as_deref());
+        let most = self.body_limit as usize;
         let session = match logged_in {
             Ok(session) => session,
-            Err(error) => return unauthorized(error),
+            Err(error) => return dismissed(unauthorized(error), request.into_body(), most, session.connection()),
         };
+        session.connection().set_known(self.access.is_open() || !matches!(session.principal(), Principal::Anonymous));
         if ws::is_upgrade_request(&request) {
             let session = session.of_socket(!self.access.is_open());
             return self.sockets.open(request, Arc::new(session));
@@ -81,14 +86,28 @@ impl Endpoint {
             return answers::unsupported_content_type().map(Body::new);
         }
         // A client that asks first (`Expect: 100-continue`) is told at once that its body is too large.
-        let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > self.body_limit.into()) {
+        let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > most) {
             return too_large(self.body_limit, &IdReader::default());
         }
+        let limit = session.request_bytes(self.body_limit) as usize;
+        let nobody = || access::Error::Nobody.into();
+        if limit < most && announced.is_some_and(|length| length > limit) {
+            return dismissed(unauthorized(nobody()), request.into_body(), most, session.connection());
+        }
         let mut reservation = RequestReservation::of(session.connection());
-        let body = match collect(request.into_body(), self.body_limit as usize, self.time_limit, &mut reservation).await {
-            Ok(body) => body,
-            Err(Broken::TooLarge(id_reader)) => return too_large(self.body_limit, &id_reader),
+        let mut arrival = Arrival::begin(session.connection(), self.time_limit);
+        let mut body = request.into_body();
+        let body = match collect(&mut body, limit, &mut arrival, &mut reservation).await {
+            Ok(whole) => whole,
+            Err(Broken::TooLarge(id_reader)) if limit < most => {
+                let refused = refused(nobody(), |error| id_reader.refusal(error, false));
+                return dismissed(refused, body, most, session.connection());
+            }
+            Err(Broken::TooLarge(mut id_reader)) => {
+                skip(&mut body, most, &mut arrival, &mut id_reader).await;
+                return too_large(self.body_limit, &id_reader);
+            }
             Err(Broken::NoRoom) => {
                 let busy = Error::Busy {
                     what: "too many requests at once, or answers that are not read (held_per_address, held)".into(),
@@ -99,35 +118,32 @@ impl Endpoint {
             Err(Broken::Malformed) => return answers::malformed().map(Body::new),
             Err(Broken::Late) => return late(),
         };
+        drop(arrival);
         self.call(session, body, reservation).await
     }
 
     /// Answers the calls of a body.
     async fn call(self, session: Arc<Session>, body: Vec<u8>, reservation: RequestReservation) -> Response {
         let mut extensions = Extensions::new();
-        let caller = Arc::clone(&session);
         extensions.insert(session);
         extensions.insert(OverHttp);
         let reservation = Arc::new(reservation);
         extensions.insert(Arc::downgrade(&reservation));
         let mut answer = message::answer(&self.layers, &body, &extensions, self.batch_limit);
         drop(body);
-        let answered = async {
-            let in_time = timeout(self.time_limit, &mut answer).await;
-            // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
-            drop(reservation);
-            match in_time {
-                Ok(reply) => reply,
-                Err(_) => answer.await,
-            }
+        let in_time = timeout(self.time_limit, &mut answer).await;
+        // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
+        drop(reservation);
+        let reply = match in_time {
+            Ok(reply) => reply,
+            Err(_) => answer.await,
         };
-        let reply = tokio::select! {
-            biased;
-            reply = answered => reply,
-            () = caller.logged_out() => return unauthorized(Error::NotAuthenticated),
-        };
-        // Without a reply there were only notifications, which have been carried out.
-        reply.map_or_else(|| status(StatusCode::NO_CONTENT, Bytes::new()), |reply| json(StatusCode::OK, reply))
+        match reply {
+            // There were only notifications, which have been carried out.
+            None => status(StatusCode::NO_CONTENT, Bytes::new()),
+            Some(reply) if reply.logged_out => challenge(json(StatusCode::UNAUTHORIZED, reply)),
+            Some(reply) => json(StatusCode::OK, reply),
+        }
     }
 }
 
@@ -139,22 +155,40 @@ fn json(code: StatusCode, reply: Reply) -> Response {
 
 /// Refuses a request whose token is none, in the words of HTTP and of JSON-RPC.
 fn unauthorized(error: Error) -> Response {
+    refused(error, |_| None)
+}
+
+/// The same with a reply that has the id of the request, if that is known.
+fn refused(error: Error, reply: impl FnOnce(ErrorObjectOwned) -> Option<Reply>) -> Response {
     let code = match error.code() {
         Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
         Code::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Code::InvalidRequest => StatusCode::BAD_REQUEST,
         _ => StatusCode::UNAUTHORIZED,
     };
-    let mut response = refuse(error.into_object());
+    let error = error.into_object();
+    let mut response = reply(error.clone()).map_or_else(|| refuse(error), |reply| json(code, reply));
     *response.status_mut() = code;
-    if code == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    }
+    if code == StatusCode::UNAUTHORIZED { challenge(response) } else { response }
+}
+
+/// Says that a token is what is missing.
+fn challenge(mut response: Response) -> Response {
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
+
+/// The response to a request that is refused before its body has come. What comes of that is read for a while and forgotten, because a client that still
+/// sends when its connection is closed may not see the response.
+fn dismissed(response: Response, mut body: Body, limit: usize, connection: &Arc<Connection>) -> Response {
+    let mut arrival = Arrival::begin(connection, FAREWELL);
+    tokio::spawn(async move { skip(&mut body, limit, &mut arrival, &mut IdReader::default()).await });
     response
 }
 
 fn too_large(limit: u32, id_reader: &IdReader) -> Response {
     // Over HTTP a response belongs to its request, so even a notification gets one.
-    let reply = id_reader.refusal(limit, false).expect("it could have an id yet");
+    let reply = id_reader.refusal(request_too_large(limit), false).expect("it could have an id yet");
     json(StatusCode::PAYLOAD_TOO_LARGE, reply)
 }
 
@@ -179,37 +213,32 @@ enum Broken {
     Late,
 }
 
-/// Reads a body to its end.
-async fn collect(mut body: Body, limit: usize, time: Duration, reservation: &mut RequestReservation) -> Result<Vec<u8>, Broken> {
+/// Reads a body to its end. What is too large is read no further.
+async fn collect(body: &mut Body, limit: usize, arrival: &mut Arrival, reservation: &mut RequestReservation) -> Result<Vec<u8>, Broken> {
     let mut whole = Vec::new();
-    let mut deadline = Instant::now() + time;
-    while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| Broken::Late)? {
+    while let Some(frame) = arrival.next(body.frame()).await.ok_or(Broken::Late)? {
         let Ok(data) = frame.map_err(|_| Broken::Malformed)?.into_data() else { continue };
         if data.len() > limit - whole.len() {
             let mut id_reader = IdReader::default();
             id_reader.read(&whole);
             id_reader.read(&data);
-            drop(whole);
             reservation.clear();
-            skip(body, limit, deadline, &mut id_reader).await;
             return Err(Broken::TooLarge(id_reader));
         }
-        let asked = Instant::now();
-        if !reservation.grow(data.len()).await {
+        if !arrival.keep(data.len(), reservation).await {
             return Err(Broken::NoRoom);
         }
-        // Nothing was read from the peer meanwhile, so this time does not count.
-        deadline += asked.elapsed();
         whole.extend_from_slice(&data);
     }
     Ok(whole)
 }
 
 /// Reads on for a while what is too large: many clients look for an answer only when they have sent everything.
-async fn skip(mut body: Body, limit: usize, deadline: Instant, id_reader: &mut IdReader) {
+async fn skip(body: &mut Body, limit: usize, arrival: &mut Arrival, id_reader: &mut IdReader) {
     let mut left = limit.saturating_mul(SKIPPED);
-    while let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await {
+    while let Some(Some(Ok(frame))) = arrival.next(body.frame()).await {
         let Ok(data) = frame.into_data() else { continue };
+        arrival.came(data.len());
         id_reader.read(&data);
         left = left.saturating_sub(data.len());
         if left == 0 {

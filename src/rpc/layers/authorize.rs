@@ -6,11 +6,13 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
+use crate::access;
 use crate::rpc::act;
-use crate::rpc::auth::Session;
+use crate::rpc::auth::{Principal, Session};
+use crate::rpc::entry::{LoggedOut, Notified, OverHttp};
 
-/// Refuses calls that need an identity of sessions that have none, or whose token has ended. What an identity may do is decided where it is known what
-/// a call concerns: by the [`Guard`](crate::rpc::guard::Guard).
+/// Refuses calls that need an identity of sessions that have none, or whose token has ended, be it while they are answered: a WebSocket is closed then, and
+/// a call over HTTP is told. What an identity may do is decided where it is known what a call concerns: by the [`Guard`](crate::rpc::guard::Guard).
 pub(in crate::rpc) struct Authorize<S> {
     inner: S,
     rules: Arc<Rules>,
@@ -34,9 +36,25 @@ impl<S: Answer> Authorize<S> {
 
 impl<S: Answer> Answer for Authorize<S> {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a, S> {
-        match self.check(&request) {
-            Err(error) => Either::Left(ready(refuse(request.id, error))),
-            Ok(()) => Either::Right(self.inner.call(request)),
+        if let Err(error) = self.check(&request) {
+            return Either::Left(ready(refuse(request.id, error)));
         }
+        let (extensions, id) = (request.extensions(), request.id());
+        let session = extensions.get::<Arc<Session>>().filter(|session| matches!(session.principal(), Principal::Identity(_)));
+        let may_end = extensions.get::<OverHttp>().is_some() && extensions.get::<Notified>().is_none();
+        let session = session.filter(|_| may_end).map(Arc::clone);
+        let answer = self.inner.call(request);
+        let Some(session) = session else { return Either::Right(Either::Left(answer)) };
+        Either::Right(Either::Right(async move {
+            tokio::select! {
+                biased;
+                response = answer => response,
+                () = session.logged_out() => {
+                    let mut refusal = refuse(id, access::Error::LoggedOut.into());
+                    refusal.extensions_mut().insert(LoggedOut);
+                    refusal
+                }
+            }
+        }))
     }
 }

@@ -134,7 +134,7 @@ impl<S: Answer> FanOut<S> {
             whole.pop();
             whole.push(']');
             let json = RawValue::from_string(whole).expect("a list of JSON is JSON");
-            Some(Reply { json, counted: batch_answers.map_or(0, |batch_answers| batch_answers.send()) })
+            Some(Reply { json, counted: batch_answers.map_or(0, |batch_answers| batch_answers.send()), logged_out: false })
         }
     }
 }

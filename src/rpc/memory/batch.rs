@@ -1,12 +1,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Connection;
+use super::{Connection, Side};
 
 /// The finished answers of a batch: they stay in memory until all are made and are sent together, or are dropped together.
 #[derive(Debug)]
 pub struct BatchAnswers {
     connection: Arc<Connection>,
+    /// On whose account they are.
+    side: Side,
     bytes: AtomicU64,
     /// How long they may be together.
     most: u64,
@@ -23,12 +25,12 @@ pub(in crate::rpc) enum BatchExcess {
 
 impl BatchAnswers {
     pub(in crate::rpc) fn new(connection: Arc<Connection>, most: u64) -> Self {
-        Self { connection, bytes: AtomicU64::new(0), most }
+        Self { side: connection.side(), connection, bytes: AtomicU64::new(0), most }
     }
 
     /// Counts an answer that was made.
     pub(in crate::rpc) fn add(&self, bytes: usize) {
-        for budget in &self.connection.budgets {
+        for budget in self.connection.budgets(self.side) {
             budget.reserve(bytes as u64);
             budget.reserve_for_batch(bytes as u64);
         }
@@ -41,7 +43,7 @@ impl BatchAnswers {
         if bytes > self.most {
             return Some(BatchExcess::TooLarge);
         }
-        let budgets = &self.connection.budgets;
+        let budgets = self.connection.budgets(self.side);
         let is_crowded = bytes > 0 && !budgets[0].is_low() && budgets.iter().any(|budget| budget.has_too_much_for_batches());
         is_crowded.then_some(BatchExcess::Crowded)
     }
@@ -49,8 +51,8 @@ impl BatchAnswers {
     /// Counts all of them as unsent from now on, because they are complete. Gives how many bytes these are.
     pub(in crate::rpc) fn send(&self) -> usize {
         let bytes = self.bytes.swap(0, Ordering::AcqRel);
-        self.connection.unsent.fetch_add(bytes, Ordering::AcqRel);
-        for budget in &self.connection.budgets {
+        self.connection.not_sent(self.side, bytes);
+        for budget in self.connection.budgets(self.side) {
             budget.free_for_batch(bytes);
         }
         usize::try_from(bytes).expect("what is counted was in memory")
@@ -60,9 +62,9 @@ impl BatchAnswers {
 impl Drop for BatchAnswers {
     fn drop(&mut self) {
         let bytes = *self.bytes.get_mut();
-        for budget in &self.connection.budgets {
+        for budget in self.connection.budgets(self.side) {
             budget.free_for_batch(bytes);
         }
-        self.connection.free(bytes);
+        self.connection.free(self.side, bytes);
     }
 }

@@ -1,19 +1,21 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Budget, Connection, RECHECK, SMALL};
+use super::{Budget, Connection, RECHECK, SMALL, Side};
 
 /// The bytes that are reserved for a request. They are freed when this is dropped.
 #[derive(Debug)]
 pub(in crate::rpc) struct RequestReservation {
     connection: Arc<Connection>,
+    /// On whose account it is.
+    side: Side,
     bytes: u64,
 }
 
 impl RequestReservation {
-    /// A reservation of no bytes yet.
+    /// A reservation of no bytes yet, for whoever uses the connection now.
     pub(in crate::rpc) fn of(connection: &Arc<Connection>) -> Self {
-        Self { connection: Arc::clone(connection), bytes: 0 }
+        Self { connection: Arc::clone(connection), side: connection.side(), bytes: 0 }
     }
 
     /// Reserves more bytes, or gives false when there is no room.
@@ -27,7 +29,7 @@ impl RequestReservation {
             return false;
         }
         let deadline = Instant::now() + self.connection.time_limit;
-        let [here, address, server] = &self.connection.budgets;
+        let [here, address, server] = self.connection.budgets(self.side);
         // Frees what is reserved so far if this is dropped while it waits.
         let mut part = Part { budgets: [Some(here), None], bytes };
         // A connection that uses next to nothing does not wait for others of its address: so it can still ask for a status or stop a job.
@@ -50,12 +52,12 @@ impl RequestReservation {
 
     /// Frees everything that is reserved so far.
     pub(in crate::rpc) fn clear(&mut self) {
-        self.connection.free(std::mem::take(&mut self.bytes));
+        self.connection.free(self.side, std::mem::take(&mut self.bytes));
     }
 
     /// Reserves bytes in the budget of the connection. Gives false if the request is too large for it even when nothing else is in memory.
     async fn reserve_here(&self, bytes: u64) -> bool {
-        let [here, ..] = &self.connection.budgets;
+        let here = &self.connection.here;
         loop {
             if here.try_reserve(bytes) {
                 return true;
@@ -92,6 +94,6 @@ impl Drop for Part<'_> {
 
 impl Drop for RequestReservation {
     fn drop(&mut self) {
-        self.connection.free(self.bytes);
+        self.connection.free(self.side, self.bytes);
     }
 }

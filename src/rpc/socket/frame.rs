@@ -1,10 +1,10 @@
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
-use tokio::time::{Instant, timeout_at};
 
-use crate::rpc::memory::RequestReservation;
+use crate::rpc::memory::{Arrival, Connection, RequestReservation};
 use crate::rpc::oversize::IdReader;
 
 /// The opcode of a further part of a message (RFC 6455, 5.2).
@@ -23,14 +23,16 @@ const PONG: u8 = 10;
 const CONTROL: usize = 125;
 /// A message grows by so much at a time, so that no memory is used for what a client only announced.
 const STEP: usize = 64 * 1024;
+/// Of a message that is too large, at most so many times the limit is read.
+const SKIPPED: u64 = 32;
 
 /// What a client sent.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// A whole message.
     Message(Vec<u8>, RequestReservation),
-    /// A message that was too large, and skipped.
-    TooLarge(IdReader),
+    /// A message that had more than so many bytes, and was skipped.
+    TooLarge(usize, IdReader),
     Ping(Vec<u8>),
     Pong,
     Close,
@@ -45,8 +47,14 @@ pub(super) enum Fault {
     /// The peer violates the protocol.
     #[error("{0}")]
     Protocol(&'static str),
+    /// A text is none.
+    #[error("a text message is not UTF-8")]
+    Text,
+    /// A message is so large that it is not even skipped.
+    #[error("a message is too large")]
+    TooLarge,
     /// A message took too long to arrive.
-    #[error("a message took too long to arrive")]
+    #[error("a message took too long to arrive, or stalled")]
     Late,
     /// There is no room for the message, and waiting did not help, or would not help.
     #[error("there is no room for a message")]
@@ -59,7 +67,9 @@ impl Fault {
         match self {
             Self::Gone => 1000,
             Self::Protocol(_) => 1002,
+            Self::Text => 1007,
             Self::Late => 1008,
+            Self::TooLarge => 1009,
             Self::NoRoom => 1013,
         }
     }
@@ -71,10 +81,9 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// How much a message may be, and how long it may take to arrive.
-#[derive(Debug, Clone, Copy)]
+/// How large a message may be, as things are when it begins, and how long it may take to arrive.
 pub(super) struct Bounds {
-    pub(super) bytes: usize,
+    pub(super) bytes: Box<dyn Fn() -> usize + Send>,
     pub(super) time: Duration,
 }
 
@@ -82,18 +91,21 @@ pub(super) struct Bounds {
 pub(super) struct Frames<R> {
     io: BufReader<R>,
     bounds: Bounds,
-    /// Makes the reservation of a new message.
-    reserve: Box<dyn Fn() -> RequestReservation + Send>,
+    /// What the messages are counted for.
+    connection: Arc<Connection>,
     /// The message that is arriving.
     open: Option<Open>,
 }
 
 struct Open {
+    is_text: bool,
     bytes: Vec<u8>,
+    /// How many these may be.
+    most: usize,
     reservation: RequestReservation,
-    deadline: Instant,
-    /// The reader of its id, if the message is too large.
-    skipped: Option<IdReader>,
+    arrival: Arrival,
+    /// If the message is too large, the reader of its id, and how much is skipped yet.
+    skipped: Option<(IdReader, u64)>,
 }
 
 struct Head {
@@ -104,8 +116,8 @@ struct Head {
 }
 
 impl<R: AsyncRead + Unpin> Frames<R> {
-    pub(super) fn new(io: R, bounds: Bounds, reserve: impl Fn() -> RequestReservation + Send + 'static) -> Self {
-        Self { io: BufReader::new(io), bounds, reserve: Box::new(reserve), open: None }
+    pub(super) fn new(io: R, bounds: Bounds, connection: &Arc<Connection>) -> Self {
+        Self { io: BufReader::new(io), bounds, connection: Arc::clone(connection), open: None }
     }
 
     /// The connection, to read what still arrives as plain bytes.
@@ -129,10 +141,11 @@ impl<R: AsyncRead + Unpin> Frames<R> {
                 continue;
             }
             let open = self.open.take().expect("data opens a message");
-            return Ok(match open.skipped {
-                Some(id_reader) => Incoming::TooLarge(id_reader),
-                None => Incoming::Message(open.bytes, open.reservation),
-            });
+            return match open.skipped {
+                Some((id_reader, _)) => Ok(Incoming::TooLarge(open.most, id_reader)),
+                None if open.is_text && std::str::from_utf8(&open.bytes).is_err() => Err(Fault::Text),
+                None => Ok(Incoming::Message(open.bytes, open.reservation)),
+            };
         }
     }
 
@@ -140,7 +153,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     async fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Fault> {
         let read = self.io.read_exact(bytes);
         match &self.open {
-            Some(open) => timeout_at(open.deadline, read).await.map_err(|_| Fault::Late)??,
+            Some(open) => open.arrival.next(read).await.ok_or(Fault::Late)??,
             None => read.await?,
         };
         Ok(())
@@ -189,13 +202,23 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     }
 
     async fn data(&mut self, head: &Head) -> Result<(), Fault> {
-        let open = self.open.get_or_insert_with(|| {
-            let deadline = Instant::now() + self.bounds.time;
-            Open { bytes: Vec::new(), reservation: (self.reserve)(), deadline, skipped: None }
+        let (connection, bounds) = (&self.connection, &self.bounds);
+        let open = self.open.get_or_insert_with(|| Open {
+            is_text: head.kind == TEXT,
+            bytes: Vec::new(),
+            most: (bounds.bytes)(),
+            reservation: RequestReservation::of(connection),
+            arrival: Arrival::begin(connection, bounds.time),
+            skipped: None,
         });
-        if head.length.saturating_add(open.bytes.len() as u64) > self.bounds.bytes as u64 {
-            open.skipped.get_or_insert_default().read(&std::mem::take(&mut open.bytes));
+        if open.skipped.is_none() && head.length.saturating_add(open.bytes.len() as u64) > open.most as u64 {
+            let mut id_reader = IdReader::default();
+            id_reader.read(&std::mem::take(&mut open.bytes));
+            open.skipped = Some((id_reader, SKIPPED.saturating_mul(open.most as u64)));
             open.reservation.clear();
+        }
+        if let Some((_, rest)) = &mut open.skipped {
+            *rest = rest.checked_sub(head.length).ok_or(Fault::TooLarge)?;
         }
         let (mut left, from) = (head.length, open.bytes.len());
         let mut step = Vec::new();
@@ -204,18 +227,16 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             self.fill(&mut step).await?;
             left -= step.len() as u64;
             let open = self.open.as_mut().expect("it was opened above");
-            if let Some(id_reader) = &mut open.skipped {
+            if let Some((id_reader, _)) = &mut open.skipped {
+                open.arrival.came(step.len());
                 // Each step but the last is a multiple of the mask.
                 unmask(&mut step, head.mask);
                 id_reader.read(&step);
                 continue;
             }
-            let asked = Instant::now();
-            if !open.reservation.grow(step.len()).await {
+            if !open.arrival.keep(step.len(), &mut open.reservation).await {
                 return Err(Fault::NoRoom);
             }
-            // The peer was not read meanwhile, so this was not its time.
-            open.deadline += asked.elapsed();
             open.bytes.extend_from_slice(&step);
         }
         let open = self.open.as_mut().expect("it was opened above");
@@ -271,24 +292,21 @@ pub(super) fn close(buffer: &mut Vec<u8>, code: u16, why: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use futures_util::poll;
     use tokio::io::AsyncWriteExt;
 
     use super::*;
     use crate::rpc::limits::Limits;
-    use crate::rpc::memory::{Budget, Connection};
+    use crate::rpc::memory::Divided;
 
     #[tokio::test]
     async fn the_time_in_which_there_is_no_room_is_not_that_of_the_message() {
         let time = Duration::from_secs(2);
         let limits = Limits { held_per_connection: 1000, ..Limits::default() };
-        let connection = Connection::open(&limits, &Budget::of_address(&limits), &Budget::of_server(&limits));
+        let connection = Connection::open(&limits, &Divided::of_address(&limits, false), &Divided::of_server(&limits, false), true);
         connection.made(1000);
         let (mut peer, ours) = tokio::io::duplex(1000);
-        let owner = Arc::clone(&connection);
-        let mut frames = Frames::new(ours, Bounds { bytes: 1000, time }, move || RequestReservation::of(&owner));
+        let mut frames = Frames::new(ours, Bounds { bytes: Box::new(|| 1000), time }, &connection);
         peer.write_all(&[0x01, 0x82, 0, 0, 0, 0, b'4', b'0']).await.unwrap();
         let next = frames.next();
         tokio::pin!(next);

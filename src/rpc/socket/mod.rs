@@ -24,10 +24,13 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::auth::Session;
 use super::entry::Reply;
+use super::error::Error;
 use super::layers::{Layers, Rules, layers};
 use super::limits::Limits;
 use super::memory::{Connection, RequestReservation};
 use super::message;
+use super::oversize::request_too_large;
+use crate::access;
 pub(in crate::rpc) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 pub(crate) use writer::GOING_AWAY;
@@ -94,9 +97,10 @@ impl Sockets {
                 sink: sink.clone(),
             },
         );
-        let bounds = Bounds { bytes: self.limits.request_bytes as usize, time: self.limits.handler_timeout.duration() };
-        let connection = Arc::clone(session.connection());
-        let mut frames = Frames::new(reader, bounds, move || RequestReservation::of(&connection));
+        let (caller, most) = (Arc::clone(&session), self.limits.request_bytes);
+        let bytes = Box::new(move || caller.request_bytes(most) as usize);
+        let bounds = Bounds { bytes, time: self.limits.handler_timeout.duration() };
+        let mut frames = Frames::new(reader, bounds, session.connection());
         let socket = Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3 };
         let end = tokio::select! {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code.map(|code| (code, "")),
@@ -175,9 +179,12 @@ impl Socket<'_> {
                         drop(permit);
                     });
                 }
-                Ok(Incoming::TooLarge(id_reader)) => {
+                Ok(Incoming::TooLarge(most, id_reader)) => {
                     let (sink, connection) = (self.sink.clone(), Arc::clone(self.session.connection()));
-                    let refusal = id_reader.refusal(self.limits.request_bytes, true);
+                    let limit = self.limits.request_bytes;
+                    let error =
+                        if most < limit as usize { Error::from(access::Error::Nobody).into_object() } else { request_too_large(limit) };
+                    let refusal = id_reader.refusal(error, true);
                     tracing::debug!(peer = %self.session.peer(), answered = refusal.is_some(), "a message was too large");
                     tokio::spawn(async move {
                         send(&sink, &connection, refusal).await;
@@ -235,7 +242,7 @@ impl Socket<'_> {
 
 /// Sends an answer, if there is one.
 async fn send(sink: &MethodSink, connection: &Connection, reply: Option<Reply>) {
-    let Some(Reply { json, counted }) = reply else { return };
+    let Some(Reply { json, counted, .. }) = reply else { return };
     // A refusal by one of the layers has not been counted yet.
     connection.made(json.get().len().saturating_sub(counted));
     // If the peer has disconnected, nothing has to be sent.

@@ -9,6 +9,7 @@ mod outages;
 mod permissions;
 mod scripts;
 mod spoilt;
+mod strangers;
 mod tokens;
 
 use hero::access::{Authority, IdentityChange};

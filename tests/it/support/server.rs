@@ -55,10 +55,15 @@ impl Server {
 
     /// The same, with this key of tokens.
     pub async fn guarded_with(dispatcher: &Dispatcher, key: TokenKey) -> (Self, Authority) {
+        Self::guarded_within(dispatcher, key, Limits::default()).await
+    }
+
+    /// The same, with limits of its own.
+    pub async fn guarded_within(dispatcher: &Dispatcher, key: TokenKey, limits: Limits) -> (Self, Authority) {
         let authority = Authority::new(dispatcher.stores(), key);
         authority.follow().await.unwrap();
         let access = Access::Login(Guard::new(authority.clone(), dispatcher.clone()));
-        (Self::start(dispatcher, authority.clone(), Limits::default(), access, None).await, authority)
+        (Self::start(dispatcher, authority.clone(), limits, access, None).await, authority)
     }
 
     /// A server with an audit log, whose callers have to log in or not.

@@ -116,3 +116,46 @@ async fn a_body_is_held_no_longer_than_its_call_needs() {
     let (waited, ()) = tokio::join!(waiting, others);
     assert!(waited.iter().all(|(status, answer)| *status == 200 && answer.contains("held")), "{waited:?}");
 }
+
+/// The head of a body of so many bytes.
+fn head(length: usize) -> String {
+    format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n")
+}
+
+#[tokio::test]
+async fn requests_that_stall_make_way_for_others() {
+    let server = Server::with(|settings| {
+        settings.limits.held = 2 * MB as u64;
+        settings.limits.handler_timeout = Duration::from_secs(600).into();
+    })
+    .await;
+    let (mut body, mut message) = (server.tcp().await, upgraded(&server).await);
+    body.write_all([head(MB), " ".repeat(MB - 1)].concat().as_bytes()).await.unwrap();
+    message.write_all(&masked(&" ".repeat(MB))[..MB - 100_000]).await.unwrap();
+    let large = format!("{}{}", call(1, "subtract", json!([42, 23])), " ".repeat(MB / 2));
+    for _ in 0..3 {
+        let (status, answer) = tokio::time::timeout(ALIVE, server.post(&large)).await.expect("there is room");
+        assert!(status == 200 && answer.contains("19"), "{status} {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_comes_too_slowly_is_given_up_though_nobody_waits_for_room() {
+    let server = Server::with(|settings| {
+        settings.limits.handler_timeout = Duration::from_secs(600).into();
+        settings.limits.ping_interval = Duration::from_secs(600).into();
+    })
+    .await;
+    let (mut body, mut message) = (server.tcp().await, upgraded(&server).await);
+    body.write_all([head(1000), " ".repeat(500)].concat().as_bytes()).await.unwrap();
+    message.write_all(&masked(&" ".repeat(1000))[..500]).await.unwrap();
+    let mut answer = [0; 12];
+    tokio::time::timeout(ALIVE, body.read_exact(&mut answer)).await.expect("it is told").unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 408");
+    let closed = async {
+        let mut all = Vec::new();
+        message.read_to_end(&mut all).await.map(|_| all)
+    };
+    let all = tokio::time::timeout(ALIVE, closed).await.expect("it is closed").unwrap();
+    assert!(all.windows(4).any(|frame| frame == [0x88, 2, 0x03, 0xf0]), "closed with 1008: {all:?}");
+}

@@ -69,6 +69,56 @@ async fn invalid_utf_8_is_refused_and_harms_nobody() {
     assert_eq!((status, &serde_json::from_str::<Value>(&body).unwrap()["error"]["code"]), (200, &json!(-32700)));
 }
 
+/// The code with which the server closes a connection that sends this.
+async fn close_code(server: &Server, frame: &[u8]) -> u16 {
+    let mut tcp = super::readers::upgraded(server).await;
+    tcp.write_all(frame).await.unwrap();
+    loop {
+        let mut head = [0; 2];
+        tokio::time::timeout(ALIVE, tcp.read_exact(&mut head)).await.expect("it is closed").unwrap();
+        let mut content = vec![0; head[1] as usize];
+        tcp.read_exact(&mut content).await.unwrap();
+        if head[0] == 0x88 {
+            return u16::from_be_bytes([content[0], content[1]]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_is_not_utf_8_closes_its_connection_and_no_other() {
+    let server = Server::start().await;
+    let mut other = server.websocket().await;
+    assert_eq!(close_code(&server, &[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe]).await, 1007);
+    // In two frames, cut within a character that is one, and within one that is none.
+    let whole = [[0x01, 0x81, 0, 0, 0, 0, 0xc3], [0x80, 0x81, 0, 0, 0, 0, 0xa4]].concat();
+    let mut tcp = super::readers::upgraded(&server).await;
+    tcp.write_all(&whole).await.unwrap();
+    let mut answer = vec![0; 2];
+    while answer[0] != 0x81 {
+        tokio::time::timeout(ALIVE, tcp.read_exact(&mut answer)).await.expect("an answer").unwrap();
+        let mut content = vec![0; answer[1] as usize];
+        tcp.read_exact(&mut content).await.unwrap();
+        assert!(answer[0] != 0x81 || String::from_utf8_lossy(&content).contains("-32700"));
+    }
+    let cut = [[0x01, 0x81, 0, 0, 0, 0, 0xc3], [0x80, 0x81, 0, 0, 0, 0, 0xc3]].concat();
+    assert_eq!(close_code(&server, &cut).await, 1007);
+    assert_alive(&mut other).await;
+}
+
+#[tokio::test]
+async fn a_frame_that_is_far_too_large_closes_its_connection() {
+    let server = Server::start().await;
+    for length in [1_u64 << 63, u64::MAX, 1 << 40] {
+        let frame = [&[0x81, 0xff][..], &length.to_be_bytes(), &[0; 4], b"{"].concat();
+        assert_eq!(close_code(&server, &frame).await, 1009, "{length}");
+    }
+    // In parts.
+    let begin = [&[0x01, 0xff][..], &(3_u64 << 20).to_be_bytes(), &[0; 4], &vec![b' '; 3 << 20]].concat();
+    let frame = [&begin, &[0x00, 0xff][..], &(1_u64 << 30).to_be_bytes(), &[0; 4]].concat();
+    assert_eq!(close_code(&server, &frame).await, 1009);
+    assert_alive(&mut server.websocket().await).await;
+}
+
 #[tokio::test]
 async fn half_a_frame_and_half_a_request_harm_nobody() {
     let server = Server::start().await;
