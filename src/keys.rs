@@ -20,6 +20,7 @@
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
 //! | `hero:meta:displaced:{server}` | string | a server whose actors lost their posts, while it lives | 15 s |
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
+//! | `hero:q:left:{…}` · `hero:meta:left` | hash · set | stop, control, delete: ids of jobs that do not run from the queue `hero:q:work:{…}` any more and lie far back in it, with how often; `all` counts them · those queues | until they have come out of it; 30 days after the last |
 //! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · turn: queues that keep jobs sorted by caller | until resumed · until those are taken |
 //! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the surveyor, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
@@ -59,7 +60,8 @@
 //! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
 //! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
-//! | `hero:idem:{sha256}` | hash | create · create_flow | 24 h |
+//! | `hero:staged:{group}:{place}` | hash | create: a job that commit_jobs is about to create together with others | 60 s |
+//! | `hero:idem:{sha256}` | hash | create, commit_jobs · create_flow | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
@@ -214,6 +216,17 @@ impl Keys {
         self.key(format_args!("meta:fair"))
     }
 
+    /// Queues in which ids were left whose jobs do not run from there.
+    pub fn with_left(&self) -> String {
+        self.key(format_args!("meta:left"))
+    }
+
+    /// The ids that were left in a work queue, named by its key, and how often.
+    pub fn left(&self, work: &str) -> String {
+        let rest = work.strip_prefix(&self.prefix).and_then(|key| key.strip_prefix("hero:q:work:")).unwrap_or(work);
+        self.key(format_args!("q:left:{rest}"))
+    }
+
     /// The script types that found no room in their context, by when that was.
     pub fn capped(&self) -> String {
         self.key(format_args!("q:capped"))
@@ -223,6 +236,11 @@ impl Keys {
     pub fn fair_part(&self, work: &str, what: &str) -> String {
         let rest = work.strip_prefix(&self.prefix).and_then(|key| key.strip_prefix("hero:q:work:")).unwrap_or(work);
         self.key(format_args!("q:fair:{rest}:{what}"))
+    }
+
+    /// A job that is to be created together with others, by its place among them from 1, and is not listed yet.
+    pub fn staged(&self, group: &JobId, place: usize) -> String {
+        self.key(format_args!("staged:{group}:{place}"))
     }
 
     /// Jobs that ended and whose relatives are still to be released.

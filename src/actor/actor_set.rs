@@ -2,6 +2,7 @@ mod give_back;
 mod recording;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use self::waiting::{PendingStops, WaitingClaims};
 use super::handle::ActorHandle;
 use super::lease::HeldLeases;
 use super::prefetch::Prefetch;
@@ -27,22 +29,18 @@ pub(super) struct ActorSet {
     status: Arc<PoolStatus>,
     /// Jobs that were taken ahead of their run, for the actor that is free first.
     waiting: VecDeque<(Instant, Claimed)>,
+    /// The claims among those and among the actors' own.
+    claims: WaitingClaims,
     /// How claims ended, in the order in which it is to be recorded.
     pub(super) ends: Vec<Ended>,
     prefetch: Prefetch,
-    /// Stop requests for jobs that were not here: the jobs may be on their way, and are stopped when they arrive.
-    to_stop: VecDeque<(Instant, JobId)>,
+    to_stop: PendingStops,
     /// Where attempts are recorded, and their context.
     audit: (Audit, ContextId),
 }
 
 /// Starts one more worker of an actor, given the index of the actor and the worker's index in it, and gives where to send its jobs.
 pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
-
-/// A stop request waits this long for a job that may be on its way here. What arrives later is another attempt, which nobody asked to stop.
-const STOP_WAITS: Duration = Duration::from_secs(2);
-/// So many stop requests for jobs on their way are kept. A pool never has room for more jobs than that, so no more are on their way.
-const MOST_TO_STOP: usize = 1024;
 
 impl ActorSet {
     /// One actor for each post. Each may run up to `side_by_side` concurrent jobs at a time.
@@ -52,9 +50,9 @@ impl ActorSet {
             .enumerate()
             .map(|(index, post)| ActorHandle::new(post.to_string(), start_worker(index, 0), side_by_side))
             .collect();
-        let (waiting, to_stop) = (VecDeque::new(), VecDeque::new());
+        let (waiting, claims, to_stop) = (VecDeque::new(), WaitingClaims::default(), PendingStops::default());
         let audit = (Audit::default(), ContextId(0));
-        Self { actors, start_worker, leases, status, waiting, ends: Vec::new(), prefetch: Prefetch::default(), to_stop, audit }
+        Self { actors, start_worker, leases, status, waiting, claims, ends: Vec::new(), prefetch: Prefetch::default(), to_stop, audit }
     }
 
     /// The same, whose attempts of jobs of this context are recorded there.
@@ -101,13 +99,10 @@ impl ActorSet {
         // A job has one lease at a time, so an earlier claim of it is lost.
         self.lose(&job.job, |claim| claim != job.claim);
         self.leases.add(&job.job, job.claim);
-        while self.to_stop.front().is_some_and(|(since, _)| now.duration_since(*since) > STOP_WAITS) {
-            self.to_stop.pop_front();
-        }
-        if let Some(at) = self.to_stop.iter().position(|(_, id)| *id == job.job) {
-            self.to_stop.remove(at);
+        if self.to_stop.take(&job.job, now) {
             return self.ends.push(stopped(job));
         }
+        self.claims.add(&job.job);
         match self.actors.get_mut(job.actor_index) {
             Some(actor) if job.owned => actor.own.push_back((now, job)),
             _ => self.waiting.push_back((now, job)),
@@ -177,6 +172,7 @@ impl ActorSet {
 
     fn begin(&mut self, index: usize, job: Option<(Instant, Claimed)>) {
         if let Some((_, job)) = job {
+            self.claims.remove(&job.job);
             let actor = &mut self.actors[index];
             tracing::debug!(job = %job.job, actor = %actor.name, attempt = job.attempt, "a job starts");
             actor.begin(job, |worker| (self.start_worker)(index, worker));
@@ -198,10 +194,7 @@ impl ActorSet {
         if let Some(waiting) = self.take_out(job, |_| true) {
             return self.ends.push(stopped(waiting));
         }
-        if self.to_stop.len() == MOST_TO_STOP {
-            self.to_stop.pop_front();
-        }
-        self.to_stop.push_back((now, job.clone()));
+        self.to_stop.add(job, now);
     }
 
     /// Forgets the stop requests for jobs that did not arrive, because no job is on its way any more.
@@ -223,9 +216,13 @@ impl ActorSet {
 
     /// Removes a claim of a job from the waiting jobs, and gives it.
     fn take_out(&mut self, job: &JobId, which: impl Fn(u32) -> bool) -> Option<Claimed> {
+        if !self.claims.contain(job) {
+            return None;
+        }
         let queues = self.actors.iter_mut().map(|actor| &mut actor.own).chain([&mut self.waiting]);
         for queue in queues {
             if let Some(at) = queue.iter().position(|(_, waiting)| waiting.job == *job && which(waiting.claim)) {
+                self.claims.remove(job);
                 return queue.remove(at).map(|(_, job)| job);
             }
         }

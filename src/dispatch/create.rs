@@ -5,7 +5,7 @@ use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobId, JobSpec, ScriptType, Status};
 use crate::store::{Created, NewJob, Store, Weight};
 
-/// How many jobs may be created together: Redis does nothing else meanwhile, for about 20 ms, or up to 40 ms with relations.
+/// How many jobs may be created together: the step that creates them takes Redis some milliseconds.
 const MOST_JOBS: usize = 1000;
 /// How many relations jobs that are created together may have, in all.
 const MOST_RELATIONS: usize = 2000;

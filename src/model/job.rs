@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,21 @@ pub struct Input {
     pub name: Option<String>,
     /// What it gave: a text, JSON, or `null`.
     pub value: Json,
+}
+
+impl Input {
+    /// What a script finds each of these under: its name, so that each is there once; its id where it has no name, or shares it with another.
+    pub fn keys(inputs: &[Self]) -> Vec<&str> {
+        let mut taken: HashMap<&str, usize> = HashMap::new();
+        for input in inputs {
+            *taken.entry(input.job_id.as_str()).or_default() += 1;
+            if let Some(name) = &input.name {
+                *taken.entry(name).or_default() += 1;
+            }
+        }
+        let is_own = |name: &&String| taken.get(name.as_str()) == Some(&1);
+        inputs.iter().map(|input| input.name.as_ref().filter(is_own).map_or(input.job_id.as_str(), String::as_str)).collect()
+    }
 }
 
 /// The result of a finished job.

@@ -11,7 +11,7 @@ use super::connection::Link;
 use super::deadline::in_time;
 use super::{Error, Store};
 use crate::keys::Keys;
-use crate::model::{ContextId, ErrorKind, JobEvent, Status, Timestamp};
+use crate::model::{ContextId, ErrorKind, JobEvent, JobId, Status, Timestamp};
 
 /// Every change of every job of a context, read by one connection for all followers.
 pub struct Changes {
@@ -128,35 +128,50 @@ async fn serve(
 
 /// The changes that an entry of the stream stands for, in their order; none if a foreign program wrote it.
 ///
-/// A job that started as it was stored has one entry for two: it was dispatched, and its first attempt started. The cursor of the former says that
-/// the other half is to come.
+/// A job that started as it was stored has one entry for two: it was dispatched, and its first attempt started. Jobs that were created together have
+/// one for many. The cursor of all but the last says how many of them are behind it.
 fn events(entry: &StreamId, context: ContextId) -> Vec<JobEvent> {
-    let Some(event) = event(entry, context) else { return Vec::new() };
-    if !is_double(entry) {
-        return vec![event];
+    let together: Option<String> = entry.get("jobs");
+    let jobs: Vec<JobId> = match &together {
+        Some(jobs) => jobs.split_whitespace().filter_map(|id| id.parse().ok()).collect(),
+        None => entry.get::<String>("job").and_then(|id| id.parse().ok()).into_iter().collect(),
+    };
+    let mut events: Vec<JobEvent> = jobs.into_iter().filter_map(|job| event(entry, job, context)).collect();
+    if together.is_none() && entry.map.contains_key("dispatched") {
+        let dispatched = events.first().map(|event| JobEvent { status: Status::Dispatched, attempt: 0, ..event.clone() });
+        events.splice(0..0, dispatched);
     }
-    let cursor = format!("{}{HALF}", entry.id);
-    vec![JobEvent { cursor, status: Status::Dispatched, attempt: 0, ..event.clone() }, event]
+    let last = events.len().saturating_sub(1);
+    for (at, event) in events.iter_mut().enumerate().take(last) {
+        event.cursor = format!("{}{PART}{}", entry.id, at + 1);
+    }
+    events
 }
 
-/// Ends a cursor behind the first half of an entry.
-const HALF: &str = ":1";
+/// Stands in a cursor before the number of changes of its entry that are behind it, where others are to come.
+const PART: char = ':';
+/// The most changes that an entry has before its last.
+const MOST_PARTS: u16 = 999;
+
+/// The id of the entry that a cursor names, and how many of its changes are behind; nothing if all are.
+fn split(cursor: &str) -> (&str, Option<u16>) {
+    match cursor.split_once(PART) {
+        Some((entry, part)) => (entry, part.parse().ok()),
+        None => (cursor, None),
+    }
+}
 
 /// The id of the entry that a cursor names.
 fn entry_of(cursor: &str) -> &str {
-    cursor.strip_suffix(HALF).unwrap_or(cursor)
+    split(cursor).0
 }
 
-fn is_double(entry: &StreamId) -> bool {
-    entry.map.contains_key("dispatched")
-}
-
-fn event(entry: &StreamId, context: ContextId) -> Option<JobEvent> {
+fn event(entry: &StreamId, job_id: JobId, context: ContextId) -> Option<JobEvent> {
     let millis = entry.id.split_once('-')?.0.parse().ok()?;
     Some(JobEvent {
         cursor: entry.id.clone(),
         time: Timestamp::from_millis(millis),
-        job_id: entry.get::<String>("job")?.parse().ok()?,
+        job_id,
         context_id: context,
         status: entry.get::<String>("status")?.parse::<Status>().ok()?,
         attempt: entry.get("attempt").unwrap_or(0),
@@ -167,16 +182,25 @@ fn event(entry: &StreamId, context: ContextId) -> Option<JobEvent> {
 
 /// Compares two cursors.
 fn is_after(cursor: &str, other: &str) -> bool {
-    let parts = |cursor: &str| -> Option<(u64, u64, bool)> {
-        let (millis, number) = entry_of(cursor).split_once('-')?;
-        Some((millis.parse().ok()?, number.parse().ok()?, !cursor.ends_with(HALF)))
+    let parts = |cursor: &str| -> Option<(u64, u64, u16)> {
+        let (entry, part) = split(cursor);
+        let (millis, number) = entry.split_once('-')?;
+        Some((millis.parse().ok()?, number.parse().ok()?, part.unwrap_or(u16::MAX)))
     };
     parts(cursor) > parts(other)
 }
 
-/// Whether a text is a cursor: the id of an entry as Redis writes it, and perhaps that only half of it is behind.
+/// Whether a text is a cursor: the id of an entry as Redis writes it, and perhaps that only a part of it is behind.
 pub fn is_cursor(text: &str) -> bool {
-    let text = entry_of(text);
+    let (entry, part) = match text.split_once(PART) {
+        Some((entry, part)) => (entry, Some(part)),
+        None => (text, None),
+    };
+    let is_part = |part: &str| part.parse::<u16>().is_ok_and(|number| (1..=MOST_PARTS).contains(&number) && part == number.to_string());
+    if !part.is_none_or(is_part) {
+        return false;
+    }
+    let text = entry;
     let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u64>().ok()).flatten();
     let parts = text.split_once('-').and_then(|(millis, count)| Some((number(millis)?, number(count)?)));
     // Behind the last that there can be, Redis refuses to look.
@@ -271,8 +295,8 @@ impl Follower {
             }
             if self.behind {
                 let from = self.last.clone();
-                // Of an entry that was given by half, the other half comes first.
-                let start = if from.ends_with(HALF) { entry_of(&from).to_owned() } else { format!("({from}") };
+                // Of an entry that was given in part, the rest comes first.
+                let start = if from.contains(PART) { entry_of(&from).to_owned() } else { format!("({from}") };
                 let entries = self.store.range(&start, PAGE).await?;
                 self.behind = entries.len() == PAGE;
                 if let Some(entry) = entries.last() {
@@ -280,7 +304,7 @@ impl Follower {
                     self.last.clone_from(&entry.id);
                 }
                 let changes = entries.iter().flat_map(|entry| events(entry, self.store.context()));
-                // The first of two in an entry may have been given.
+                // The first ones of an entry may have been given.
                 let new: Vec<Moment> =
                     changes.filter(|event| is_after(&event.cursor, &from)).map(|event| Moment::Change(Arc::new(event))).collect();
                 self.page.extend(new.into_iter().rev());
@@ -319,7 +343,9 @@ mod tests {
     #[test]
     fn stream_ids_are_compared_as_numbers() {
         assert!(is_after("9-5", "9-5:1") && is_after("9-5:1", "9-4") && !is_after("9-5:1", "9-5"));
-        assert!(is_cursor("1763700000000-0:1") && !is_cursor("1763700000000-0:2"));
+        assert!(is_cursor("1763700000000-0:1") && is_cursor("1763700000000-0:99"));
+        assert!(is_after("9-5:10", "9-5:9") && is_after("9-5", "9-5:99"));
+        assert!(["9-5:0", "9-5:01", "9-5:+1", "9-5:1000", "9-5:", "9-5:1:1"].iter().all(|text| !is_cursor(text)));
         assert!(is_after("10-0", "9-5") && is_after("9-10", "9-9") && !is_after("9-9", "9-9"));
         assert_eq!(before("9-9"), "9-8");
         assert_eq!(before("9-0"), format!("8-{}", u64::MAX));

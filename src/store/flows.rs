@@ -187,7 +187,7 @@ impl Store {
             .numbers
             .iter()
             .zip(&hashes)
-            .filter_map(|(n, [name, ..])| Some((self.keys().runner_job(flow.caller, *n), name.0.as_deref()?)))
+            .filter_map(|(n, [name, ..])| Some((format!("job:{}:{n}", flow.caller), name.0.as_deref()?)))
             .collect();
         let mut pipeline = Pipeline::with_capacity(hashes.len());
         let mut known = Vec::with_capacity(hashes.len());

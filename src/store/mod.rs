@@ -12,6 +12,7 @@ mod codec;
 mod connection;
 mod contexts;
 mod conveyor;
+mod cycle;
 mod deadline;
 mod direct_start;
 mod endpoint;

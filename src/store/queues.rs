@@ -50,20 +50,21 @@ impl Store {
         }));
         let queues: Vec<(String, Queue)> =
             names.into_iter().filter_map(|name| Some((name.clone(), self.keys().parse_work(&name)?))).collect();
-        let mut states: Vec<RedisResult<Option<u64>>> = Vec::with_capacity(queues.len() * 3);
+        let mut states: Vec<RedisResult<Option<u64>>> = Vec::with_capacity(queues.len() * 4);
         for queues in queues.chunks(AT_ONCE) {
-            let mut look = Pipeline::with_capacity(queues.len() * 3);
+            let mut look = Pipeline::with_capacity(queues.len() * 4);
             for (name, queue) in queues {
                 look.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
-                look.cmd("SISMEMBER").arg(&paused).arg(self.base(queue));
+                look.cmd("SISMEMBER").arg(&paused).arg(self.base(queue)).cmd("HGET").arg(self.keys().left(name)).arg("all");
             }
             // A key that is no list belongs to another program.
             look.ignore_errors();
             states.extend(self.0.commands.each(&look).await?);
         }
-        let listed = queues.into_iter().zip(states.chunks(3)).filter_map(|((name, queue), state)| {
-            let [Ok(length), sorted, paused] = state else { return None };
-            let depth = length.unwrap_or(0) + sorted.as_ref().ok().copied().flatten().unwrap_or(0);
+        let listed = queues.into_iter().zip(states.chunks(4)).filter_map(|((name, queue), state)| {
+            let [Ok(length), sorted, paused, left] = state else { return None };
+            let number = |answer: &RedisResult<Option<u64>>| answer.as_ref().ok().copied().flatten().unwrap_or(0);
+            let depth = (length.unwrap_or(0) + number(sorted)).saturating_sub(number(left));
             let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(&queue)).count()).unwrap_or(u32::MAX);
             let paused = matches!(paused, Ok(Some(1)));
             let (group, instance) = (queue.target.group().cloned(), queue.target.instance());
@@ -79,15 +80,22 @@ impl Store {
         look.cmd("LLEN").arg(&name);
         look.cmd("GET").arg(self.keys().fair_part(&name, "held")).cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(queue));
         look.cmd("ZCOUNT").arg(self.keys().leases()).arg("-inf").arg(LAST_HERE);
+        look.cmd("HGET").arg(self.keys().left(&name)).arg("all");
         if position {
             look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT);
         }
         look.ignore_errors();
         let answers: Vec<RedisResult<Option<u64>>> = self.0.commands.each(&look).await?;
         let number = |at: usize| answers.get(at).and_then(|answer| answer.as_ref().ok().copied().flatten());
-        let (length, sorted) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
-        // Sorted jobs are taken first, but in which order the callers come is not known.
-        let position = number(4).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
-        Ok(QueuePosition { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
+        let (length, sorted, left) = (number(0).unwrap_or(0), number(1).unwrap_or(0), number(4).unwrap_or(0));
+        // Sorted jobs are taken first, but in which order the callers come is not known; nor is where those lie that were stopped.
+        let position = number(5).filter(|_| sorted == 0 && left == 0).map(|at| length.saturating_sub(at));
+        Ok(QueuePosition {
+            queue: name,
+            depth: (length + sorted).saturating_sub(left),
+            position,
+            paused: number(2) == Some(1),
+            running: number(3).unwrap_or(0),
+        })
     }
 }

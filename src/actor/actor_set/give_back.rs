@@ -21,6 +21,7 @@ impl ActorSet {
         }
         let own = self.actors.iter_mut().flat_map(|actor| actor.own.drain(..));
         let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
+        self.claims.clear();
         // Each goes to the front of its queue, so the one that has to be first there is given back last.
         let given_back = |job: Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
         self.ends.extend(waiting.into_iter().rev().map(|(_, job)| given_back(job)));

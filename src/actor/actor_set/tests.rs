@@ -214,3 +214,35 @@ fn what_a_worker_that_failed_ran_ends_with_its_own_attempt_and_claim() {
     let ends: Vec<(u32, u32, Outcome)> = pool.ends().into_iter().map(|end| (end.attempt, end.claim, end.outcome)).collect();
     assert_eq!(ends, [(2, 5, Outcome::Crashed), (3, 7, Outcome::GivenBack)]);
 }
+
+#[test]
+fn what_a_job_that_arrives_costs_does_not_grow_with_those_that_wait() {
+    let (mut pool, now, begun) = (TestPool::new(), Instant::now(), std::time::Instant::now());
+    let many = 150_000;
+    for _ in 0..many {
+        pool.actors.add_job(job(false), now);
+        pool.actors.stop(&JobId::random(), now);
+    }
+    // To look through all that wait for each of them would take minutes.
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    pool.actors.give_back_what_waits(false);
+    assert_eq!(pool.ends().len(), many);
+}
+
+#[test]
+fn a_job_that_was_claimed_twice_and_waits_is_dropped_claim_by_claim() {
+    let (mut pool, running, waits, now) = (TestPool::new(), job(false), job(false), Instant::now());
+    pool.take(&running);
+    pool.take(&waits);
+    let own = Claimed { claim: 2, owned: true, ..waits.clone() };
+    pool.take(&own);
+    // The later claim is the one that counts: it stands alone.
+    assert!(!pool.actors.leases().contains(&(waits.job.clone(), 1)) && pool.actors.leases().contains(&(waits.job.clone(), 2)));
+    pool.actors.stop(&waits.job, now);
+    let ends: Vec<(JobId, u32)> = pool.ends().into_iter().map(|end| (end.job, end.claim)).collect();
+    assert_eq!(ends, [(waits.job.clone(), 2)]);
+    // Nothing of it waits any more, so this stop is for a claim on its way.
+    pool.actors.stop(&waits.job, now);
+    pool.take(&Claimed { claim: 3, ..waits });
+    assert_eq!(pool.ends().into_iter().map(|end| end.claim).collect::<Vec<_>>(), [3]);
+}

@@ -16,7 +16,7 @@ const LONGEST_TEXT: usize = 1024;
 /// The pauses between two looks whether another call has made the flow that an idempotency key stands for, ms.
 const PAUSES: [u64; 6] = [10, 50, 200, 1000, 1000, 1000];
 /// How many jobs, relations and bytes of jobs are stored with one call. Redis does nothing else meanwhile.
-const AT_ONCE: (usize, usize, usize) = (250, 1000, 1 << 20);
+const AT_ONCE: (usize, usize, usize) = (64, 250, 1 << 18);
 /// How many bytes the jobs of a flow may have together.
 const MOST_BYTES: usize = 4 << 20;
 
@@ -56,10 +56,16 @@ impl Flows {
             FlowCreated::Full => return Err(Error::Full { context: spec.context_id, most: Store::MOST_FLOWS }),
             FlowCreated::NoNumber => return Err(Error::NoNumber(spec.context_id)),
         };
-        for (job, number) in jobs.iter_mut().zip(numbers) {
-            job.flow = Some(JobOfFlow { flow, caller, number });
+        for (job, number) in jobs.iter_mut().zip(&numbers) {
+            job.flow = Some(JobOfFlow { flow, caller, number: *number });
         }
-        if let Err(error) = Box::pin(self.store_all(&spec, &members, jobs)).await {
+        let storing = async {
+            if !store.store_flow_jobs(flow, &new, &numbers).await.map_err(failed)? {
+                return Err(Error::NotFound(flow));
+            }
+            self.store_all(&spec, &members, jobs).await
+        };
+        if let Err(error) = Box::pin(storing).await {
             // What cannot be taken back now the keeper takes back.
             let _ = drive(&store, flow, FlowAction::GiveUp).await;
             return Err(error);

@@ -237,12 +237,10 @@ fn question(word: &str, text: &str) -> Result<(Question, Asked), String> {
     }
 }
 
-/// The outputs of prerequisites by their names, and by their ids. Of two with one name the last counts.
+/// The outputs of prerequisites, each once: by its name, or by its id ([`Input::keys`]).
 fn by_name(answer: &Json) -> Answer {
     let inputs: Vec<Input> = serde_json::from_str(answer.as_str()).map_err(|error| error.to_string())?;
-    let by_id = inputs.iter().map(|input| (input.job_id.as_str(), &input.value));
-    let by_name = inputs.iter().filter_map(|input| Some((input.name.as_deref()?, &input.value)));
-    let all: BTreeMap<&str, &Json> = by_id.chain(by_name).collect();
+    let all: BTreeMap<&str, &Json> = Input::keys(&inputs).into_iter().zip(inputs.iter().map(|input| &input.value)).collect();
     serde_json::to_string(&all).and_then(|text| serde_json::from_str(&text)).map_err(|error| error.to_string())
 }
 

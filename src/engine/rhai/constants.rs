@@ -138,19 +138,17 @@ impl Constants {
     }
 }
 
-/// The outputs of prerequisites by their names, and by their ids. Of two with one name the last counts.
+/// The outputs of prerequisites, each once: by its name, or by its id ([`Input::keys`]).
 fn inputs(answer: &Json) -> Result<Value, String> {
     let inputs: Vec<Input> = serde_json::from_str(answer.as_str()).map_err(|error| error.to_string())?;
-    let (mut map, mut names) = (Map::new(), Map::new());
-    for Input { job_id, name, value } in inputs {
+    let mut map = Map::new();
+    for (key, Input { job_id, value, .. }) in Input::keys(&inputs).into_iter().zip(&inputs) {
         let value = value.to_value().map_err(|error| error.to_string())?;
         if convert::dynamic(&value).is_none() {
             return Err(format!("the output of {job_id} has an integer beyond those of scripts"));
         }
-        names.extend(name.map(|name| (name, value.clone())));
-        map.insert(job_id.as_str().to_owned(), value);
+        map.insert(key.to_owned(), value);
     }
-    map.extend(names);
     Ok(map.into())
 }
 

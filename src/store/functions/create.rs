@@ -17,7 +17,7 @@ use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 const FUNCTION: Function = Function("create");
 
 /// When more than this part of the memory is in use, each call asks Redis how full it is.
-const LOOK_FROM: f64 = 0.7;
+pub(super) const LOOK_FROM: f64 = 0.7;
 
 /// A job to be stored.
 #[derive(Debug, Clone)]
@@ -118,23 +118,6 @@ impl Store {
         let line = if job.weight().is_large() { &self.0.create_large } else { &self.0.create };
         line.ask(job).await
     }
-
-    /// Stores all of these jobs or none, in one step. Those that are stored together may name each other.
-    ///
-    /// Redis is busy with it for about 20 µs a job, 8 µs a relation and 6 ms a megabyte.
-    pub async fn create_all_or_none(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
-        let creating = self.0.create_all(jobs, true);
-        let answers = if jobs.iter().any(|job| job.spec.parent_id.is_some() || !job.spec.dependents.is_empty()) {
-            let caller = jobs.iter().find_map(|job| job.spec.caller_id.as_deref()).unwrap_or_default();
-            self.0.relation_budget.in_turn(caller, creating).await?
-        } else {
-            // No job that exists leads to one of these, so no relations have to be followed.
-            Some(creating.await?)
-        };
-        let Some(answers) = answers else { return Ok(vec![Created::Busy; jobs.len()]) };
-        // These jobs share the call with no others, so none has to come again.
-        Ok(answers.into_iter().map(|answer| answer.unwrap_or(Created::Tangled)).collect())
-    }
 }
 
 pub(in crate::store) fn create_batch(store: Weak<Inner>) -> Batch<NewJob, Created> {
@@ -182,8 +165,13 @@ impl NewJob {
         spec.parent_id.is_some() && (waits || leads_here) || leads_here && waits
     }
 
+    /// What its idempotency key is stored under. Two callers may use the same key for different jobs.
+    pub(super) fn key_digest(&self, key: &str) -> String {
+        digest(&[self.spec.caller_id.as_deref().unwrap_or_default(), key])
+    }
+
     /// The jobs it is related to, each with what it is to this one.
-    fn relations(&self) -> impl Iterator<Item = (&'static str, &JobId)> {
+    pub(super) fn relations(&self) -> impl Iterator<Item = (&'static str, &JobId)> {
         let spec = &self.spec;
         let prerequisites = spec.prerequisites.iter().map(|id| ("prerequisite", id));
         let dependents = spec.dependents.iter().map(|id| ("dependent", id));
@@ -236,7 +224,7 @@ impl Inner {
                 let followed = followed.and_then(|mut answer| answer.pop()?.parse::<u32>());
                 followed.into_iter().for_each(|relations| self.relation_budget.pay(relations));
                 started_at.extend(answers.iter().map(|answer| answer.get(2).and_then(Text::parse).map(Timestamp::from_millis)));
-                answers.into_iter().map(created).collect::<Result<Vec<_>, _>>()
+                answers.iter().map(|answer| created(answer)).collect::<Result<Vec<_>, _>>()
             }
             Err(error) => Err(error),
         };
@@ -295,58 +283,71 @@ impl Inner {
         }
         call.arg(jobs.len());
         for (job, room) in jobs.iter().zip(reservations) {
-            let spec = &job.spec;
-            let shadow = job.shadow(&self.keys, self.push);
-            let queue = shadow.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
-            let relations = job.relations().count();
-            call.arg(job.id.as_str()).arg(list([
-                spec.script_type.as_str(),
-                &queue,
-                room.as_ref().and_then(Reservation::actor).unwrap_or("-"),
-                word_if("new", spec.job_id.is_none()),
-                word_if("start", job.start),
-                word_if("waited", job.waited),
-                word_if("due", spec.run_at.is_some()),
-                word_if("keyed", spec.idempotency_key.is_some()),
-                word_if("related", relations > 0),
-            ]));
-            if let Some(time) = spec.run_at {
-                call.arg(time.as_millis());
-            }
-            if let Some(key) = &spec.idempotency_key {
-                // Two callers may use the same key for different jobs.
-                call.arg(digest(&[spec.caller_id.as_deref().unwrap_or_default(), key])).arg(digest(&[&json(spec)]));
-            }
-            if relations > 0 {
-                call.arg(relations);
-            }
-            for (relation, id) in job.relations() {
-                call.arg(relation).arg(id.as_str());
-            }
-            let mut fields = fields(spec, self.keys.context());
-            if let Some(shadow) = shadow {
-                // The end replies as the legacy layout asks, whoever brings it about.
-                fields.extend([("dialect", "legacy".into()), ("twin", shadow)]);
-                if self.push == Push::Legacy {
-                    fields.push(("twin_only", "1".into()));
-                }
-            }
-            if let Some(JobOfFlow { flow, caller, number }) = &job.flow {
-                // Its hash in the runner layout is written with each change of the job.
-                let key = self.keys.runner_job(*caller, *number);
-                fields.extend([("dialect", "runner".into()), ("dialect_key", key), ("flow", flow.to_string())]);
-            }
-            call.arg(fields.len() * 2);
-            for (field, value) in fields {
-                call.arg(field).arg(value);
-            }
+            self.encode_job(&mut call, job, room.as_ref(), &job.relations().collect::<Vec<_>>(), &[]);
         }
         call
+    }
+
+    /// What the function is given of a job: it waits for these, or they for it, and has further fields.
+    pub(super) fn encode_job(
+        &self,
+        call: &mut Cmd,
+        job: &NewJob,
+        room: Option<&Reservation>,
+        relations: &[(&'static str, &JobId)],
+        further: &[(String, String)],
+    ) {
+        let spec = &job.spec;
+        let shadow = job.shadow(&self.keys, self.push);
+        let queue = shadow.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
+        call.arg(job.id.as_str()).arg(list([
+            spec.script_type.as_str(),
+            &queue,
+            room.and_then(Reservation::actor).unwrap_or("-"),
+            word_if("new", spec.job_id.is_none()),
+            word_if("start", job.start),
+            word_if("waited", job.waited),
+            word_if("due", spec.run_at.is_some()),
+            word_if("keyed", spec.idempotency_key.is_some()),
+            word_if("related", !relations.is_empty()),
+        ]));
+        if let Some(time) = spec.run_at {
+            call.arg(time.as_millis());
+        }
+        if let Some(key) = &spec.idempotency_key {
+            call.arg(job.key_digest(key)).arg(digest(&[&json(spec)]));
+        }
+        if !relations.is_empty() {
+            call.arg(relations.len());
+        }
+        for (relation, id) in relations {
+            call.arg(*relation).arg(id.as_str());
+        }
+        let mut fields = fields(spec, self.keys.context());
+        if let Some(shadow) = shadow {
+            // The end replies as the legacy layout asks, whoever brings it about.
+            fields.extend([("dialect", "legacy".into()), ("twin", shadow)]);
+            if self.push == Push::Legacy {
+                fields.push(("twin_only", "1".into()));
+            }
+        }
+        if let Some(JobOfFlow { flow, caller, number }) = &job.flow {
+            // Its hash in the runner layout is written with each change of the job.
+            let key = self.keys.runner_job(*caller, *number);
+            fields.extend([("dialect", "runner".into()), ("dialect_key", key), ("flow", flow.to_string())]);
+        }
+        call.arg((fields.len() + further.len()) * 2);
+        for (field, value) in fields {
+            call.arg(field).arg(value);
+        }
+        for (field, value) in further {
+            call.arg(field).arg(value);
+        }
     }
 }
 
 /// What an answer says; nothing if the job has to be asked for again.
-fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
+pub(super) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
     let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
     let status = |at| Status::parse(text(at)).unwrap_or(Status::Started);
     let param = || ["prerequisites", "dependents", "parent_id", "predecessor_id"].into_iter().find(|param| text(1) == Some(param));

@@ -62,7 +62,7 @@ impl Store {
     /// How many flows a context may have: as in `create_flow.lua`.
     pub const MOST_FLOWS: u32 = 100_000;
 
-    /// Makes a flow with the hashes of its jobs. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being made, for a minute at most.
+    /// Makes a flow, whose jobs are stored after it. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being made, for a minute at most.
     pub async fn create_flow(&self, flow: &NewFlow<'_>) -> Result<FlowCreated, Error> {
         let NewFlow { spec, caller, caller_id, retention, jobs } = flow;
         let mut call = self.0.call(&FUNCTION);
@@ -76,17 +76,6 @@ impl Store {
             None => call.arg("").arg(""),
         };
         call.arg(jobs.len());
-        for job in *jobs {
-            call.arg(job.id.as_str()).arg(&job.name).arg(job.waits_for.len());
-            for place in &job.waits_for {
-                call.arg(place + 1);
-            }
-            let fields = runner_fields(job);
-            call.arg(2 * fields.len());
-            for (field, value) in fields {
-                call.arg(field).arg(value);
-            }
-        }
         let answer = self.numbered(&call).await?;
         match answer.first().and_then(|word| word.0.as_deref()) {
             Some("full") => return Ok(FlowCreated::Full),
@@ -112,23 +101,8 @@ impl Store {
     }
 }
 
-/// What the coordinator's specification has in the hash of a job, besides what all jobs of a flow have.
-fn runner_fields(job: &NewFlowJob) -> Vec<(&'static str, String)> {
-    let spec = &job.spec;
-    let mut fields = vec![
-        ("script", spec.script.clone()),
-        ("script_type", spec.script_type.to_string()),
-        ("timeout", spec.timeout.map_or_else(String::new, whole)),
-        // That specification has a byte for it.
-        ("retries", spec.retries.min(u8::MAX.into()).to_string()),
-        ("env_vars", json(&spec.env_vars)),
-    ];
-    fields.extend(job.runner.map(|runner| ("runner", runner.to_string())));
-    fields
-}
-
 /// A length of time in whole seconds, as that specification has it: at least as long.
-fn whole(seconds: Seconds) -> String {
+pub(super) fn whole(seconds: Seconds) -> String {
     let time = seconds.duration();
     let whole = time.as_secs() + u64::from(time.subsec_nanos() > 0);
     whole.min(u64::from(u32::MAX)).to_string()

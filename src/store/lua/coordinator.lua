@@ -31,6 +31,32 @@ function coordinator.next_number(kind, key_of, reserved)
   return nil, 'later'
 end
 
+-- How many keys one command looks at.
+local AT_ONCE = 500
+
+-- So many numbers of a kind, as `next_number` gives one: those that follow, where none of them was taken.
+function coordinator.next_numbers(kind, key_of, many)
+  local from, digits, taken = last(kind), {}, false
+  for first = 1, many, AT_ONCE do
+    local looked_at = {}
+    for at = first, math.min(first + AT_ONCE - 1, many) do
+      digits[at] = values.digits(from + at)
+      looked_at[#looked_at + 1] = key_of(digits[at])
+    end
+    taken = taken or from + many > LAST or redis.call('EXISTS', unpack(looked_at)) > 0
+  end
+  if not taken then
+    if many > 0 then redis.call('SET', keys.sequence(kind), digits[many]) end
+    return digits
+  end
+  for at = 1, many do
+    local number, why = coordinator.next_number(kind, key_of)
+    if not number then return nil, why end
+    digits[at] = number
+  end
+  return digits
+end
+
 -- Notes that something of a kind has changed, so that servers look again.
 function coordinator.changed(kind) commands.increase(keys.revisions, kind, 1) end
 

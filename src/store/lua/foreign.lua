@@ -73,7 +73,11 @@ function foreign.list(id, created_at)
   if own then return end
   jobs.list_in(list, id)
   local off = created_at and math.max(-FAR, math.min((time.millis(created_at) or request.now) - request.now, FAR)) or 0
-  if math.abs(off) <= NEAR then return end
+  if math.abs(off) > NEAR then foreign.note_offset(list, off) end
+end
+
+-- Notes that a time of a job is so far ahead of that of the index it stands in, ms; behind, if that is less than 0.
+function foreign.note_offset(list, off)
   local ahead, behind = string.match(try('HGET', keys.time_offsets, list) or '', '^(%d+) (%d+)$')
   ahead, behind = tonumber(ahead or 0), tonumber(behind or 0)
   if off > ahead or -off > behind then
@@ -192,7 +196,7 @@ function foreign.settle(id, status)
   redis.call('HDEL', key, 'seen_at', 'missing_at')
   if job.dialect == 'legacy' then
     -- It may have been taken from its shadow queue.
-    try('LREM', keys.work(job.script_type or jobs.DEFAULT_TYPE, job.group, job.instance, job.priority), -1, id)
+    queues.remove(keys.work(job.script_type or jobs.DEFAULT_TYPE, job.group, job.instance, job.priority), id)
   end
   if status == 'finished' then
     redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'finished_at', ended, 'updated_at', request.now_text)

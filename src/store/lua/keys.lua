@@ -30,6 +30,7 @@ function keys.of_context(prefix, context)
   keys.queues = prefix .. 'hero:meta:queues'
   keys.paused = prefix .. 'hero:meta:paused'
   keys.fair = prefix .. 'hero:meta:fair'
+  keys.with_left = prefix .. 'hero:meta:left'
   keys.schedules = prefix .. 'hero:meta:schedules'
   keys.events = prefix .. 'hero:events'
   keys.collections = prefix .. 'hero:meta:collections'
@@ -101,6 +102,9 @@ end
 
 function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
 
+-- A job that is to be created together with others and is not listed yet: the place of it among them.
+function keys.staged(group, place) return keys.prefix .. 'hero:staged:' .. group .. ':' .. place end
+
 function keys.wake_up(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
 
 function keys.inbox(server) return 'hero:inbox:' .. server end
@@ -118,6 +122,9 @@ function keys.index_of_status(status) return keys.prefix .. 'hero:index:' .. sta
 function keys.fair_part(queue, what)
   return keys.prefix .. 'hero:q:fair:' .. string.sub(queue, #keys.prefix + #'hero:q:work:' + 1) .. ':' .. what
 end
+
+-- Ids that were left in a queue, and how often, though their jobs do not run from there.
+function keys.left(queue) return keys.prefix .. 'hero:q:left:' .. string.sub(queue, #keys.prefix + #'hero:q:work:' + 1) end
 
 -- The tokens of an identity.
 function keys.tokens_of(id) return keys.prefix .. 'hero:access:tokens:of:' .. id end

@@ -34,6 +34,17 @@ function news.event(id, status, attempt, kind)
   end
 end
 
+-- How many jobs that were created together one entry names.
+local MOST_TOGETHER = 100
+
+-- Tells of jobs that were created together, by an entry for many of them: each costs as much as a short command.
+function news.created_together(ids)
+  for first = 1, #ids, MOST_TOGETHER do
+    local some = table.concat(ids, ' ', first, math.min(first + MOST_TOGETHER - 1, #ids))
+    append('jobs', some, 'status', 'created', 'attempt', '0')
+  end
+end
+
 -- Tells how far a running job says it is.
 function news.progress(id, attempt, progress) append('job', id, 'status', 'started', 'attempt', attempt, 'progress', progress) end
 

@@ -13,6 +13,85 @@ function queues.push(queue, script_type, id, again)
   return length ~= nil
 end
 
+-- So far from either end of a queue an id is looked for that is to be taken out: the time of Redis must not depend on how long a queue is.
+local SOUGHT = 1000
+-- For how long it is noted that ids were left in a queue, s, after the last one.
+local NOTED_SECONDS = 2592000
+-- So many of them a stop, or a look, takes from the taking end; and into how many queues one looks.
+local MOST_DROPPED, MOST_QUEUES = 64, 32
+
+-- Takes an id out of a list, unless it lies far from both ends. True: it did.
+function queues.remove(list, id)
+  for _, rank in ipairs({ 1, -1 }) do
+    if try('LPOS', list, id, 'RANK', rank, 'MAXLEN', SOUGHT) then return try('LREM', list, rank, id) == 1 end
+  end
+  return false
+end
+
+-- How many ids were left in a queue, and are to be dropped when they come out of it.
+function queues.left_in(queue)
+  local left = values.number(try('HGET', keys.left(queue), 'all'), 0)
+  return left < 1e9 and math.max(left, 0) or 0
+end
+
+-- Forgets what was left in a queue.
+local function forget_left(queue)
+  redis.call('DEL', keys.left(queue))
+  try('SREM', keys.with_left, queue)
+end
+
+-- Whether an id that came out of a queue was left there by a job that does not run from there. It is taken off the count.
+function queues.drops(queue, id)
+  local left = keys.left(queue)
+  local times = id ~= 'all' and try('HGET', left, id)
+  if not times then return false end
+  if (tonumber(times) or 0) > 1 then commands.increase(left, id, -1) else try('HDEL', left, id) end
+  if commands.increase(left, 'all', -1) <= 0 then forget_left(queue) end
+  return true
+end
+
+-- Takes ids that were left in a queue from its taking end: where nobody takes jobs, what is left shall not stay.
+local function drop_next(queue)
+  for _ = 1, MOST_DROPPED do
+    local id = try('LINDEX', queue, -1)
+    if not (id and queues.drops(queue, id)) then return end
+    redis.call('RPOP', queue)
+  end
+end
+
+-- Takes a job that does not run from there any more out of its queue. Far from both ends, and among those that are sorted by caller, its id
+-- stays, and is dropped when it comes out (`queues.drops`). Until then it is counted, by id, so that the job can come into the queue again.
+function queues.withdraw(queue, id)
+  local length, sorted = try('LLEN', queue), queues.sorted_of(queue)
+  if not length then return end
+  if length > 0 and queues.remove(queue, id) then return drop_next(queue) end
+  if length <= 2 * SOUGHT and sorted == 0 then return end
+  local left = keys.left(queue)
+  commands.increase(left, id, 1)
+  commands.increase(left, 'all', 1)
+  redis.call('EXPIRE', left, NOTED_SECONDS)
+  insist('SADD', keys.with_left, queue)
+  redis.call('EXPIRE', keys.with_left, NOTED_SECONDS)
+  drop_next(queue)
+end
+
+-- Notes that a queue is empty: somebody else may have taken what was left in it.
+function queues.ran_empty(queue)
+  if try('SISMEMBER', keys.with_left, queue) == 1 and redis.call('EXISTS', queue) == 0 and queues.sorted_of(queue) == 0 then
+    forget_left(queue)
+  end
+end
+
+-- Takes what was left from the taking ends of queues, and forgets what was noted of those that are empty.
+function queues.clean()
+  local _, some = unpack(try('SSCAN', keys.with_left, 0, 'COUNT', MOST_QUEUES) or {}, 1, 2)
+  for at, queue in ipairs(some or {}) do
+    if at > MOST_QUEUES then return end
+    drop_next(queue)
+    queues.ran_empty(queue)
+  end
+end
+
 -- When a job that is in a queue is to be looked at again: soon where foreign actors may take it.
 function queues.look_again_at(script_type)
   local native_only = request.native_only
@@ -61,15 +140,19 @@ end
 function queues.is_paused(queue) return try('SISMEMBER', keys.paused, (string.gsub(queue, ':prio:%d$', ''))) == 1 end
 
 -- How many jobs of a queue are sorted by caller.
-local function sorted_of(queue)
+function queues.sorted_of(queue)
   local held = values.number(try('GET', keys.fair_part(queue, 'held')), 0)
   return held < 1e9 and held or 0
 end
 
--- How many jobs wait in a queue, those sorted by caller included; nil: the key is no list.
+-- How many jobs wait in a queue, those sorted by caller included; nil: the key is no list. Ids that were left there count for half of it at
+-- most, so that there are never more than as many again.
 function queues.waiting_in(queue)
   local length = try('LLEN', queue)
-  return length and length + sorted_of(queue)
+  if not length then return nil end
+  local all, left = length + queues.sorted_of(queue), queues.left_in(queue)
+  if left > 0 and all == 0 then forget_left(queue) end
+  return math.max(all - left, math.floor(all / 2))
 end
 
 -- The answer that a queue with so many jobs takes no more. math.huge: its key is no list, and takes nothing.
@@ -77,7 +160,7 @@ function queues.full(length) return { 'full', length < math.huge and length or '
 
 -- Whether a job is among those of a queue that are sorted by caller. Of many only the number is looked at.
 function queues.is_sorted(queue, id, many)
-  local held = sorted_of(queue)
+  local held = queues.sorted_of(queue)
   if held == 0 or held > many then return held > 0 end
   local caller = redis.sha1hex(try('HGET', keys.job(id), 'caller_id') or '')
   return try('LPOS', keys.fair_part(queue, 'of:' .. caller), id) and true or false

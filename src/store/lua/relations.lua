@@ -83,19 +83,19 @@ end
 
 -- The field of a job that says in which list of another one it stands. A later job of the same id has no such field, so that it is not let
 -- go for the earlier one.
-local function field_of(what, other) return 'waits:' .. what .. ':' .. other end
+function relations.field_of(what, other) return 'waits:' .. what .. ':' .. other end
 
 -- Enters a job into a list of another one. Further fields are set together with the one that says that it stands there.
 local function enter_list(id, what, other, ...)
   insist('RPUSH', keys.relatives(other, what), id)
-  redis.call('HSET', keys.job(id), field_of(what, other), '1', ...)
+  redis.call('HSET', keys.job(id), relations.field_of(what, other), '1', ...)
 end
 
 -- Notes that a job has relatives, which its end lets go.
 local function note_relatives(of) try('HSETNX', keys.job(of), 'rel', '-') end
 
 -- Notes that a job was taken out of a list. False: it never stood there, an earlier job with its id did.
-function relations.leave_list(id, what, other) return try('HDEL', keys.job(id), field_of(what, other)) == 1 end
+function relations.leave_list(id, what, other) return try('HDEL', keys.job(id), relations.field_of(what, other)) == 1 end
 
 -- Has a job wait until others have finished. Gives how many are not, and one that ended in error.
 function relations.link_prerequisites(id, others)
@@ -125,6 +125,18 @@ function relations.link_predecessor(id, other)
   local status = jobs.status(other)
   if not values.is_final(status) then watch_end_of(other, status) end
   return 1
+end
+
+-- Enters jobs that are new, and say so in their hashes, into a list of another one, which has this status and may be noted (`rel`) to have
+-- relatives. Where what they wait for has happened already, that one is released once more.
+function relations.enter_all(ids, what, other, status, rel)
+  insist('RPUSH', keys.relatives(other, what), unpack(ids))
+  if not rel then note_relatives(other) end
+  if values.is_final(status) and not jobs.is_unsettled(other) then
+    if what == 'dependents' or relations.is_closed(other) then ends.release(other, status, '-') end
+  else
+    watch_end_of(other, status)
+  end
 end
 
 -- Makes a job that starts the child of another. Gives 1 if it has to wait until the parent's script has returned.

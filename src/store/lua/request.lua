@@ -127,6 +127,16 @@ function request.memory()
   return number('used_memory') - number('mem_not_counted_for_evict'), number('maxmemory')
 end
 
+-- From this part of its memory on, what is left is for the ends of jobs.
+local NEARLY_FULL = 0.9
+
+-- An answer that Redis is nearly full, or nil.
+function request.refuse_nearly_full()
+  local used, most = request.memory()
+  if most == 0 or used < NEARLY_FULL * most then return nil end
+  return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
+end
+
 -- Begins a call: everything that the one before has left is forgotten here. Gives what is to be answered instead, if it must not be done.
 --
 -- While a hash slot of a cluster moves, a node raises an error for each key that it has not got (any more), in the middle of a call,

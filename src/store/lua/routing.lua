@@ -63,13 +63,21 @@ function routing.begin(id, attempt, script_type, queue, due, open)
   return status
 end
 
+local read_place = jobs.reader('status', 'queued_at', 'unseen')
+
 -- Takes a job that does not run out of everything that would bring it to an actor.
 function routing.withdraw(id, script_type, job)
   local shadow = layouts.shadow_of(id)
-  if shadow then try('LREM', shadow, -1, id) end
+  if shadow then queues.remove(shadow, id) end
   try('ZREM', keys.scheduled, id)
-  try('ZREM', keys.watched, id)
-  if script_type then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), 1, id) end
+  local was_watched = try('ZREM', keys.watched, id) == 1
+  if not script_type then return end
+  local queue, place = keys.work(script_type, job.group, job.instance, job.priority), read_place(id)
+  -- Only what was put there is somewhere in it.
+  local is_there = was_watched and place and place.status == 'dispatched' and place.queued_at and not place.unseen
+  if is_there then queues.withdraw(queue, id)
+  elseif queues.remove(queue, id) then queues.drops(queue, id)
+  end
 end
 
 return routing

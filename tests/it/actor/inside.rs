@@ -140,20 +140,25 @@ async fn a_child_with_an_idempotency_key_is_made_once_however_often_its_parent_r
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_sees_what_its_prerequisites_gave_by_name_and_by_id() {
+async fn a_job_sees_what_its_prerequisites_gave_each_once_by_name_or_by_id() {
     let house = House::open(1).await;
     let rows = house.start(JobSpec { name: Some("rows".into()), ..spec("#{ list: [1, 2.5, ()] }") }).await;
     let text = house.start(spec("\"plain\"")).await;
     let none = house.start(JobSpec { name: Some("none".into()), ..spec("()") }).await;
-    let prerequisites = vec![rows.clone(), text.clone(), none];
+    // Of one name there may be several jobs.
+    let [one, two] = [
+        house.start(JobSpec { name: Some("twin".into()), ..spec("1") }).await,
+        house.start(JobSpec { name: Some("twin".into()), ..spec("2") }).await,
+    ];
+    let prerequisites = vec![rows.clone(), text.clone(), none, one.clone(), two.clone()];
     let script = format!(
         "let twice = [1].map(|x| inputs.rows.list.len() + x); fn f() {{ inputs[`{text}`] }}
-         [inputs.rows.list, f(), inputs.none, inputs.len(), twice, inputs[\"{rows}\"].list[0], SLOT]"
+         [inputs.rows.list, f(), inputs.none, inputs.len(), twice, inputs[\"{rows}\"], inputs[`{one}`] + inputs[`{two}`], inputs.contains(\"twin\"), SLOT]"
     );
     let heir = house.start(JobSpec { prerequisites, ..spec(&script) }).await;
     house.is(&heir, Status::Finished).await;
     let output = house.dispatcher.result(CONTEXT, &heir).await.unwrap().output;
-    assert_eq!(output, r#"[[1,2.5,null],"plain",null,5,[4],1,null]"#);
+    assert_eq!(output, r#"[[1,2.5,null],"plain",null,5,[4],null,3,false,null]"#);
     assert_eq!(house.run("inputs.len()").await.unwrap().output, "0");
     assert_eq!(house.run("let inputs = 5; [1].map(|x| x + inputs)").await.unwrap().output, "[6]", "a variable of the script comes first");
     for script in ["inputs = 1", "fn f() { inputs = 1 } f()"] {

@@ -29,6 +29,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.control('sal')".to_owned(), keys.control(&sal)),
             ("keys.control_instance('sal:io:3')".to_owned(), keys.control_instance(&sal, &io, 3)),
             (format!("keys.idempotency('{digest}')"), keys.idempotency(digest)),
+            ("keys.staged(ARGV[4], 7)".to_owned(), keys.staged(&id, 7)),
             ("keys.wake_up('sal')".to_owned(), keys.wake_up(&sal)),
             ("keys.inbox(ARGV[5])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
             ("keys.scheduled".to_owned(), keys.scheduled()),
@@ -42,6 +43,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.time_offsets".to_owned(), keys.time_offsets()),
             ("keys.paused".to_owned(), keys.paused()),
             ("keys.fair".to_owned(), keys.fair()),
+            ("keys.with_left".to_owned(), keys.with_left()),
             ("keys.capped".to_owned(), keys.capped()),
             ("keys.watched".to_owned(), keys.watched()),
             ("keys.release".to_owned(), keys.release()),
@@ -123,6 +125,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
                     format!("keys.fair_part(keys.work('sal', {words}, {word}), 'ring')"),
                     keys.fair_part(&keys.work(&queue), "ring"),
                 ));
+                expected.push((format!("keys.left(keys.work('sal', {words}, {word}))"), keys.left(&keys.work(&queue))));
             }
         }
         for (expression, key) in &expected {

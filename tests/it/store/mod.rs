@@ -5,6 +5,7 @@ mod counters;
 mod halfway;
 mod index;
 mod keys;
+mod left;
 mod library;
 mod lists;
 mod memory;

@@ -4,7 +4,7 @@ args     what the caller gave, as Python values; {} if that was nothing
 env      the job's env_vars; os.environ has them, too
 job_id, caller_id, context_id, attempt
          who asked, and which attempt this is, from 1
-inputs   what the job's prerequisites gave, by their names and by their ids; asked for when it is first looked at
+inputs   what the job's prerequisites gave, by their names (by their ids, where they have none of their own); asked for when it is first looked at
 slot     when the job was due, as text, if it is one of a schedule, else None; likewise
 
 result(value)             gives the result: None, a text, or anything that JSON can say; the last one counts

@@ -1,10 +1,10 @@
 -- Flags:
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
 -- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
---       · list, with '-' for what is not so: 'all' (all jobs or none) · 'shadows' (some go to a second queue, too)
---         · 'look' (memory may be short)
+--       · list, with '-' for what is not so: 'all' (all jobs or none) or 'stage' (they are only staged, to be created together with others:
+--         commit_jobs.lua) · 'shadows' (some go to a second queue, too) · 'look' (memory may be short)
 --       · list, 0 where there is no limit: the most jobs that may run in the context · the most that may be created in a second
---       · the occurrences that jobs are for, as in schedules.lua
+--       · the occurrences that jobs are for, as in schedules.lua; or of what is staged, list: its group · the place of the first in it
 --       · number of pools with room, each: script type · list of its queues
 --       then number of jobs, each:
 --       id · list, with '-' for what is not so: script type · work queue · actor that has room · 'new' (nobody else can have the id)
@@ -12,7 +12,8 @@
 --       · 'due': the time, ms · 'keyed': digest of caller and idempotency key · digest of the parameters
 --       · 'related': number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values other than those of every job · field · value …
--- Gives for each job {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
+-- Gives for each job {'staged', '1' if an earlier job of its id left something for readers or '', ids of those that it waited for and need
+-- not …} · {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
 -- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
 -- · {'crowded', id} (that dependent waits for as many as it may)
@@ -24,8 +25,8 @@
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
 
--- From this part of its memory on, what is left is for the ends of jobs.
-local NEARLY_FULL = 0.9
+-- How long a job is kept that is staged, s. Whoever stages it commits it at once.
+local STAGED_SECONDS = 60
 
 -- What this call is about; set anew by each.
 local limit_of_queue, given_up, lease_until, has_shadows, room, per_second
@@ -42,11 +43,6 @@ local used_before = {}
 local given = {}
 -- What was followed for the jobs of this call, how much that was, and how much may still be.
 local walk, followed, left_for_all
-
-local function is_nearly_full()
-  local used, most = request.memory()
-  return most > 0 and used >= NEARLY_FULL * most
-end
 
 -- Reads the pools that have room from the arguments. While any queue is paused or sorted, jobs go through theirs.
 local function take_pools()
@@ -300,6 +296,37 @@ local function store_each(number, occurrences)
   end
 end
 
+-- Writes the hash of a job to where nobody looks. What it waits for is written there; that it does is entered when it is created. Nobody
+-- stages a job that is to be started, or that has dependents outside of its group. Of those in its group its fields say so already.
+local function stage(job, group, place)
+  local refused = check(job)
+  if refused then return refused end
+  local key, of, answer, open = keys.staged(group, place), job.relations, { 'staged', used_before[job.id] and '1' or '' }, 0
+  local fields = redis.call('HSET', key, 'status', 'created', hash_of(job))
+  redis.call('EXPIRE', key, STAGED_SECONDS)
+  if not of then
+    note(job, fields)
+    return answer
+  end
+  local function wait_for(what, other, has_ended)
+    if has_ended then
+      answer[#answer + 1] = other
+    else
+      redis.call('HSET', key, relations.field_of(what, other), '1')
+      open = open + 1
+    end
+  end
+  for _, other in ipairs(of.prerequisite) do wait_for('dependents', other, jobs.status(other) == 'finished') end
+  if of.predecessor then wait_for('onComplete', of.predecessor, relations.is_closed(of.predecessor)) end
+  redis.call('HINCRBY', key, 'open', open)
+  redis.call('HSET', key, 'linked', '1')
+  return answer
+end
+
+local function stage_each(number, group, first)
+  for place = 1, number do answers[place] = stage(take_job(), group, first + place - 1) end
+end
+
 -- Nothing is stored in a context that is being deleted.
 local function refuse_all(number)
   for place = 1, number do answers[place] = { 'closed' } end
@@ -310,11 +337,11 @@ return function()
   limit_of_queue, given_up, lease_until = request.take_number(), request.digits_in(request.take()), request.digits_in(request.take())
   local all, shadows, look = unpack(request.take_list(), 1, 3)
   local most_running, most_created = unpack(request.take_list(), 1, 2)
-  local occurrences = schedules.occurrences_in(request.take())
+  local about = request.take()
+  local occurrences = all == 'stage' and {} or schedules.occurrences_in(about)
   most_running, per_second = tonumber(most_running), tonumber(most_created)
-  if look == 'look' and is_nearly_full() then
-    return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
-  end
+  local full = look == 'look' and request.refuse_nearly_full()
+  if full then return full end
   has_shadows = shadows == 'shadows'
   local empty = request.empty
   answers, created, nobody_waits, lengths, to_push = {}, {}, empty(nobody_waits), empty(lengths), empty(to_push)
@@ -324,7 +351,12 @@ return function()
   local pools = take_pools()
   room = pools > 0 and request.delay <= request.LATE and queues.room_at_once(most_running) or 0
   if access.is_closed() then return refuse_all(request.take_number()) end
-  if all == 'all' then store_all(request.take_number()) else store_each(request.take_number(), occurrences) end
+  if all == 'stage' then
+    local group, first = string.match(about, '^(%S+) (%d+)$')
+    stage_each(request.take_number(), group, tonumber(first))
+  elseif all == 'all' then store_all(request.take_number())
+  else store_each(request.take_number(), occurrences)
+  end
   start_all()
   queues.watch_all(to_push, has_shadows)
   queues.push_all(to_push, has_shadows)

@@ -2,12 +2,8 @@
 -- Deletes a job that does not run, with everything of its own. Those that wait for it are let go as if it had ended in error.
 -- ARGV  id
 -- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
-local try = commands.try
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id',
   'created_at', 'dialect')
-
--- A job that should be in no queue is not looked for in a queue that is as long as this: that takes long.
-local LONG = 1000
 
 return function()
   local id = request.take()
@@ -27,8 +23,7 @@ return function()
   relations.unlink(id)
   if job.dialect and not values.is_final(status) then layouts.mirror(id, job.dialect, 'error', 'deleted', jobs.REPLY_SECONDS, true) end
   -- One that has ended is in no queue, unless a foreign program put it there.
-  local queue = keys.work(script_type, job.group, job.instance, job.priority)
-  if not values.is_final(status) or (try('LLEN', queue) or LONG) < LONG then routing.withdraw(id, job.script_type, job) end
+  routing.withdraw(id, job.script_type, job)
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
   jobs.erase(id)
   if job.created_at then jobs.unlist(id, job.created_at) end

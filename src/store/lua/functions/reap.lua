@@ -20,8 +20,8 @@ local OLD = 60000
 -- The types of keys that are deleted if a foreign program made something else of them: no work would be done for as long as that is there.
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', release = 'list', queues = 'set', paused = 'set',
-  fair = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', time_offsets = 'hash',
-  events = 'stream',
+  fair = 'set', with_left = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset',
+  time_offsets = 'hash', events = 'stream',
 }
 
 local function delete_wrong_type(key, kind)
@@ -135,7 +135,7 @@ local function look_at_started(id, job)
     redis.call('HDEL', key, 'missing_at')
     if job.dialect then layouts.mirror(id, job.dialect, 'started') end
     -- It was taken from its shadow queue.
-    if job.dialect == 'legacy' then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), -1, id) end
+    if job.dialect == 'legacy' then queues.withdraw(keys.work(script_type, job.group, job.instance, job.priority), id) end
     news.event(id, 'started', attempt)
     if redis.call('HDEL', key, 'released') == 0 and job.script_type then news.count(script_type, 'started') end
   elseif request.now >= since + (values.number(job.timeout, jobs.DEFAULT_TIMEOUT_SECONDS) + jobs.GRACE_SECONDS) * 1000 then
@@ -182,6 +182,7 @@ return function()
   local looked, taken = reap_leases(limit, lease)
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
   for _, id in ipairs(watched) do look_at(id, lengths) end
+  queues.clean()
   news.send_all()
   local reply = { looked + #watched, #taken }
   for _, list in ipairs(taken) do

@@ -33,6 +33,8 @@ local room, taken, stopped, pending, admits = {}, {}, {}, {}, {}
 local found, found_ids = {}, {}
 -- The actors of the pool, its queues, and for each of those the actor that it belongs to, or 0.
 local actors, served, owners
+-- Whether ids were left in queues whose jobs do not run from there.
+local some_left
 
 local read_run = jobs.reader('started_at', 'timeout', 'crashes')
 local read_rest = jobs.reader('retries', 'stop_requested_at', 'crashes', 'group', 'instance', 'priority')
@@ -226,14 +228,19 @@ local function take_from(queue, own_actor, in_turn, sorts)
       local watched = nil
       if was_watched then watched = was_watched[at] and true or false end
       local actor = own_actor > 0 and own_actor or roomiest()
-      if claim(id, queue, actor, owned, watched) == 'later' then
+      -- Its job was stopped or deleted meanwhile. If that is to run again, it lies there once more.
+      local is_left = some_left and queues.drops(queue, id)
+      if not is_left and claim(id, queue, actor, owned, watched) == 'later' then
         -- The next call begins with it.
         for again = #ids, at, -1 do try('RPUSH', queue, ids[again]) end
         left_to_look_at = 0
         break
       end
     end
-    if #ids < many then break end
+    if #ids < many then
+      if some_left and not in_turn then queues.ran_empty(queue) end
+      break
+    end
   end
   start_found()
   return seen
@@ -261,13 +268,14 @@ end
 -- What is empty nearly always, looked at together, which costs as much as one pop: the queues, marks that one is paused or sorted, and
 -- stops that nobody has read. Gives how many queues are not, and whether there are those marks.
 local function look(with_stops)
-  local controls = { keys.paused, keys.fair, keys.control(own_type) }
+  local controls = { keys.paused, keys.fair, keys.with_left, keys.control(own_type) }
   for actor = 1, #actors do controls[#controls + 1] = keys.control_instance(actors[actor]) end
   local marks = redis.call('EXISTS', unpack(controls))
   if marks == 0 then return redis.call('EXISTS', unpack(served)), false, false end
   local paused, sorted = redis.call('EXISTS', keys.paused) == 1, redis.call('EXISTS', keys.fair) == 1
-  if with_stops and marks > (paused and 1 or 0) + (sorted and 1 or 0) then
-    for place = 3, #controls do
+  some_left = redis.call('EXISTS', keys.with_left) == 1
+  if with_stops and marks > (paused and 1 or 0) + (sorted and 1 or 0) + (some_left and 1 or 0) then
+    for place = 4, #controls do
       for _, id in ipairs(try('LRANGE', controls[place], 0, MOST_STOPS - 1) or {}) do pending[id] = true end
     end
   end
@@ -292,6 +300,7 @@ return function()
   room, taken, found, found_ids = {}, empty(taken), empty(found), empty(found_ids)
   stopped, pending, admits = empty(stopped), empty(pending), empty(admits)
   left_to_look_at = MOST_LOOKED_AT
+  some_left = false
   fair.begin()
   local statuses, over = {}, {}
   for attempt = 1, request.take_number() do statuses[attempt] = complete(over) end

@@ -132,12 +132,12 @@ async fn no_jobs_are_created_together_with_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_jobs_are_one_round_trip() {
+async fn sixty_jobs_are_one_round_trip() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
     // The function is known to Redis from now on.
     let first = dispatcher.create_many(vec![spec("1")]).await.unwrap().remove(0);
-    let specs: Vec<JobSpec> = (0..1_000).map(|at| if at % 2 == 0 { spec("1") } else { after(&[&first]) }).collect();
+    let specs: Vec<JobSpec> = (0..60).map(|at| if at % 2 == 0 { spec("1") } else { after(&[&first]) }).collect();
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     let ids = dispatcher.create_many(specs).await.unwrap();
     let info: String = redis.run(&["INFO", "commandstats"]).await;
@@ -147,8 +147,8 @@ async fn a_thousand_jobs_are_one_round_trip() {
         line.map_or(0, |rest| rest.split(',').next().unwrap().parse::<u64>().unwrap())
     };
     assert_eq!((calls("fcall"), calls("eval"), calls("script|load"), calls("multi")), (1, 0, 0, 0), "{info}");
-    assert_eq!(jobs(&redis).await.len(), 1_001);
-    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 1_000);
+    assert_eq!(jobs(&redis).await.len(), 61);
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 60);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,6 +16,7 @@ mod prerequisites;
 mod refusals;
 mod retry;
 mod reuse;
+mod staged;
 mod waits;
 
 use hero::dispatch::Error;
@@ -117,7 +118,7 @@ fn nobody() -> (String, Vec<String>) {
 /// Every change of every job so far, oldest first.
 async fn history(redis: &Redis) -> Vec<(String, String)> {
     let events: Vec<(String, std::collections::BTreeMap<String, String>)> = redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
-    events.into_iter().map(|(_, mut event)| (event.remove("job").unwrap(), event.remove("status").unwrap())).collect()
+    events.into_iter().filter_map(|(_, mut event)| Some((event.remove("job")?, event.remove("status")?))).collect()
 }
 
 /// When a job got a status, as a place in the history; panics if it did not get it exactly once.

@@ -1,0 +1,243 @@
+-- Flags:
+-- Creates jobs together that were staged (create.lua), all or none. What takes long was done before: here a job is renamed, and entered
+-- where it is looked for. Everything is checked before anything is written.
+-- ARGV  group · so long they are kept if nobody starts them, ms · 'look' (memory may be short) or '-'
+--       · the most that may be created in a second, or 0
+--       · ids, with a space between each two, in the order of their places from 1 · for each a letter: 'n' (nobody else can have the id),
+--         'o' (others may), 'u' (others may, and an earlier one left something for readers), '-' (it is none of these)
+--       · number of script types, each: type · how many jobs of it
+--       · number of jobs with an idempotency key, each: place · digest of caller and key · digest of the parameters
+--       · who waits for whom, four texts: prerequisites in the group · elsewhere · predecessors in the group · elsewhere;
+--         each has a line for each of those: its id, then the ids of those that wait
+--       · others that are parents, between spaces
+-- Gives {'stored', then for each that is none of the new: its place, id and status} · {'refused', place, why …} as create.lua says it
+-- · {'slow', ms} · {'closed'} · {'gone'} (what was staged is not there any more).
+local try, insist = commands.try, commands.insist
+
+-- How many keys or ids one command is given.
+local AT_ONCE = 1000
+-- How long an id is.
+local ID = 36
+-- Others count as listed when they were staged, if that is not longer ago, ms.
+local NEAR = 1000
+
+local read_known = jobs.reader('status', 'caller_id', 'idempotency_key')
+local read_other = jobs.reader('status', 'rel')
+
+-- Places as texts: Redis takes long to write a number of Lua's.
+local PLACES = {}
+for place = 1, 1000 do PLACES[place] = tostring(place) end
+
+-- How many of some keys exist.
+local function count(all)
+  local there = 0
+  for first = 1, #all, AT_ONCE do there = there + redis.call('EXISTS', unpack(all, first, math.min(first + AT_ONCE - 1, #all))) end
+  return there
+end
+
+-- Calls something with some ids, as often as it takes.
+local function each_part(list, call)
+  for first = 1, #list, AT_ONCE do call(unpack(list, first, math.min(first + AT_ONCE - 1, #list))) end
+end
+
+-- Reads the jobs from the arguments: lists of their places, their ids, their letters and where they are staged.
+local function take_jobs(group)
+  local text, letters, prefix = request.take(), request.take(), keys.staged(group, '')
+  local all = { places = {}, ids = {}, letters = {}, staged = {} }
+  local many, places, ids, of, staged = 0, all.places, all.ids, all.letters, all.staged
+  for place = 1, #letters do
+    local letter, from = string.sub(letters, place, place), (place - 1) * (ID + 1) + 1
+    if letter ~= '-' then
+      many = many + 1
+      places[many], ids[many], of[many] = place, string.sub(text, from, from + ID - 1), letter
+      staged[many] = prefix .. (PLACES[place] or place)
+    end
+  end
+  return all
+end
+
+local function take_types()
+  local many_of = {}
+  for _ = 1, request.take_number() do
+    local script_type = request.take()
+    many_of[script_type] = request.take_number()
+  end
+  return many_of
+end
+
+-- The job that an idempotency key stands for by now, as create.lua answers it, or nil.
+local function find_known(staged, keyed)
+  local known_id, digest = unpack(try('HMGET', keyed.key, 'job', 'digest') or {}, 1, 2)
+  local known = known_id and read_known(known_id)
+  local caller, key = unpack(redis.call('HMGET', staged, 'caller_id', 'idempotency_key'))
+  if not (known and known.status and known.caller_id == caller and known.idempotency_key == key) then return nil end
+  if digest ~= keyed.digest then return { 'reused', known_id } end
+  return { 'same', known_id, known.status }
+end
+
+-- Reads the idempotency keys from the arguments. Gives them by the places of their jobs, which of these stand for other jobs by now, and
+-- the first that refuses all.
+local function take_keyed(group)
+  local keyed, all, same = {}, {}, {}
+  for at = 1, request.take_number() do
+    local place, digest, of_params = request.take_number(), request.take_many(2)
+    all[at] = keys.idempotency(digest)
+    keyed[place] = { key = all[at], digest = of_params }
+  end
+  if count(all) == 0 then return keyed, same end
+  for place, one in pairs(keyed) do
+    local known = find_known(keys.staged(group, place), one)
+    if known and known[1] == 'reused' then return keyed, same, { 'refused', place, unpack(known) } end
+    same[place] = known
+  end
+  return keyed, same
+end
+
+-- The first of some jobs whose id another one has, as an answer.
+local function taken(all)
+  local others = {}
+  for at, id in ipairs(all.ids) do
+    if all.letters[at] ~= 'n' then others[#others + 1] = keys.job(id) end
+  end
+  if count(others) == 0 then return nil end
+  for at, id in ipairs(all.ids) do
+    if all.letters[at] ~= 'n' and jobs.exists(id) then return { 'refused', all.places[at], 'exists', jobs.status(id) or '' } end
+  end
+end
+
+-- The jobs outside of the group that some wait for, each with those.
+local function take_others()
+  local lists = {}
+  for line in string.gmatch(request.take(), '[^\n]+') do
+    local waiting = {}
+    for id in string.gmatch(string.sub(line, ID + 2), '%S+') do waiting[#waiting + 1] = id end
+    lists[#lists + 1] = { other = string.sub(line, 1, ID), waiting = waiting }
+  end
+  return lists
+end
+
+-- Reads those jobs. Gives an answer if one of them is gone.
+local function read_others(lists, param, all)
+  for _, list in ipairs(lists) do
+    local job = read_other(list.other)
+    if not job or not job.status and not jobs.is_job(list.other) then
+      for at, id in ipairs(all.ids) do
+        if id == list.waiting[1] then return { 'refused', all.places[at], 'no', param, list.other } end
+      end
+    end
+    list.status, list.rel = job.status, job.rel
+  end
+end
+
+-- The first parent that is gone, as an answer.
+local function missing_parent(first)
+  local parents, all = {}, {}
+  for id in string.gmatch(request.take(), '%S+') do parents[#parents + 1], all[#all + 1] = id, keys.job(id) end
+  if count(all) == #all then return nil end
+  for _, id in ipairs(parents) do
+    if not jobs.exists(id) then return { 'refused', first, 'no', 'parent_id', id } end
+  end
+end
+
+-- Enters jobs into the lists of those of the group that they wait for. Nearly always it is one, and the key is a list.
+local function enter(text, what)
+  for line in string.gmatch(text, '[^\n]+') do
+    local key = keys.relatives(string.sub(line, 1, ID), what)
+    if #line ~= 2 * ID + 1 or type(redis.pcall('RPUSH', key, string.sub(line, ID + 2))) == 'table' then
+      local waiting = {}
+      for id in string.gmatch(string.sub(line, ID + 2), '%S+') do waiting[#waiting + 1] = id end
+      each_part(waiting, function(...) insist('RPUSH', key, ...) end)
+    end
+  end
+end
+
+-- The same for those outside of it.
+local function enter_at_others(lists, what)
+  for _, list in ipairs(lists) do
+    each_part(list.waiting, function(...) relations.enter_all({ ... }, what, list.other, list.status, list.rel) end)
+  end
+end
+
+-- Notes how far the times of these jobs are behind those of the index, if that is more than lists look around for.
+local function note_time(staged_at)
+  local behind = request.now - (time.millis(staged_at) or request.now)
+  if behind > NEAR then foreign.note_offset(keys.index(request.now_text), -behind) end
+end
+
+-- Has what was staged be jobs. Gives their ids.
+local function create(all, same, keyed)
+  local created, prefix = {}, keys.job_prefix
+  for at, id in ipairs(all.ids) do
+    local place = all.places[at]
+    if not same[place] then
+      local key, staged, one = prefix .. id, all.staged[at], keyed[place]
+      if all.letters[at] == 'u' then jobs.clear_leftovers(id) end
+      redis.call('RENAME', staged, key)
+      redis.call('PERSIST', key)
+      if one then
+        insist('HSET', one.key, 'job', id, 'digest', one.digest)
+        redis.call('EXPIRE', one.key, jobs.IDEMPOTENCY_SECONDS)
+      end
+      created[#created + 1] = id
+    end
+  end
+  return created
+end
+
+-- Has the jobs looked after that are about to be created, and takes those away that others stand for. Gives how many there are, and what
+-- is answered.
+local function prepare(all, same, many_of, given_up)
+  local answer, entries = { 'stored' }, {}
+  for at, id in ipairs(all.ids) do
+    local place = all.places[at]
+    local known = same[place]
+    if known then
+      answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = place, known[2], known[3]
+      local script_type = redis.call('HGET', all.staged[at], 'script_type')
+      many_of[script_type] = many_of[script_type] - 1
+      redis.call('UNLINK', all.staged[at])
+    else
+      entries[#entries + 1], entries[#entries + 2] = given_up, id
+    end
+  end
+  each_part(entries, function(...) insist('ZADD', keys.scheduled, ...) end)
+  return answer
+end
+
+return function()
+  local group, given_up, look, per_second = request.take(), request.digits_in(request.take()), request.take(), request.take_number()
+  local full = look == 'look' and request.refuse_nearly_full()
+  if full then return full end
+  if access.is_closed() then return { 'closed' } end
+  local all, many_of = take_jobs(group), take_types()
+  local many = #all.ids
+  if count(all.staged) < many then return { 'gone' } end
+  local keyed, same, refused = take_keyed(group)
+  local dependents, dependents_of_others, heirs, heirs_of_others = request.take(), take_others(), request.take(), take_others()
+  refused = refused or taken(all) or read_others(dependents_of_others, 'prerequisites', all)
+    or read_others(heirs_of_others, 'predecessor_id', all) or missing_parent(all.places[1])
+  if refused then return refused end
+  for _ in pairs(same) do many = many - 1 end
+  local slow = many > 0 and limit.too_fast(per_second, many)
+  if slow then return slow end
+
+  limit.note_created(per_second, many)
+  local staged_at = redis.call('HGET', all.staged[1], 'created_at')
+  local answer = prepare(all, same, many_of, given_up)
+  local ids = create(all, same, keyed)
+  enter(dependents, 'dependents')
+  enter(heirs, 'onComplete')
+  enter_at_others(dependents_of_others, 'dependents')
+  enter_at_others(heirs_of_others, 'onComplete')
+  if many > 0 then
+    local index = keys.index(request.now_text)
+    each_part(ids, function(...) jobs.list_in(index, ...) end)
+    note_time(staged_at)
+    news.created_together(ids)
+  end
+  for script_type, number in pairs(many_of) do
+    if number > 0 then news.count(script_type, 'created', number) end
+  end
+  news.send_all()
+  return answer
+end

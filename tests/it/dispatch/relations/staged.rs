@@ -1,0 +1,257 @@
+//! Many jobs that are created together are staged first, slice by slice, and created in one step that is short: all or none.
+
+use std::collections::BTreeSet;
+
+use futures_util::StreamExt as _;
+use hero::dispatch::{Dispatcher, Error};
+use hero::model::{JobId, JobSpec, Status};
+use hero::store::Moment;
+use rand::Rng as _;
+
+use super::{after, begin, by_hand, ended_by, heir_of, named, status};
+use crate::support::{Redis, dispatcher, random, spec, until};
+
+const MANY: usize = 1_000;
+
+/// A dispatcher without the loops that talk to Redis all the time.
+async fn alone(redis: &Redis) -> Dispatcher {
+    dispatcher([redis.store().await], redis.directory())
+}
+
+async fn keys(redis: &Redis, pattern: &str) -> BTreeSet<String> {
+    redis.run::<Vec<String>>(&["KEYS", pattern]).await.into_iter().collect()
+}
+
+/// Nothing is left of a group that was refused, and nothing of it was stored.
+async fn holds_only(redis: &Redis, jobs: usize) {
+    assert_eq!(keys(redis, "hero:job:*").await.len(), jobs);
+    assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, jobs);
+    assert!(keys(redis, "hero:staged:*").await.is_empty() && keys(redis, "hero:rel:*").await.is_empty());
+}
+
+/// Each waits for the one before.
+fn chain(ids: &[JobId]) -> Vec<JobSpec> {
+    let link = |at: usize| named(&ids[at], if at == 0 { spec("1") } else { after(&[&ids[at - 1]]) });
+    (0..ids.len()).map(link).collect()
+}
+
+fn ids(many: usize) -> Vec<JobId> {
+    (0..many).map(|_| JobId::random()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_writes_more_than_a_slice_and_one_creates_all() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    dispatcher.create(spec("1")).await.unwrap();
+    let ids = ids(MANY);
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    assert_eq!(dispatcher.create_many(chain(&ids)).await.unwrap(), ids);
+    // What each function calls is counted, too: a few commands for each job in the step, and nothing that writes a whole hash.
+    assert_eq!((redis.calls("rename").await, redis.calls("persist").await, redis.calls("xadd").await), (1_000, 1_000, 10));
+    assert_eq!(redis.calls("fcall").await, MANY.div_ceil(64) as u64 + 1);
+    assert!(keys(&redis, "hero:staged:*").await.is_empty());
+    let ttl: i64 = redis.run(&["TTL", &format!("hero:job:{}", ids[500])]).await;
+    assert_eq!(ttl, -1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_of_a_large_group_are_as_those_of_a_small_one() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    let (small, large) = (ids(3), ids(300));
+    dispatcher.create_many(chain(&small)).await.unwrap();
+    dispatcher.create_many(chain(&large)).await.unwrap();
+    for at in [0, 1] {
+        let hash = async |id: &JobId, others: &[JobId]| {
+            let words: Vec<String> = redis.run(&["HGETALL", &format!("hero:job:{id}")]).await;
+            let mut fields: Vec<(String, String)> = words.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+            fields.retain(|(field, _)| !matches!(field.as_str(), "created_at" | "updated_at" | "given_back"));
+            fields.sort_unstable();
+            let mut text = format!("{fields:?}");
+            for (at, other) in others.iter().enumerate() {
+                text = text.replace(other.as_str(), &at.to_string());
+            }
+            text
+        };
+        assert_eq!(hash(&large[at], &large[..2]).await, hash(&small[at], &small[..2]).await);
+    }
+    let listed: Vec<String> = redis.run(&["LRANGE", keys(&redis, "hero:index:2*").await.first().unwrap(), "0", "-1"]).await;
+    assert_eq!(listed, small.iter().chain(&large).map(ToString::to_string).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_bad_entry_of_many_leaves_nothing() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    let there = dispatcher.create(spec("1")).await.unwrap();
+    let own = JobId::random();
+    let bad = [
+        ("a missing prerequisite", after(&[&JobId::random()]), "150"),
+        ("a missing predecessor", heir_of(&JobId::random()), "150"),
+        ("an id that is taken", named(&there, spec("1")), "150"),
+        ("a cycle of one", named(&own, after(&[&own])), "150"),
+    ];
+    for (what, bad, index) in bad {
+        let mut specs = chain(&ids(300));
+        specs[150] = bad;
+        // The next of the chain waits for one that is not in it now.
+        specs[151] = spec("1");
+        let error = dispatcher.create_many(specs).await.expect_err(what).to_string();
+        assert!(error.contains(&format!("jobs[{index}]")), "{what}: {error}");
+        holds_only(&redis, 1).await;
+    }
+    let ids = ids(300);
+    let mut circle = chain(&ids);
+    circle[0] = named(&ids[0], after(&[&ids[299]]));
+    let error = dispatcher.create_many(circle).await.unwrap_err().to_string();
+    assert!(error.contains("would wait for each other") && error.contains(ids[299].as_str()), "{error}");
+    holds_only(&redis, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_redis_takes_none_of_many() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    dispatcher.create(spec("1")).await.unwrap();
+    let info: String = redis.run(&["INFO", "memory"]).await;
+    let used: u64 = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap().parse().unwrap();
+    // Room for a part of them.
+    let _: () = redis.run(&["CONFIG", "SET", "maxmemory", &(used + 400_000).to_string()]).await;
+    let error = dispatcher.create_many(vec![JobSpec { args: Some(format!("\"{}\"", "x".repeat(1_000)).into()), ..spec("1") }; MANY]).await;
+    assert!(matches!(error, Err(Error::Store { .. } | Error::Full { .. })), "{error:?}");
+    let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
+    holds_only(&redis, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_ends_while_it_creates_many_has_created_all_or_none() {
+    let redis = Redis::start().await;
+    let mut random = random();
+    let (mut stored, mut broken_off) = (0, 0);
+    for _ in 0..30 {
+        let dispatcher = alone(&redis).await;
+        let creating = tokio::spawn(async move { dispatcher.create_many(chain(&ids(200))).await.map(|ids| ids.len()) });
+        for _ in 0..random.random_range(0..60) {
+            let _: String = redis.run(&["PING"]).await;
+        }
+        creating.abort();
+        match creating.await {
+            Ok(created) => assert_eq!(created.unwrap(), 200),
+            Err(_) => broken_off += 1,
+        }
+        // What was under way has been done, because this comes behind it, or never will be.
+        let many = until("all or none", || async {
+            let many = keys(&redis, "hero:job:*").await.len();
+            (many % 200 == 0).then_some(many)
+        })
+        .await;
+        assert!(many == stored || many == stored + 200, "{many} after {stored}");
+        stored = many;
+        assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, stored);
+        for key in keys(&redis, "hero:staged:*").await {
+            let ttl: i64 = redis.run(&["TTL", &key]).await;
+            assert!((1..=60).contains(&ttl) || ttl == -2, "{key} stays for {ttl} s");
+        }
+    }
+    println!("{broken_off} were broken off, {stored} jobs are there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idempotency_keys_of_many_give_the_same_again_and_refuse_others() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    let keyed = |at: usize, script: &str| JobSpec { idempotency_key: Some(format!("k{at}")), ..spec(script) };
+    let group = |from: usize| (from..from + 100).map(|at| keyed(at, "1")).collect::<Vec<_>>();
+    let ids = dispatcher.create_many(group(0)).await.unwrap();
+    assert_eq!(dispatcher.create_many(group(0)).await.unwrap(), ids);
+    let more = dispatcher.create_many(group(50)).await.unwrap();
+    assert_eq!(more[..50], ids[50..]);
+    holds_only(&redis, 150).await;
+    let mut other = group(100);
+    other[70] = keyed(20, "2");
+    let error = dispatcher.create_many(other).await.unwrap_err().to_string();
+    assert!(error.contains("jobs[70]") && error.contains(ids[20].as_str()), "{error}");
+    holds_only(&redis, 150).await;
+    // Of two that come at once each key is one job.
+    let same = futures_util::future::join_all((0..8).map(|_| dispatcher.create_many(group(300)))).await;
+    let same: Vec<Vec<JobId>> = same.into_iter().map(Result::unwrap).collect();
+    assert!(same.iter().all(|ids| *ids == same[0]));
+    holds_only(&redis, 250).await;
+    let created: usize = redis.run(&["HGET", "hero:meta:queue:stats:osis", "created"]).await;
+    assert_eq!(created, 250);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_that_wait_for_what_has_ended_or_ends_meanwhile_go_on() {
+    let (house, hand) = by_hand().await;
+    let [ended, failed] = [house.start(spec("1")).await, house.start(spec("1")).await];
+    hand.finish(&ended).await;
+    hand.fail(&failed).await;
+    let specs: Vec<JobSpec> = (0..100).map(|at| if at % 2 == 0 { after(&[&ended]) } else { heir_of(&failed) }).collect();
+    for id in house.dispatcher.create_many(specs).await.unwrap() {
+        assert_eq!(begin(&house, &id).await, Status::Dispatched);
+    }
+    let lost = house.dispatcher.create_many(vec![after(&[&failed]); 100]).await.unwrap();
+    for id in [&lost[0], &lost[99]] {
+        ended_by(&house, id, &failed).await;
+    }
+    for round in 0..4 {
+        let last = house.start(spec("1")).await;
+        let creating = house.dispatcher.create_many(vec![after(&[&last]); 300]);
+        let (ids, ()) = tokio::join!(creating, async {
+            for _ in 0..round * 3 {
+                status(&house, &last).await;
+            }
+            hand.finish(&last).await;
+        });
+        for id in ids.unwrap() {
+            begin(&house, &id).await;
+            house.is(&id, Status::Dispatched).await;
+        }
+    }
+    until("no relations", || async { keys(&house.redis, "hero:rel:*").await.is_empty().then_some(()) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fan_of_a_thousand_waits_for_its_root_outside_and_inside_of_the_group() {
+    let (house, hand) = by_hand().await;
+    let root = JobId::random();
+    let first: Vec<JobSpec> = std::iter::once(named(&root, spec("1"))).chain((1..500).map(|_| after(&[&root]))).collect();
+    let mut ids = house.dispatcher.create_many(first).await.unwrap();
+    ids.extend(house.dispatcher.create_many(vec![after(&[&root]); 500]).await.unwrap());
+    for id in &ids[1..] {
+        assert_eq!(begin(&house, id).await, Status::WaitingForPrerequisites);
+    }
+    begin(&house, &root).await;
+    hand.finish(&root).await;
+    for id in &ids[1..] {
+        house.is(id, Status::Dispatched).await;
+    }
+    until("no relations", || async { keys(&house.redis, "hero:rel:*").await.is_empty().then_some(()) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follower_sees_each_of_many_that_were_created_together_from_whatever_cursor() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let dispatcher = dispatcher([store.clone()], redis.directory());
+    let ids = dispatcher.create_many(vec![spec("1"); 250]).await.unwrap();
+    let read = async |cursor: &str| {
+        let mut changes = Box::pin(store.replay(cursor).await.unwrap().unwrap());
+        let mut seen = Vec::new();
+        while let Some(moment) = changes.next().await {
+            match moment.unwrap() {
+                Moment::Change(event) => seen.push((event.cursor.clone(), event.job_id.clone(), event.status)),
+                lagged @ Moment::Lagged(_) => panic!("{lagged:?}"),
+            }
+        }
+        seen
+    };
+    let all = read("0-0").await;
+    assert_eq!(all.iter().map(|(_, id, _)| id.clone()).collect::<Vec<_>>(), ids);
+    assert!(all.iter().all(|(_, _, status)| *status == Status::Created));
+    for at in [0, 1, 98, 99, 100, 199, 248, 249] {
+        assert_eq!(read(&all[at].0).await, all[at + 1..]);
+    }
+}

@@ -1,0 +1,168 @@
+//! A job that is taken out of the middle of a long queue leaves its id there, which is dropped when it comes out.
+
+use futures_util::{StreamExt as _, stream};
+use hero::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target};
+use hero::store::{Created, NewJob, Retried, Store};
+use rand::seq::SliceRandom as _;
+
+use super::turn;
+use crate::support::{Redis, random};
+
+const QUEUE: &str = "hero:q:work:type:osis";
+
+/// Puts so many jobs into the queue, in this order.
+async fn fill(store: &Store, many: usize) -> Vec<JobId> {
+    let put = |id: JobId| async move {
+        let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
+        let job = NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
+        assert_eq!(store.create(job).await.unwrap(), Created::Created(Status::Dispatched));
+        id
+    };
+    stream::iter((0..many).map(|_| put(JobId::random()))).buffered(1).collect().await
+}
+
+async fn length(redis: &Redis) -> usize {
+    redis.run(&["LLEN", QUEUE]).await
+}
+
+/// How many jobs wait, as callers are told.
+async fn depth(store: &Store) -> u64 {
+    let queue = Queue { script_type: ScriptType::osis(), target: Target::Type, priority: Priority::Normal };
+    let told = store.queues().await.unwrap().into_iter().find(|queue| queue.name == QUEUE).map_or(0, |queue| queue.depth);
+    assert_eq!(store.queue_position(&JobId::random(), &queue, false).await.unwrap().depth, told);
+    told
+}
+
+/// What is noted of ids that were left.
+async fn notes(redis: &Redis) -> Vec<String> {
+    let mut keys: Vec<String> = redis.run(&["KEYS", "hero:q:left:*"]).await;
+    keys.extend(redis.run::<Vec<String>>(&["KEYS", "hero:meta:left"]).await);
+    keys
+}
+
+/// Takes everything, in the order in which it comes.
+async fn take_all(store: &Store) -> Vec<JobId> {
+    let mut taken = Vec::new();
+    loop {
+        let turned = turn(store, &[], 64).await;
+        if turned.taken.is_empty() && !turned.more {
+            return taken;
+        }
+        taken.extend(turned.taken.into_iter().map(|job| job.job));
+    }
+}
+
+#[tokio::test]
+async fn a_stop_is_never_looked_for_through_a_whole_queue_and_what_is_left_is_dropped() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut jobs = fill(&store, 2_600).await;
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    for _ in 0..300 {
+        store.stop(&jobs.remove(1_150)).await.unwrap();
+    }
+    // As near to the ends as they are searched, ids are taken out at once.
+    let near = [jobs.remove(0), jobs.remove(1), jobs.remove(jobs.len() - 2)];
+    for job in &near {
+        store.stop(job).await.unwrap();
+    }
+    assert_eq!((redis.calls("lrem").await, length(&redis).await), (3, 2_597));
+    assert_eq!(depth(&store).await, jobs.len() as u64);
+    assert_eq!(notes(&redis).await.len(), 2);
+    assert_eq!(take_all(&store).await, jobs);
+    assert_eq!((length(&redis).await, depth(&store).await), (0, 0));
+    assert!(notes(&redis).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_job_that_runs_again_while_its_id_was_left_runs_once_and_in_its_new_place() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut jobs = fill(&store, 2_400).await;
+    let again = jobs.remove(1_200);
+    for round in 1..=2 {
+        store.stop(&again).await.unwrap();
+        // So far that the second stop does not find it either.
+        if round == 2 {
+            break;
+        }
+        assert!(matches!(store.retry(&again).await.unwrap(), Retried::OnItsWay(_)));
+        jobs.extend(fill(&store, 1_100).await);
+    }
+    assert!(matches!(store.retry(&again).await.unwrap(), Retried::OnItsWay(_)));
+    assert_eq!((length(&redis).await, depth(&store).await), (2_400 + 1_100 + 2, jobs.len() as u64 + 1));
+    jobs.push(again);
+    jobs.extend(fill(&store, 1).await);
+    assert_eq!(take_all(&store).await, jobs);
+    assert!(notes(&redis).await.is_empty());
+}
+
+#[tokio::test]
+async fn where_nobody_takes_jobs_what_stops_left_goes_all_the_same() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut jobs = fill(&store, 4_000).await;
+    jobs.shuffle(&mut random());
+    for job in &jobs {
+        store.stop(job).await.unwrap();
+    }
+    assert_eq!(depth(&store).await, 0);
+    let mut before = 4_000;
+    while length(&redis).await > 0 {
+        assert!(length(&redis).await < before, "{before} stay");
+        before = length(&redis).await;
+        store.reap(16).await.unwrap();
+    }
+    // Where another program took what was left, that is forgotten, too.
+    let jobs = fill(&store, 2_200).await;
+    store.stop(&jobs[1_100]).await.unwrap();
+    assert_eq!(notes(&redis).await.len(), 2);
+    let _: () = redis.run(&["DEL", QUEUE]).await;
+    store.reap(16).await.unwrap();
+    assert!(notes(&redis).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_left_is_never_more_than_what_may_wait() {
+    let redis = Redis::start().await;
+    let store = redis.plan().with_room(2_500).store().await;
+    let first = fill(&store, 2_500).await;
+    let new = || NewJob {
+        id: JobId::random(),
+        spec: JobSpec { script: "1".into(), ..JobSpec::default() },
+        start: true,
+        waited: false,
+        occurrence: None,
+        flow: None,
+    };
+    assert_eq!(store.create(new()).await.unwrap(), Created::Full(2_500));
+    for job in &first[1_001..1_400] {
+        store.stop(job).await.unwrap();
+    }
+    // What was left takes no place.
+    assert_eq!((length(&redis).await, depth(&store).await), (2_500, 2_101));
+    fill(&store, 399).await;
+    assert!(matches!(store.create(new()).await.unwrap(), Created::Full(_)));
+    assert_eq!(depth(&store).await, 2_500);
+}
+
+#[tokio::test]
+async fn a_deleted_job_that_was_sorted_by_caller_does_not_count_any_more() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut jobs = fill(&store, 6).await;
+    let script_type = ScriptType::osis();
+    let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
+    let queues = [(QUEUE.to_owned(), 0)];
+    let sorting = hero::store::Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
+    let first = store.fair_turn(&sorting).await.unwrap().taken.remove(0).job;
+    assert_eq!((first, length(&redis).await, depth(&store).await), (jobs.remove(0), 0, 5));
+    let gone = jobs.remove(2);
+    store.delete(&gone).await.unwrap();
+    store.stop(&jobs.remove(0)).await.unwrap();
+    assert_eq!(depth(&store).await, 3);
+    assert_eq!(take_all(&store).await, jobs);
+    let unwritten: usize = redis.run(&["ZCARD", "hero:q:unwritten"]).await;
+    assert_eq!((unwritten, depth(&store).await), (0, 0));
+    assert!(notes(&redis).await.is_empty());
+}
