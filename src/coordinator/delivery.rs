@@ -134,12 +134,16 @@ impl From<HandedOver> for Trouble {
 impl Delivery {
     /// Tries to deliver a message. `last` is why it did not arrive the last time.
     pub(super) async fn deliver(&self, key: MessageKey, last: Option<String>) -> Delivered {
-        let failed = |why: String| Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, why));
+        let gone = || Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, "it is gone".into()));
         let stored = match self.store.message(key).await {
             Ok(Some(stored)) => stored,
-            Ok(None) => return failed("it is gone".into()),
+            Ok(None) => return gone(),
             Err(error) => return Delivered::Later { why: error.to_string(), rest: None, most: Duration::MAX },
         };
+        // An attempt writes its job before it hands it over: whatever is said of a later one, it may have arrived, and its job runs there.
+        let may_be_there = stored.away.is_some() && stored.job != "[]";
+        let failed =
+            |why: String| Delivered::Settled(if may_be_there { Settled::Over(why) } else { Settled::Failed(ErrorKind::Unavailable, why) });
         match stored.shown.status {
             MessageStatus::Dispatched => {}
             MessageStatus::Acknowledged | MessageStatus::Processed => return Delivered::Settled(Settled::Stored(None)),

@@ -238,7 +238,9 @@ impl Inbound {
             }
         }
         let owner = match (key.of_identity(), self.dispatcher.opened(ContextId(0))) {
-            (Some(key), Ok(home)) => home.identity_of_key(&key).await?,
+            // The caller that it names first: another program may have made that one.
+            (Some(key), Ok(home)) if home.has_key(IdentityId(letter.caller_id), &key).await? => Some(IdentityId(letter.caller_id)),
+            (Some(key), Ok(home)) => home.identity_with(&key).await?,
             _ => None,
         };
         let Some(identity) = owner else {

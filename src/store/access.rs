@@ -55,10 +55,22 @@ impl Store {
         Ok(ids.into_iter().zip(hashes).filter_map(|(id, fields)| identity(id, &fields)).collect())
     }
 
-    /// The identity that has a public key.
+    /// The identity that has a public key, as its own hash says it: other programs may have taken the key from there.
     pub async fn identity_with(&self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
         let found: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().public_keys()).arg(key.as_str())).await?;
-        Ok(found.parse())
+        match found.parse() {
+            Some(id) if self.has_key(id, key).await? => Ok(Some(id)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether an identity has a public key, whoever has written that into its hash.
+    pub async fn has_key(&self, id: IdentityId, key: &PublicKey) -> Result<bool, Error> {
+        match self.0.commands.call::<Text>(redis::cmd("HGET").arg(self.keys().identity(id)).arg("pubkey")).await {
+            // Somebody made something else of the key.
+            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(false),
+            found => Ok(found?.parse().as_ref() == Some(key)),
+        }
     }
 
     /// The tokens with these ids, in their order.

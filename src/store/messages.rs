@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::codec::Text;
 use super::contexts::seconds;
 use super::{Error, Store};
-use crate::model::{Address, ContextId, IdentityId, Input, JobId, Json, Message, MessageKey, PublicKey, ScriptType, SignerKey, Timestamp};
+use crate::model::{Address, ContextId, Input, JobId, Json, Message, MessageKey, ScriptType, SignerKey, Timestamp};
 
 /// How many messages are looked at for where their results come from, and how many of those by one pipeline.
 const MOST_AWAITED: usize = 10_000;
@@ -118,12 +118,6 @@ impl Store {
     /// Leaves what a server has in hand to the next one that looks, which may be itself.
     pub async fn leave_messages(&self, hand: &str) -> Result<(), Error> {
         self.0.commands.call(redis::cmd("ZADD").arg(self.keys().nodes()).arg("XX").arg(0).arg(hand)).await
-    }
-
-    /// The identity that has a public key, if one has. For the store of context 0.
-    pub async fn identity_of_key(&self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
-        let number: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().public_keys()).arg(key.as_str())).await?;
-        Ok(number.parse())
     }
 
     /// What the prerequisites of a job gave that came by a message, as that says; nothing of another job.

@@ -37,8 +37,11 @@ end
 
 function access.is_identity(id) return redis.call('EXISTS', keys.identity(id)) == 1 end
 
--- The identity that has a public key. Nil: none has.
-function access.with_public_key(key) return try('HGET', keys.public_keys, key) or nil end
+-- The identity that has a public key, as its own hash says it: other programs may have taken the key from there. Nil: none has.
+function access.with_public_key(key)
+  local id = try('HGET', keys.public_keys, key) or nil
+  return id and try('HGET', keys.identity(id), 'pubkey') == key and id or nil
+end
 
 -- Whose token a record is of.
 function access.owner(record) return string.match(record, '"identity_id":(%d+)') end

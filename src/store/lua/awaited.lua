@@ -155,7 +155,7 @@ function awaited.look(element, job, call)
   end
   if not name_at(list, 1, element) then return 'runs' end
   if call.left < 1 then return 'again' end
-  local waiting = redis.call('ZCARD', keys.unwritten)
+  local waiting = try('ZCARD', keys.unwritten) or 0
   local most = math.min(math.max(A_LOOK, math.floor(WHERE_FEW / (waiting + 1))), call.left)
   local at, open, missing = string.match(job.waits_at or '', '^(%d+) ([01]) ([01])$')
   at, open, missing = tonumber(at or 1), open == '1', missing == '1'

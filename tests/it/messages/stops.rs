@@ -1,8 +1,8 @@
 //! Stops that travel: what ends here while it is away ends at the other side, too.
 
-use hero::coordinator::bus::{Api, Boxes};
+use hero::coordinator::bus::{Api, Boxes, Bus};
 use hero::coordinator::letter::{Kind, Letter};
-use hero::coordinator::receipt::Outcome;
+use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::{ErrorKind, JobId, JobSpec, ScriptType, Seconds, Status};
 use hero::store::{Layouts, NewStop, StopReceived};
 use serde_json::{Value, json};
@@ -351,4 +351,27 @@ async fn a_script_elsewhere_ends_when_the_context_of_its_job_is_deleted_here() {
         kind.filter(|kind| kind == "stopped")
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_refused_after_it_may_have_arrived_is_stopped_there() {
+    let (one, two, other) = (NodeKey::random(), NodeKey::random(), Redis::start().await);
+    let a = Town::open(&one, Plan::new(0)).await;
+    let there = Boxes::new(other.store().await.mailboxes(), Boxes::IN.to_owned());
+    let runner = a.runner_at(&other.url(), &two).await;
+    let job = a.house.start(JobSpec { group: Some(runner.group()), ..spec("1") }).await;
+    // What it said at first got lost, and by the second time the message came after its time.
+    let mut outcomes = [Outcome::Full, Outcome::Refused, Outcome::Stored].into_iter();
+    let mut kinds = Vec::new();
+    while outcomes.len() > 0 {
+        for parcel in there.receive(Duration::from_secs(1)).await.unwrap() {
+            let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
+            let Some(outcome) = outcomes.next() else { break };
+            there.answer(&parcel, &Receipt::new(&letter, outcome, "no".into(), &two)).await.unwrap();
+            kinds.push(letter.kind);
+        }
+    }
+    assert_eq!(kinds, [Kind::Message, Kind::Message, Kind::Stop]);
+    a.house.is(&job, Status::Error).await;
+    logs(&a, "message:0:1", "the other side knows").await;
 }

@@ -159,7 +159,20 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
     let Town { house, _supervisor: supervisor, .. } = town;
     drop(supervisor);
     let town = Town::over(house, &two, Plan::new(0));
-    assert!(deliver(&boxes(&town, &one).await, &signed("c", identity.0)).await.is_stored());
+    let bus = boxes(&town, &one).await;
+    assert!(deliver(&bus, &signed("c", identity.0)).await.is_stored());
+    // What another program has taken from an identity signs no more, and what it has given one does.
+    let redis = town.redis();
+    let _: i64 = redis.run(&["HSET", &format!("actor:{identity}"), "pubkey", ""]).await;
+    let refused = deliver(&bus, &signed("d", identity.0)).await;
+    assert!(refused.outcome == Outcome::Refused && refused.text.contains("is not trusted here"), "{refused:?}");
+    let _: i64 = redis.run(&["HSET", "actor:77", "id", "77", "pubkey", &public]).await;
+    assert!(deliver(&bus, &signed("e", 77)).await.is_stored());
+    // Whoever does not say whom it is for has it taken by nobody.
+    let unnamed = Letter { to: None, ..signed("f", 77) };
+    let signature: Signature = signing.sign(&unnamed.signed(""));
+    let refused = deliver(&bus, &Letter { signature: digits(&signature.to_bytes()), ..unnamed }).await;
+    assert!(refused.text.contains("it does not say which node it is for"), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
