@@ -8,6 +8,7 @@ mod flows;
 mod kills;
 mod known;
 mod limits;
+mod mycelium;
 mod numbers;
 mod objects;
 mod remote;
