@@ -13,6 +13,7 @@ use super::delivery::Delivery;
 use super::fetcher::Fetcher;
 use super::inbound::Inbound;
 use super::outgoing::Outgoing;
+use super::ping::Pinger;
 use super::routes::{Node, Opened, Routes};
 use super::signature::NodeKey;
 use super::silence::{Silence, Telling};
@@ -81,6 +82,11 @@ impl Supervisor {
         }
         this.fetch_what_is_opened(opened);
         this
+    }
+
+    /// What asks who is at an address.
+    pub fn pinger(&self) -> Pinger {
+        Pinger::new(self.key.clone(), Arc::clone(&self.routes), Arc::clone(&self.inbound))
     }
 
     /// Sends the messages of a context, and takes those for it, until `ended` or the end of this server.

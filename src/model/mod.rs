@@ -19,6 +19,7 @@ mod masked;
 mod message;
 mod object;
 mod outcome;
+mod pong;
 mod queue;
 mod retry;
 mod runner;
@@ -53,6 +54,7 @@ pub use object::{
     keys_at, names,
 };
 pub use outcome::{ErrorKind, JobError, Limit, Output, OutputFormat};
+pub use pong::{Pong, PongAnswer};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use retry::Backoff;
 pub use runner::{Runner, RunnerId, RunnerPage};

@@ -11,6 +11,7 @@ mod limits;
 mod mycelium;
 mod numbers;
 mod objects;
+mod ping;
 mod remote;
 mod room;
 mod silence;
@@ -92,7 +93,7 @@ impl Town {
         for context in house.dispatcher.contexts() {
             supervisor.serve(context, &shutdown);
         }
-        let messages = Messages::new(house.dispatcher.clone(), wakes);
+        let messages = Messages::new(house.dispatcher.clone(), wakes).pinging(supervisor.pinger());
         let runners = Runners::new(house.dispatcher.clone());
         Self { house, key: key.clone(), messages, runners, authority, _supervisor: shutdown.drop_guard() }
     }

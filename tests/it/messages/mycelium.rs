@@ -198,3 +198,16 @@ async fn a_receipt_that_says_later_has_a_letter_sent_again() {
     let (receipt, _) = tokio::join!(sender.deliver(&there.key, &sent, None, PATIENCE), receive(&receiver, &key));
     assert_eq!((receipt.unwrap().is_stored(), given(&here)), (true, 2));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_script_for_real_nodes_finds_all_as_it_should_be_over_their_stand_ins() {
+    let network = Network::default();
+    let (one, two) = (network.node().await, network.node().await);
+    let mut script = tokio::process::Command::new("bash");
+    script.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mycelium.sh")).kill_on_drop(true);
+    script.env("MYCELIUM_URL", format!("{} {}", one.url(), two.url())).env("HERO", env!("CARGO_BIN_EXE_hero")).env("JOBS", "3");
+    let done = tokio::time::timeout(PATIENCE * 5, script.output()).await.unwrap().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    println!("{out}");
+    assert!(done.status.success() && out.ends_with("all is as it should be\n"), "{out}\n{err}");
+}
