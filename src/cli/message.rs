@@ -14,9 +14,11 @@ use super::output::{self, Line, Style};
 use super::paging::{Paging, note_more};
 use super::script::{name, read_at_most, read_text};
 use super::table::{Fit, Table, cell, cells};
+use crate::client::Client;
 use crate::coordinator::{Draft, LONGEST_MESSAGE};
 use crate::model::{
-    Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Timestamp,
+    Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong, PongAnswer,
+    Timestamp,
 };
 
 /// What to do with messages.
@@ -44,6 +46,8 @@ pub(super) enum MessageCommand {
     Acknowledge(OneMessage),
     /// Delete a message
     Delete(OneMessage),
+    /// Ask who is at an address: print the way there, the key of its node, whether both trust each other, its clock, and how long an answer takes
+    Ping(Ping),
     /// Print the key of the server's node, by which other nodes trust it (setting nodes)
     Key,
 }
@@ -81,6 +85,22 @@ pub(super) struct Send {
     /// Who sends it [default: you]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     caller: u32,
+    #[command(flatten)]
+    context: InContext,
+}
+
+/// Who is asked.
+#[derive(Debug, Args)]
+pub(super) struct Ping {
+    /// The address: here (another context of the server), node:NAME (as the settings have it), redis://…, or a node of Mycelium
+    #[arg(value_name = "ADDRESS")]
+    address: Address,
+    /// The context there
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    target_context: u32,
+    /// How many times: a Mycelium node at rest is asked for messages once a second, and often after that
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    count: u32,
     #[command(flatten)]
     context: InContext,
 }
@@ -168,6 +188,7 @@ impl MessageCommand {
                 client.delete_message(context.id(), *name).await?;
                 if global.json { output::json(&json!({ "deleted": name.to_string() }))? } else { output::line("deleted")? }
             }
+            Self::Ping(asked) => return ping(global, &client, asked).await,
             Self::Key => {
                 let info: crate::rpc::ServerInfo = client.call("server_info", json!({})).await?;
                 let key = info.node_key.context("that server has no key of a node")?;
@@ -176,6 +197,50 @@ impl MessageCommand {
         }
         Ok(Exit::Ok)
     }
+}
+
+/// Asks an address several times, and says at the first answer who that is of.
+async fn ping(global: &Global, client: &Client, asked: &Ping) -> anyhow::Result<Exit> {
+    let (mut is_first, mut answered) = (true, true);
+    for _ in 0..asked.count {
+        let Pong { route, answer, error } = client.ping_node(asked.context.id(), &asked.address, ContextId(asked.target_context)).await?;
+        answered &= answer.is_some();
+        if global.json {
+            output::json(&Pong { route, answer, error })?;
+            continue;
+        }
+        if std::mem::take(&mut is_first) {
+            output::line(format!("route    {route}"))?;
+            for line in answer.iter().flat_map(who) {
+                output::line(line)?;
+            }
+        }
+        match (answer, error) {
+            (Some(answer), _) => output::line(format!("answer   after {:.1} ms", answer.round_trip.duration().as_secs_f64() * 1000.0))?,
+            (None, error) => output::line(format!("silence  {}", error.unwrap_or_default()))?,
+        }
+    }
+    Ok(if answered { Exit::Ok } else { Exit::Other })
+}
+
+/// Who has answered.
+fn who(answer: &PongAnswer) -> Vec<String> {
+    let known = answer.name.as_ref().map_or(String::new(), |name| format!(" ({name})"));
+    let mut lines = vec![format!("key      {}{known}", answer.key)];
+    if let Some(expected) = &answer.expected {
+        lines.push(format!("warning  the setting nodes says that the key there is {expected}: what goes to it is not taken"));
+    }
+    let trust = match (answer.is_trusted, answer.trusts) {
+        (true, true) => "each takes what the other signs",
+        (true, false) => "it does not take what this server signs: put the key of this one (hero message key) into the setting nodes there",
+        (false, true) => "it takes what this server signs, and this one takes its results only from a runner with its key (--pubkey)",
+        (false, false) => "neither takes what the other signs: put their keys into each other's setting nodes",
+    };
+    lines.push(format!("trust    {trust}"));
+    let (ahead, word) = (answer.clock_ahead.abs(), if answer.clock_ahead < 0.0 { "behind" } else { "ahead" });
+    let far = if ahead > 120.0 { ": more than the 120 s that are tolerated" } else { "" };
+    lines.push(format!("clock    {}, {ahead:.3} s {word}{far}", local_time(answer.time, "UTC")));
+    lines
 }
 
 fn show(global: &Global, message: &Message) -> anyhow::Result<()> {

@@ -76,6 +76,16 @@ const FAMILIES: &[Family] = &[
         &["what"],
         "Runs of schedules that this process fired, skipped because of the run before, left out as missed, or refused because their creator may not create jobs.",
     ),
+    histogram(
+        "hero_message_delivery_seconds",
+        &["bus"],
+        "Time from handing a message to its bus (mycelium, redis) until the other side has said what became of it.",
+    ),
+    counter(
+        "hero_messages_unanswered_total",
+        &["bus"],
+        "Attempts to bring a message to the other side of which it has said nothing: each is made again until its time is over, unless the bus refuses it.",
+    ),
     gauge("hero_log_files_bytes", &[], "Bytes of the log files of jobs in the directory of this process, with the directories to each."),
     counter(
         "hero_log_files_failed_total",

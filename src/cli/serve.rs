@@ -14,7 +14,7 @@ use super::gauges::{self, Gauges, Metrics};
 use super::settings::{Flags, Resolved, Settings, resolve};
 use super::supervisor;
 use super::{logging, output, preflight, ready_line};
-use crate::coordinator::{Known, Messages, NodeKey, Runners, Wakes};
+use crate::coordinator::{Known, Messages, NodeKey, Pinger, Runners, Wakes};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
 use crate::service;
@@ -82,7 +82,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
             return Err(error);
         }
     };
-    let served = serve(&settings, &backend, (metrics, tls), &key, wakes, shutdown).await;
+    let served = serve(&settings, &backend, (metrics, tls), (&key, supervisor.pinger()), wakes, shutdown).await;
     let end_supervisor = async || {
         closing.cancel();
         if tokio::time::timeout(LAST_ANSWERS, supervisor.ended()).await.is_err() {
@@ -120,7 +120,7 @@ async fn serve(
     settings: &Settings,
     backend: &Backend,
     (metrics, tls): (Metrics, Option<Tls>),
-    key: &NodeKey,
+    (key, pinger): (&NodeKey, Pinger),
     wakes: Wakes,
     shutdown: CancellationToken,
 ) -> anyhow::Result<Serving> {
@@ -150,7 +150,7 @@ async fn serve(
         dispatcher: backend.dispatcher.clone(),
         authority: backend.authority.clone(),
         runners: Runners::new(backend.dispatcher.clone()).knowing(known.clone()),
-        messages: Messages::new(backend.dispatcher.clone(), wakes).knowing(known),
+        messages: Messages::new(backend.dispatcher.clone(), wakes).knowing(known).pinging(pinger),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
         drain: drain(backend, shutdown.clone()),

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::connection::Client;
 use super::error::Error;
 use crate::coordinator::Draft;
-use crate::model::{ContextId, Message, MessageKey, MessageList, MessagePage, MessageStatus};
+use crate::model::{Address, ContextId, Message, MessageKey, MessageList, MessagePage, MessageStatus, Pong};
 
 /// The methods for messages.
 impl Client {
@@ -23,6 +23,11 @@ impl Client {
             "context_id": context_id,
         });
         self.call("send_message", params).await
+    }
+
+    /// Asks who is at an address, as seen from a context.
+    pub async fn ping_node(&self, context_id: ContextId, address: &Address, target_context: ContextId) -> Result<Pong, Error> {
+        self.call("ping_node", json!({ "address": address, "target_context": target_context, "context_id": context_id })).await
     }
 
     /// A message.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::bus::{Bus, BusError, LONGEST};
+use super::bus::{Bus, BusError};
 use super::inbound::{HERE, Inbound};
 use super::letter::{Kind, Letter};
 use super::receipt::{Outcome, Receipt};
@@ -184,8 +184,8 @@ impl Delivery {
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.take_here(&letter).await),
                 Route::Bus(bus, to) => match self.hand_over(&*bus, &to, &place, &mut letter).await {
-                    Err(HandedOver::Bus(BusError::TooLarge { size })) if letter.message_type == MessageType::Result => {
-                        let mut letter = self.without_output(key, letter, size).await?;
+                    Err(HandedOver::Bus(BusError::TooLarge { size, limit })) if letter.message_type == MessageType::Result => {
+                        let mut letter = self.without_output(key, letter, size, limit).await?;
                         Ok(self.hand_over(&*bus, &to, &place, &mut letter).await?)
                     }
                     delivered => Ok(delivered?),
@@ -235,9 +235,9 @@ impl Delivery {
     }
 
     /// A result that is too large for every bus, as the failure of its job: who waits for that is told at once, and not when its time is over.
-    async fn without_output(&self, key: MessageKey, mut letter: Letter, size: usize) -> Result<Letter, Obstacle> {
+    async fn without_output(&self, key: MessageKey, mut letter: Letter, size: usize, limit: usize) -> Result<Letter, Obstacle> {
         let said: Value = serde_json::from_str(&letter.message).unwrap_or_default();
-        let error = format!("the result has {size} bytes on its way as a message, the limit is {LONGEST}; have the job give less");
+        let error = format!("the result has {size} bytes on its way as a message, the limit is {limit}; have the job give less");
         letter.message = json!({ "job": said["job"], "status": "error", "error": error, "kind": ErrorKind::Limit.as_str() }).to_string();
         self.complete(key, "message", &letter.message).await?;
         self.key.sign(&mut letter);

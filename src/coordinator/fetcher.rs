@@ -41,18 +41,19 @@ impl Service for Fetcher {
         if let Some(way) = self.way.upgrade().filter(|_| !parcels.is_empty()) {
             way.answered(Instant::now());
         }
+        let mut failed = None;
         for parcel in parcels {
             let from = parcel.from.as_ref().map(|key| format!("mycelium:{key}")).or_else(|| self.from.clone());
             let receipt = self.inbound.take(&parcel.id, parcel.letter.as_deref(), from.as_deref()).await;
             if let Some(wake) = &self.wake {
                 wake.notify_one();
             }
-            // Nobody is harmed by an answer that gets lost: the letter comes again, and is known then.
-            match timeout(Duration::from_secs(10), self.bus.answer(&parcel, &receipt)).await {
-                Ok(answered) => answered?,
-                Err(_) => return Err(BusError::Unreachable("an answer took too long".into())),
-            }
+            // Nobody is harmed by an answer that gets lost: the letter comes again, and is known then. The others are taken all the same, because they
+            // may be on no bus any more.
+            let slow = || BusError::Unreachable("an answer took too long".into());
+            let answered = timeout(Duration::from_secs(10), self.bus.answer(&parcel, &receipt)).await.unwrap_or_else(|_| Err(slow()));
+            failed = failed.or(answered.err());
         }
-        Ok(self.pause)
+        failed.map_or(Ok(self.pause), Err)
     }
 }

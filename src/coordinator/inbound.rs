@@ -113,6 +113,9 @@ impl Inbound {
                 return Receipt::of_no_letter(nonce, text, &self.key);
             }
         };
+        if letter.kind == Kind::Ping {
+            return self.pong(&letter);
+        }
         let refused = |why: &str| {
             self.dispatcher.audit().refusal(|| recording::refused(&letter));
             tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came was refused: {why}");

@@ -11,6 +11,8 @@ pub enum Kind {
     Message,
     /// The stop of the jobs of a message that was sent before, which is the one that it answers.
     Stop,
+    /// The question who is there, and what time it is.
+    Ping,
 }
 
 impl Kind {
@@ -19,6 +21,7 @@ impl Kind {
         match self {
             Self::Message => "hero message 2\n",
             Self::Stop => "hero stop 2\n",
+            Self::Ping => "hero ping 2\n",
         }
     }
 

@@ -1,11 +1,12 @@
 use super::Error;
 use super::known::Known;
+use super::ping::{Pinger, came};
 use super::runner_job;
 use super::wakes::Wakes;
 use crate::dispatch::{self, Dispatcher, InUse};
 use crate::model::{
-    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, RunnerId,
-    excerpt,
+    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
+    RunnerId, excerpt,
 };
 use crate::store::{MessageAcknowledged, MessageDeleted, MessageStored};
 
@@ -46,18 +47,37 @@ pub struct Messages {
     wakes: Wakes,
     /// Where messages can go, if that is known here.
     known: Option<Known>,
+    /// What asks who is at an address, if this server has a node.
+    pinger: Option<Pinger>,
 }
 
 impl Messages {
     /// The messages of the contexts of a dispatcher. `wakes` wakes whoever sends them.
     pub const fn new(dispatcher: Dispatcher, wakes: Wakes) -> Self {
-        Self { dispatcher, wakes, known: None }
+        Self { dispatcher, wakes, known: None, pinger: None }
     }
 
     /// The same, which refuse at once what leads nowhere as far as that is known here.
     #[must_use]
     pub fn knowing(self, known: Known) -> Self {
         Self { known: Some(known), ..self }
+    }
+
+    /// The same, which ask who is at an address.
+    #[must_use]
+    pub fn pinging(self, pinger: Pinger) -> Self {
+        Self { pinger: Some(pinger), ..self }
+    }
+
+    /// Asks who is at an address. No answer is no error: what came of it says why.
+    pub async fn ping(&self, context: ContextId, address: &Address, target: ContextId) -> Result<Pong, Error> {
+        self.known.as_ref().map_or(Ok(()), |known| known.check(address))?;
+        let store = self.store(context).await?;
+        let answered = match &self.pinger {
+            Some(pinger) => pinger.ask(&store, address, target).await,
+            None => Err("this server has no key of a node".to_owned()),
+        };
+        Ok(came(address, target, answered))
     }
 
     /// Whether there is a runner of this topic, whose address a message without one goes to.

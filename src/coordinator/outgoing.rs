@@ -1,17 +1,18 @@
 //! The supervisor daemon of one context: brings its messages to their nodes, and its jobs to runners elsewhere.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use futures_util::future::select_all;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::delivery::{Delivered, Delivery};
 use super::{recording, runner_job};
-use crate::model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner};
+use crate::model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner, ScriptType};
 use crate::service::Service;
 use crate::store::{Error, MessageNames, Score, Settled, StopTold};
 
@@ -24,6 +25,9 @@ const BUSY: Duration = Duration::from_millis(5);
 const AWAITING: Duration = Duration::from_millis(50);
 const WITH_RUNNERS: Duration = Duration::from_millis(250);
 const IDLE: Duration = Duration::from_secs(1);
+/// How long jobs are not looked for after a round, whatever arrives: so long, or so many times as long as the round took.
+const AFTER_ROUND: Duration = Duration::from_millis(20);
+const TIMES_ROUND: u32 = 4;
 /// How often it is looked whether runners have changed.
 const LOOK: Duration = Duration::from_secs(1);
 /// How many runners are read at once, and how many messages that came.
@@ -52,6 +56,10 @@ pub(super) struct Outgoing {
     /// The runners that are elsewhere, as they were at `revision`.
     runners: Vec<Runner>,
     revision: Option<u64>,
+    /// Told when jobs of their script types arrive here.
+    arrivals: BTreeMap<ScriptType, Arc<Notify>>,
+    /// How long the last round took.
+    took: Duration,
     /// The runner whose jobs are sent first in the next round, by its place there.
     first: usize,
     looked: Option<Instant>,
@@ -80,6 +88,8 @@ impl Outgoing {
             pause: BUSY,
             runners,
             revision: None,
+            arrivals: BTreeMap::new(),
+            took: Duration::ZERO,
             first: 0,
             looked: None,
             opened: None,
@@ -108,6 +118,12 @@ impl Outgoing {
                 self.warn_of_other_nodes().await?;
             }
             self.revision = Some(revision);
+            let types: BTreeSet<&ScriptType> = self.runners.iter().map(|runner| &runner.script_type).collect();
+            self.arrivals.retain(|script_type, _| types.contains(script_type));
+            for script_type in types {
+                let register = || delivery.store.wake_ups().register(script_type);
+                self.arrivals.entry(script_type.clone()).or_insert_with(register);
+            }
             places.extend(self.runners.iter().filter_map(|runner| Some((runner.address.clone()?, runner.target_context))));
         }
         if self.opened.is_none_or(|opened| opened.elapsed() >= delivery.routes.look_again()) {
@@ -314,9 +330,24 @@ impl Service for Outgoing {
     const NAME: &'static str = "sending messages";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        // Something happens seldom alone, so it is waited little at first. Whoever stores a message here says so.
-        let _ = timeout(self.pause, self.wake.notified()).await;
+        // Something happens seldom alone, so it is waited little at first. Whoever stores a message here says so, or a job.
+        let arrives = async {
+            sleep(AFTER_ROUND.max(self.took * TIMES_ROUND)).await;
+            match self.arrivals.values().map(|arrival| Box::pin(arrival.notified())).collect::<Vec<_>>() {
+                none if none.is_empty() => std::future::pending().await,
+                any => drop(select_all(any).await),
+            }
+        };
+        let stored = async {
+            tokio::select! {
+                () = self.wake.notified() => {}
+                () = arrives => {}
+            }
+        };
+        let _ = timeout(self.pause, stored).await;
+        let began = Instant::now();
         let longest = self.round().await?;
+        self.took = began.elapsed();
         self.pause = if longest == BUSY { BUSY } else { (self.pause * 2).min(longest) };
         Ok(Duration::ZERO)
     }

@@ -13,6 +13,7 @@ use super::delivery::Delivery;
 use super::fetcher::Fetcher;
 use super::inbound::Inbound;
 use super::outgoing::Outgoing;
+use super::ping::Pinger;
 use super::receiver::Receivers;
 use super::routes::{Node, Opened, Routes};
 use super::signature::NodeKey;
@@ -24,8 +25,8 @@ use crate::model::ContextId;
 use crate::service;
 use crate::store::Store;
 
-/// How long a look at Mycelium waits, and how often one looks into a Redis: one's own, and that of another node.
-const LONG_POLL: Duration = Duration::from_secs(10);
+/// How long Mycelium is asked in one round, at a pace of its own, and how often one looks into a Redis: one's own, and that of another node.
+const ROUND: Duration = Duration::from_secs(10);
 const OWN_REDIS: Duration = Duration::from_secs(1);
 const OTHER_REDIS: Duration = Duration::from_millis(250);
 /// How long it may take to leave the messages in hand to others.
@@ -78,10 +79,15 @@ impl Supervisor {
         let hand = key.hand();
         let this = Self { dispatcher, key, hand, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
         if let Some(bus) = mycelium {
-            this.fetch(bus, None, LONG_POLL, OTHER_REDIS, None, &this.shutdown);
+            this.fetch(bus, None, ROUND, Duration::from_millis(10), None, &this.shutdown);
         }
         this.fetch_what_is_opened(opened);
         this
+    }
+
+    /// What asks who is at an address.
+    pub fn pinger(&self) -> Pinger {
+        Pinger::new(self.key.clone(), Arc::clone(&self.routes), Arc::clone(&self.inbound))
     }
 
     /// Sends the messages of a context, and takes those for it, until `ended` or the end of this server.

@@ -20,6 +20,7 @@ mod masked;
 mod message;
 mod object;
 mod outcome;
+mod pong;
 mod queue;
 mod retry;
 mod runner;
@@ -55,6 +56,7 @@ pub use object::{
     keys_at, names,
 };
 pub use outcome::{ErrorKind, JobError, Limit, Output, OutputFormat};
+pub use pong::{Pong, PongAnswer};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use retry::Backoff;
 pub use runner::{Runner, RunnerId, RunnerPage};

@@ -122,6 +122,7 @@ pub fn table() -> Table {
         .method::<runner::ListRunners>()
         .method::<runner::DeleteRunner>()
         .method::<messages::SendMessage>()
+        .method::<messages::PingNode>()
         .method::<messages::GetMessage>()
         .method::<messages::ListMessages>()
         .method::<messages::AcknowledgeMessage>()

@@ -3,7 +3,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Bus, BusError, LONGEST, Parcel, pass_over, written};
+use super::{Bus, BusError, LONGEST, Parcel, pass_over, timed, written};
 use crate::coordinator::letter::Letter;
 use crate::coordinator::receipt::{NoReceipt, Receipt};
 use crate::model::{ContextId, SignerKey};
@@ -52,7 +52,7 @@ impl Bus for Boxes {
         receiver: Option<&'a SignerKey>,
         patience: Duration,
     ) -> BoxFuture<'a, Result<Receipt, BusError>> {
-        Box::pin(async move {
+        Box::pin(timed("redis", async move {
             let (text, nonce, until) = (written(letter)?, letter.nonce.as_str(), Instant::now() + patience);
             if !self.boxes.put(to, nonce, &text).await.map_err(failed)? {
                 return Err(BusError::Unreachable("so many letters lie at the other side that it takes no more".into()));
@@ -78,7 +78,7 @@ impl Bus for Boxes {
                 sleep(pause).await;
                 pause = (pause * 2).min(LATER);
             }
-        })
+        }))
     }
 
     fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>> {
@@ -88,7 +88,7 @@ impl Bus for Boxes {
                 let letters = self.boxes.letters(&self.own, AT_ONCE, LONGEST, TOGETHER).await.map_err(failed)?;
                 if !letters.is_empty() || Instant::now() + LATER > until {
                     let parcel = |(id, letter): (String, Result<String, usize>)| {
-                        let letter = letter.map_err(|size| BusError::TooLarge { size });
+                        let letter = letter.map_err(|size| BusError::TooLarge { size, limit: LONGEST });
                         Parcel { id, from: None, letter }
                     };
                     return Ok(letters.into_iter().map(parcel).collect());

@@ -3,7 +3,8 @@
 mod boxes;
 mod mycelium;
 
-use std::time::Duration;
+use std::future::Future;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
@@ -30,10 +31,12 @@ pub enum BusError {
     #[error("{0}")]
     Unknown(String),
     /// The letter is larger than any may be.
-    #[error("the message has {size} bytes on its way, the limit is {LONGEST}")]
+    #[error("the message has {size} bytes on its way, the limit is {limit}")]
     TooLarge {
         /// How large it is.
         size: usize,
+        /// How large it may be on this bus.
+        limit: usize,
     },
 }
 
@@ -74,6 +77,17 @@ pub trait Bus: Send + Sync {
     fn answer<'a>(&'a self, parcel: &'a Parcel, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
 }
 
+/// Measures how long it takes until the receipt for a letter is here, and counts those for which none came.
+async fn timed(bus: &'static str, delivering: impl Future<Output = Result<Receipt, BusError>>) -> Result<Receipt, BusError> {
+    let began = Instant::now();
+    let delivered = delivering.await;
+    match &delivered {
+        Ok(_) => metrics::histogram!("hero_message_delivery_seconds", "bus" => bus).record(began.elapsed().as_secs_f64()),
+        Err(_) => metrics::counter!("hero_messages_unanswered_total", "bus" => bus).increment(1),
+    }
+    delivered
+}
+
 /// A letter as it travels.
 fn written(letter: &Letter) -> Result<String, BusError> {
     bounded(serde_json::to_string(letter).expect("a letter is texts and numbers"))
@@ -81,7 +95,7 @@ fn written(letter: &Letter) -> Result<String, BusError> {
 
 /// The text of a letter, if it is no larger than any may be.
 fn bounded(text: String) -> Result<String, BusError> {
-    if text.len() > LONGEST { Err(BusError::TooLarge { size: text.len() }) } else { Ok(text) }
+    if text.len() > LONGEST { Err(BusError::TooLarge { size: text.len(), limit: LONGEST }) } else { Ok(text) }
 }
 
 /// Tells the log of what came as the receipt for a letter and is none that counts.

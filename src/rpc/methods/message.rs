@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{PageSize, sample, tag};
 use crate::coordinator::Draft;
 use crate::model::{
-    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name,
+    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
 };
 use crate::rpc::act::object;
 use crate::rpc::app::App;
@@ -140,6 +140,44 @@ impl Method for SendMessage {
             address: self.address,
         };
         Ok(app.messages.send(self.context_id, draft).await?)
+    }
+}
+
+/// Asks who is at an address: the way there, the key of the node that answers, its clock, and how long the answer took. Nothing is stored of it, and where
+/// nobody answers `error` says why.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PingNode {
+    /// Who is asked: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
+    address: Address,
+    /// The context there.
+    #[serde(default)]
+    target_context: ContextId,
+    /// The context that asks.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for PingNode {
+    const NAME: &'static str = "ping_node";
+    const TAG: &'static str = tag::COORDINATOR;
+    const PERMISSION: Permission = Permission::Submit;
+    const AUDITED: bool = false;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Output = Pong;
+
+    fn examples() -> Vec<Example<Self, Pong>> {
+        let params = Self { address: "here".parse().expect("an address"), target_context: ContextId(0), context_id: ContextId(0) };
+        vec![Example { name: "here", params, result: sample::pong() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<Pong, Error> {
+        may_go(app, session, &self.address, self.target_context)?;
+        Ok(app.messages.ping(self.context_id, &self.address, self.target_context).await?)
     }
 }
 

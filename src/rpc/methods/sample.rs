@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::model::{
     Context, ContextId, ContextLimits, Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowSpec, FlowStatus, FlowSummary, Identity,
     IdentityId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Message, MessageFormat, MessageStatus, MessageType, OnFailure,
-    Priority, PrivateKey, Queue, Runner, RunnerId, Schedule, ScheduleId, ScheduleSpec, ScriptType, Status, Target, Timestamp, Token, Usage,
+    Pong, PongAnswer, Priority, PrivateKey, Queue, Runner, RunnerId, Schedule, ScheduleId, ScheduleSpec, ScriptType, Status, Target,
+    Timestamp, Token, Usage,
 };
 
 /// A nonce of the server of the examples.
@@ -55,6 +56,20 @@ pub(super) fn message() -> Message {
         answers: None,
         error: None,
     }
+}
+
+pub(super) fn pong() -> Pong {
+    let answer = PongAnswer {
+        key: runner().pubkey.expect("it has one"),
+        name: None,
+        expected: None,
+        is_trusted: true,
+        trusts: true,
+        time: time(0),
+        clock_ahead: 0.0,
+        round_trip: std::time::Duration::from_millis(1).into(),
+    };
+    Pong { route: "context 0 of this server".into(), answer: Some(answer), error: None }
 }
 
 pub(super) fn runner() -> Runner {

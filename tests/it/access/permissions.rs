@@ -63,7 +63,7 @@ fn params(method: &str, job: &str, flow: u32, schedule: &str, identity: u32, tok
         "get_identity" | "create_token" | "list_tokens" => json!([identity]),
         "update_identity" | "delete_identity" => json!([9999]),
         "revoke_token" => json!([token]),
-        "send_message" => json!({ "address": "here" }),
+        "send_message" | "ping_node" => json!({ "address": "here" }),
         "get_message" | "acknowledge_message" | "delete_message" => json!([identity, 9999]),
         "list_messages" => json!({ "caller_id": identity }),
         "create_runner" => json!(["osis"]),
@@ -159,6 +159,7 @@ async fn what_goes_to_another_context_of_the_server_needs_the_right_there() {
     let client = guarded.client(ada).await;
     let calls = [
         ("send_message", json!({ "address": "here", "target_context": 1 })),
+        ("ping_node", json!({ "address": "here", "target_context": 1 })),
         ("create_runner", json!({ "script_type": "osis", "local": false, "address": "here", "target_context": 1 })),
         ("update_runner", json!({ "runner_id": 1, "target_context": 1 })),
         ("update_runner", json!({ "runner_id": 2, "address": "here" })),
@@ -191,6 +192,7 @@ async fn callers_name_the_redis_of_other_nodes_by_the_settings_only() {
     for address in ["redis://10.0.0.7:6379", "rediss://10.0.0.7", "unix:///run/redis.sock", "redis+unix:///run/redis.sock"] {
         for (method, params) in [
             ("send_message", json!({ "address": address })),
+            ("ping_node", json!({ "address": address })),
             ("create_runner", runner(address)),
             ("update_runner", json!({ "runner_id": 1, "address": address })),
         ] {

@@ -8,8 +8,10 @@ mod flows;
 mod kills;
 mod known;
 mod limits;
+mod mycelium;
 mod numbers;
 mod objects;
+mod ping;
 mod relations;
 mod remote;
 mod room;
@@ -94,7 +96,7 @@ impl Town {
         for context in house.dispatcher.contexts() {
             supervisor.serve(context, &shutdown);
         }
-        let messages = Messages::new(house.dispatcher.clone(), wakes);
+        let messages = Messages::new(house.dispatcher.clone(), wakes).pinging(supervisor.pinger());
         let runners = Runners::new(house.dispatcher.clone());
         Self { house, key: key.clone(), messages, runners, authority, _supervisor: shutdown.drop_guard() }
     }

@@ -85,6 +85,7 @@ async fn no_call_walks_through_the_keys() {
         ("list_runners", json!({})),
         ("delete_runner", json!([1])),
         ("send_message", json!(["hello", "here"])),
+        ("ping_node", json!(["here"])),
         ("get_message", json!([0, 1])),
         ("list_messages", json!({"list": "out"})),
         ("acknowledge_message", json!([0, 1])),

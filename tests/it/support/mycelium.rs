@@ -1,16 +1,26 @@
-//! A network of nodes that answer as those of Mycelium do, by REST and by JSON-RPC, as far as messages go.
+//! A network of nodes that do with messages what those of Mycelium v0.7.10 do, by REST and by JSON-RPC.
+//!
+//! Each has one lock, which a request for a message holds until there is one or its time is over. A message to a node that nobody knows is taken, and
+//! sent again for five minutes. A reply for which nobody waits any more lies among the messages, without a topic. What a node sends to itself never
+//! arrives.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio_util::task::AbortOnDropHandle;
+
+/// The most bytes that a request has, by REST and by JSON-RPC.
+const MOST_OF_REST: usize = 2 << 20;
+const MOST_OF_RPC: usize = 10 << 20;
+/// How long a message is sent again.
+const SENT_FOR: Duration = Duration::from_secs(300);
 
 /// Nodes that reach each other.
 #[derive(Clone, Default)]
@@ -18,22 +28,48 @@ pub struct Network(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// What waits at each node, by its key.
-    waiting: Mutex<BTreeMap<String, VecDeque<Value>>>,
-    /// The replies to messages, by their ids.
-    replies: Mutex<HashMap<String, Value>>,
-    changed: Notify,
+    nodes: Mutex<BTreeMap<String, Arc<State>>>,
     /// Whether every second reply gets lost, and every third message comes twice.
     disturbed: AtomicBool,
     count: AtomicU64,
+}
+
+/// What a node knows.
+#[derive(Default)]
+struct State {
+    key: String,
+    ip: String,
+    /// Held by each call, and by one that asks for a message as long as it waits.
+    lock: tokio::sync::Mutex<()>,
+    inbox: Mutex<VecDeque<Value>>,
+    came: Notify,
+    /// Who waits for the reply to a message.
+    waiting: Mutex<HashMap<String, oneshot::Sender<Value>>>,
+    /// What was sent from here, by its id. A reply has the id of the message that it answers, and a mark.
+    sent: Mutex<BTreeMap<String, Sent>>,
+    halted: AtomicBool,
+    asked: Mutex<Vec<String>>,
+    /// The most bytes of a request, if they are fewer than such a node takes.
+    most: Mutex<Option<usize>>,
+}
+
+/// A message on its way, or there.
+struct Sent {
+    to: String,
+    message: Value,
+    since: Instant,
+    state: &'static str,
 }
 
 /// A node, as programs on its machine see it.
 pub struct MyceliumNode {
     /// Its public key.
     pub key: String,
+    /// Its address in the overlay network.
+    pub ip: String,
     address: SocketAddr,
-    halted: Arc<AtomicBool>,
+    network: Network,
+    state: Arc<State>,
     _accepting: AbortOnDropHandle<()>,
 }
 
@@ -45,25 +81,34 @@ impl Network {
 
     /// A new node.
     pub async fn node(&self) -> MyceliumNode {
-        let key = format!("{:0>64}", hero::model::JobId::random().as_str().replace('-', ""));
-        self.0.waiting.lock().unwrap().insert(key.clone(), VecDeque::new());
+        self.node_of(&format!("{:0>64}", hero::model::JobId::random().as_str().replace('-', ""))).await
+    }
+
+    /// A new node with this key.
+    pub async fn node_of(&self, key: &str) -> MyceliumNode {
+        let ip = format!("4{}:{}:{}:{}:1::1", &key[48..51], &key[52..56], &key[56..60], &key[60..64]);
+        let ip = ip.parse::<std::net::Ipv6Addr>().unwrap().to_string();
+        let state = Arc::new(State { key: key.to_owned(), ip, ..State::default() });
+        self.0.nodes.lock().unwrap().insert(key.to_owned(), Arc::clone(&state));
+        self.send_again();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, halted) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
-        let (network, own, is_halted) = (self.clone(), key.clone(), halted.clone());
+        let address = listener.local_addr().unwrap();
+        let (network, own) = (self.clone(), Arc::clone(&state));
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                if is_halted.load(Ordering::Relaxed) {
+                if own.halted.load(Ordering::Relaxed) {
                     continue;
                 }
-                let (network, own) = (network.clone(), own.clone());
+                let (network, own) = (network.clone(), Arc::clone(&own));
                 // A client that goes away is its own affair.
                 tokio::spawn(async move { drop(network.serve(&own, socket).await) });
             }
         });
-        MyceliumNode { key, address, halted, _accepting: AbortOnDropHandle::new(accepting) }
+        let (key, ip) = (key.to_owned(), state.ip.clone());
+        MyceliumNode { key, ip, address, network: self.clone(), state, _accepting: AbortOnDropHandle::new(accepting) }
     }
 
-    async fn serve(&self, own: &str, socket: TcpStream) -> std::io::Result<()> {
+    async fn serve(&self, own: &State, socket: TcpStream) -> std::io::Result<()> {
         let mut socket = BufReader::new(socket);
         let (mut head, mut length) = (String::new(), 0);
         while socket.read_line(&mut head).await? > 2 {
@@ -75,32 +120,56 @@ impl Network {
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         let mut words = head.split(' ');
         let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let (status, answer) = if path == "/" { (200, self.rpc(own, &body).await) } else { self.rest(own, method, path, &body).await };
+        let most = *own.most.lock().unwrap();
+        let answering = async {
+            if path == "/" {
+                own.asked.lock().unwrap().push(format!("{} {}", body["method"].as_str().unwrap_or_default(), body["params"]));
+                if length > most.unwrap_or(MOST_OF_RPC) { (413, Value::Null) } else { (200, self.rpc(own, &body).await) }
+            } else {
+                own.asked.lock().unwrap().push(format!("{method} {path}"));
+                if length > most.unwrap_or(MOST_OF_REST) {
+                    (413, json!("length limit exceeded"))
+                } else {
+                    self.rest(own, method, path, &body).await
+                }
+            }
+        };
+        // Whoever hangs up waits no more.
+        let (status, answer) = tokio::select! {
+            answer = answering => answer,
+            _ = socket.fill_buf() => return Ok(()),
+        };
         let text = if answer.is_null() { String::new() } else { answer.to_string() };
         let head = format!("HTTP/1.1 {status} Status\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", text.len());
         socket.write_all(format!("{head}{text}").as_bytes()).await?;
         socket.shutdown().await
     }
 
-    async fn rest(&self, own: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    async fn rest(&self, own: &State, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let given = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
         let seconds = |name| given(name).and_then(|seconds| seconds.parse().ok());
-        match (method, path) {
-            ("POST", "/api/v1/messages") => match self.push(own, body) {
-                None => (400, json!("no such destination")),
-                Some(id) => match seconds("reply_timeout") {
+        match (method, path.strip_prefix("/api/v1").unwrap_or_default()) {
+            ("GET", "/admin") => (200, own.info()),
+            ("POST", "/messages") => {
+                let (id, reply) = self.push(own, body).await;
+                match seconds("reply_timeout") {
                     None => (201, json!({ "id": id })),
-                    Some(wait) => self.reply_to(&id, wait).await.map_or((408, json!({ "id": id })), |reply| (200, reply)),
-                },
-            },
-            ("GET", "/api/v1/messages") => {
-                let topic = given("topic").map(|topic| topic.replace("%3D", "=").replace("%2B", "+").replace("%2F", "/"));
-                self.pop(own, topic.as_deref(), seconds("timeout").unwrap_or(0)).await.map_or((204, Value::Null), |message| (200, message))
+                    Some(wait) => within(wait, reply).await.map_or((408, json!({ "id": id })), |reply| (200, reply)),
+                }
             }
-            ("POST", path) => match path.strip_prefix("/api/v1/messages/reply/") {
+            ("GET", "/messages") => {
+                let topic = given("topic").map(|topic| topic.replace("%3D", "=").replace("%2B", "+").replace("%2F", "/"));
+                let (peeks, wait) = (given("peek") == Some("true"), seconds("timeout").unwrap_or(0));
+                self.take(own, topic.as_deref(), peeks, wait).await.map_or((204, Value::Null), |message| (200, message))
+            }
+            ("GET", path) => {
+                let sent = path.strip_prefix("/messages/status/").map(|id| own.status(id));
+                sent.flatten().map_or((404, Value::Null), |status| (200, status))
+            }
+            ("POST", path) => match path.strip_prefix("/messages/reply/") {
                 Some(id) => {
-                    self.reply(own, id, body);
+                    self.reply(own, id, body).await;
                     (204, Value::Null)
                 }
                 None => (404, Value::Null),
@@ -109,82 +178,164 @@ impl Network {
         }
     }
 
-    async fn rpc(&self, own: &str, call: &Value) -> Value {
+    async fn rpc(&self, own: &State, call: &Value) -> Value {
         let params = &call["params"];
+        let text = |at: usize| params[at].as_str().unwrap_or_default();
+        let error = |code: i64, message: &str| json!({ "jsonrpc": "2.0", "id": call["id"], "error": { "code": code, "message": message } });
         let result = match call["method"].as_str().unwrap_or_default() {
-            "pushMessage" => match self.push(own, &params[0]) {
-                None => {
-                    return json!({ "jsonrpc": "2.0", "id": call["id"], "error": { "code": -32015, "message": "does not know the destination" } });
-                }
-                Some(id) => match params[1].as_u64() {
-                    Some(wait) => self.reply_to(&id, wait).await.unwrap_or_else(|| json!({ "id": id })),
-                    None => json!({ "id": id }),
-                },
-            },
-            "popMessage" => self.pop(own, params[2].as_str(), params[1].as_u64().unwrap_or(0)).await.unwrap_or_default(),
+            "getInfo" => own.info(),
+            "pushMessage" => {
+                let (id, reply) = self.push(own, &params[0]).await;
+                let reply = match params[1].as_u64() {
+                    Some(wait) => within(wait, reply).await,
+                    None => None,
+                };
+                reply.unwrap_or_else(|| json!({ "id": id }))
+            }
+            "popMessage" => {
+                let (peeks, wait) = (params[0] == json!(true), params[1].as_u64().unwrap_or(0));
+                self.take(own, params[2].as_str(), peeks, wait).await.unwrap_or_default()
+            }
             "pushMessageReply" => {
-                self.reply(own, params[0].as_str().unwrap_or_default(), &params[1]);
+                self.reply(own, text(0), &params[1]).await;
                 json!(true)
             }
-            method => return json!({ "jsonrpc": "2.0", "id": call["id"], "error": { "code": -32601, "message": method } }),
+            "getMessageInfo" => match own.status(text(0)) {
+                Some(status) => status,
+                None => return error(-32019, "Server error"),
+            },
+            method => return error(-32601, method),
         };
         json!({ "jsonrpc": "2.0", "id": call["id"], "result": result })
     }
 
-    fn push(&self, own: &str, message: &Value) -> Option<String> {
-        let to = message["dst"]["pk"].as_str()?;
-        let count = self.0.count.fetch_add(1, Ordering::Relaxed);
-        let id = format!("{count:016x}");
-        let inbound = json!({
-            "id": id, "srcIp": "400::1", "srcPk": own, "dstIp": "400::2", "dstPk": to, "topic": message["topic"], "payload": message["payload"],
-        });
-        let mut waiting = self.0.waiting.lock().unwrap();
-        let queue = waiting.get_mut(to)?;
-        queue.push_back(inbound.clone());
-        if self.0.disturbed.load(Ordering::Relaxed) && count.is_multiple_of(3) {
-            queue.push_back(inbound);
+    /// The key of a destination, whoever has it.
+    fn key_of(&self, dst: &Value) -> String {
+        if let Some(key) = dst["pk"].as_str() {
+            return key.to_owned();
         }
-        drop(waiting);
-        self.0.changed.notify_waiters();
-        Some(id)
+        let ip = dst["ip"].as_str().unwrap_or_default();
+        let nodes = self.0.nodes.lock().unwrap();
+        nodes.values().find(|node| node.ip == ip).map_or_else(|| ip.to_owned(), |node| node.key.clone())
     }
 
-    fn reply(&self, own: &str, id: &str, message: &Value) {
+    /// Takes a message, wherever it goes. Gives its id, and what its reply comes by.
+    async fn push(&self, own: &State, message: &Value) -> (String, oneshot::Receiver<Value>) {
+        let _locked = own.lock.lock().await;
+        let count = self.0.count.fetch_add(1, Ordering::Relaxed);
+        let (id, to) = (format!("{count:016x}"), self.key_of(&message["dst"]));
+        let (replied, reply) = oneshot::channel();
+        own.waiting.lock().unwrap().insert(id.clone(), replied);
+        let inbound = json!({ "id": id, "srcIp": own.ip, "srcPk": own.key, "topic": message["topic"], "payload": message["payload"] });
+        own.send(&id, to, inbound);
+        self.send_again();
+        (id, reply)
+    }
+
+    async fn reply(&self, own: &State, id: &str, message: &Value) {
+        let _locked = own.lock.lock().await;
         if self.0.disturbed.load(Ordering::Relaxed) && self.0.count.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
             return;
         }
-        let inbound = json!({ "id": id, "srcIp": "400::2", "srcPk": own, "dstIp": "400::1", "dstPk": "", "payload": message["payload"] });
-        self.0.replies.lock().unwrap().insert(id.to_owned(), inbound);
-        self.0.changed.notify_waiters();
+        let inbound = json!({ "id": id, "srcIp": own.ip, "srcPk": own.key, "payload": message["payload"], "isReply": true });
+        own.send(&format!("{id}-reply"), self.key_of(&message["dst"]), inbound);
+        self.send_again();
     }
 
-    /// What `look` gives within so many seconds.
-    async fn within(&self, seconds: u64, look: impl Fn() -> Option<Value>) -> Option<Value> {
-        let looking = async {
-            loop {
-                let changed = self.0.changed.notified();
-                if let Some(found) = look() {
-                    return found;
-                }
-                changed.await;
+    /// Brings on what is on its way between nodes that are there.
+    fn send_again(&self) {
+        let nodes: Vec<Arc<State>> = self.0.nodes.lock().unwrap().values().cloned().collect();
+        let disturbed = self.0.disturbed.load(Ordering::Relaxed);
+        for (at, node) in nodes.iter().enumerate() {
+            let mut sent = node.sent.lock().unwrap();
+            for one in sent.values_mut().filter(|one| one.is_on_its_way()) {
+                let there = nodes.iter().enumerate().find(|(place, there)| *place != at && there.key == one.to);
+                let Some((_, there)) = there.filter(|(_, there)| !there.is_halted() && !node.is_halted()) else { continue };
+                one.state = "received";
+                let is_twice = disturbed && self.0.count.load(Ordering::Relaxed).is_multiple_of(3);
+                there.receive(one.message.clone(), is_twice);
             }
+        }
+    }
+
+    /// Gives a message, and has its sender know that it was read.
+    async fn take(&self, own: &State, topic: Option<&str>, peeks: bool, seconds: u64) -> Option<Value> {
+        let found = {
+            let _locked = own.lock.lock().await;
+            let looking = async {
+                loop {
+                    let came = own.came.notified();
+                    if let Some(found) = own.look(topic, peeks) {
+                        return found;
+                    }
+                    came.await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(seconds), looking).await.ok()?
         };
-        // A test does not wait as long as a person may.
-        tokio::time::timeout(Duration::from_secs(seconds.min(2)), looking).await.ok()
+        let text = |name: &str| found[name].as_str().unwrap_or_default();
+        let sender = self.0.nodes.lock().unwrap().get(text("srcPk")).cloned();
+        if let Some(sender) = sender
+            && let Some(one) = sender.sent.lock().unwrap().get_mut(text("id"))
+        {
+            one.state = "read";
+        }
+        Some(found)
+    }
+}
+
+/// What comes within so many seconds.
+async fn within(seconds: u64, coming: oneshot::Receiver<Value>) -> Option<Value> {
+    tokio::time::timeout(Duration::from_secs(seconds), coming).await.ok()?.ok()
+}
+
+impl Sent {
+    fn is_on_its_way(&self) -> bool {
+        self.state == "pending" && self.since.elapsed() < SENT_FOR
+    }
+}
+
+impl State {
+    fn info(&self) -> Value {
+        json!({ "nodeSubnet": format!("{}/64", self.ip), "nodeIp": self.ip, "nodePubkey": self.key, "nodeStartTime": 0 })
     }
 
-    async fn reply_to(&self, id: &str, seconds: u64) -> Option<Value> {
-        self.within(seconds, || self.0.replies.lock().unwrap().remove(id)).await
+    fn is_halted(&self) -> bool {
+        self.halted.load(Ordering::Relaxed)
     }
 
-    async fn pop(&self, own: &str, topic: Option<&str>, seconds: u64) -> Option<Value> {
-        self.within(seconds, || {
-            let mut waiting = self.0.waiting.lock().unwrap();
-            let queue = waiting.get_mut(own)?;
-            let at = queue.iter().position(|message| topic.is_none() || message["topic"].as_str() == topic)?;
-            queue.remove(at)
-        })
-        .await
+    fn send(&self, id: &str, to: String, message: Value) {
+        self.sent.lock().unwrap().insert(id.to_owned(), Sent { to, message, since: Instant::now(), state: "pending" });
+    }
+
+    fn status(&self, id: &str) -> Option<Value> {
+        let sent = self.sent.lock().unwrap();
+        let one = sent.get(id)?;
+        let state = if one.state == "pending" && !one.is_on_its_way() { "aborted" } else { one.state };
+        Some(json!({ "dst": "400::", "state": state, "created": 0, "deadline": 300, "msgLen": 1 }))
+    }
+
+    /// Takes what comes: for whoever waits for it, else among the messages.
+    fn receive(&self, mut message: Value, is_twice: bool) {
+        let id = message["id"].as_str().unwrap_or_default().to_owned();
+        let is_reply = message.as_object_mut().is_some_and(|message| message.remove("isReply").is_some());
+        let waiting = is_reply.then(|| self.waiting.lock().unwrap().remove(&id)).flatten();
+        let left = match waiting {
+            Some(waiting) => waiting.send(message).err(),
+            None => Some(message),
+        };
+        if let Some(message) = left {
+            let mut inbox = self.inbox.lock().unwrap();
+            inbox.extend(std::iter::repeat_n(message, if is_twice && !is_reply { 2 } else { 1 }));
+        }
+        self.came.notify_waiters();
+    }
+
+    /// The first message of a topic; of the empty one those that have none.
+    fn look(&self, topic: Option<&str>, peeks: bool) -> Option<Value> {
+        let mut inbox = self.inbox.lock().unwrap();
+        let at = inbox.iter().position(|message| topic.is_none_or(|topic| message["topic"].as_str().unwrap_or_default() == topic))?;
+        if peeks { inbox.get(at).cloned() } else { inbox.remove(at) }
     }
 }
 
@@ -194,8 +345,29 @@ impl MyceliumNode {
         format!("http://{}", self.address)
     }
 
-    /// Has it answer nobody, or go on.
+    /// Has it answer nobody, neither here nor in the network, or go on.
     pub fn halt(&self, halts: bool) {
-        self.halted.store(halts, Ordering::Relaxed);
+        self.state.halted.store(halts, Ordering::Relaxed);
+        self.network.send_again();
+    }
+
+    /// What was asked of it, each as `GET /api/v1/messages?…` or as the method and its parameters.
+    pub fn asked(&self) -> Vec<String> {
+        self.state.asked.lock().unwrap().clone()
+    }
+
+    /// Has it take smaller requests only.
+    pub fn takes(&self, most: usize) {
+        *self.state.most.lock().unwrap() = Some(most);
+    }
+
+    /// How many messages lie there that nobody has fetched, of any topic.
+    pub fn lie(&self) -> usize {
+        self.state.inbox.lock().unwrap().len()
+    }
+
+    /// Puts something among the messages, without a topic.
+    pub fn put(&self, id: &str, payload: &str) {
+        self.state.receive(json!({ "id": id, "srcIp": "400::", "srcPk": "ee".repeat(32), "payload": payload }), false);
     }
 }

@@ -41,6 +41,33 @@ fn a_message_that_leads_nowhere_is_refused_at_once() {
 }
 
 #[test]
+fn who_is_at_an_address_is_told_by_way_key_clock_and_time_of_the_answer() {
+    let server = Server::with(Hero::new().env("HERO_NODE_REDIS", "two=redis://127.0.0.1:1"), &["--pool", "osis=1"]);
+    let key = server.ok(&["message", "key"]);
+    let told = server.ok(&["message", "ping", "here", "--count", "2"]);
+    let lines: Vec<&str> = told.lines().collect();
+    let heads = [
+        "route    context 0 of this server",
+        "key      ",
+        "trust    each takes what the other signs",
+        "clock    ",
+        "answer   after ",
+        "answer   after ",
+    ];
+    assert_eq!(lines.len(), heads.len(), "{told}");
+    assert!(lines.iter().zip(heads).all(|(line, head)| line.starts_with(head)) && lines[1].contains(key.trim()), "{told}");
+    let json = server.json(&["message", "ping", "here", "--count", "1"]);
+    assert_eq!(json["answer"]["key"], key.trim());
+    let silent = server.run(&["message", "ping", "node:two", "--count", "1"]);
+    assert!(
+        silent.code == 1 && silent.out.contains("silence  the Redis of the other side is unavailable"),
+        "{} {}",
+        silent.code,
+        silent.out
+    );
+}
+
+#[test]
 fn messages_that_failed_are_listed_by_their_status() {
     let server = Server::with(Hero::new().env("HERO_NODE_REDIS", "two=redis://127.0.0.1:1"), &["--pool", "osis=1"]);
     let sent = server.ok(&["message", "send", "hello", "--to", "node:two", "--timeout-ack", "1"]);
