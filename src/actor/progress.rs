@@ -60,7 +60,7 @@ async fn tell(
     // What was said last is still given when nothing more can be said.
     while progress.changed().await.is_ok() {
         let Some(newest) = progress.borrow_and_update().clone() else { continue };
-        let newest = Progress { text: shown(&masker, newest.text), ..newest };
+        let newest = Progress { text: shown(&masker, newest.text).await, ..newest };
         match store.note_progress(&job, claim, &newest).await {
             Ok(true) => {}
             Ok(false) => return,
@@ -80,11 +80,11 @@ async fn tell(
 }
 
 /// The beginning of a text without secrets.
-fn shown(masker: &Masker, mut text: String) -> String {
+async fn shown(masker: &Masker, mut text: String) -> String {
     if text.len() > LOOKED_AT {
         text.truncate((0..=LOOKED_AT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
         // So that a secret that was cut is recognised.
         text.push('…');
     }
-    excerpt(&masker.apply(text), LONGEST).into_owned()
+    excerpt(&masker.text(text).await, LONGEST).into_owned()
 }

@@ -229,7 +229,7 @@ impl Worker {
                 ended.outcome = match outcome.result {
                     Ok(output) => Outcome::Finished(output),
                     // Its time went by without its doing.
-                    Err(error) if error.kind == ErrorKind::Timeout && patience.waits() => {
+                    Err(error) if error.kind == ErrorKind::Timeout && patience.waited(&self.store).await => {
                         tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is given back");
                         Outcome::GivenBack
                     }

@@ -1,5 +1,6 @@
 //! Pools that run real scripts.
 
+mod away;
 mod inside;
 mod leases;
 mod masks;

@@ -6,7 +6,8 @@ use super::rust_files;
 const CHANCE: [&str; 5] = ["rand::random", "rand::rng()", "from_os_rng", "from_entropy", "RngSeed::Random"];
 
 /// Where a test sleeps, and why that is not to wait for something to have happened.
-const SLEEPS: [(&str, &str); 15] = [
+const SLEEPS: [(&str, &str); 16] = [
+    ("actor/away.rs", "how long Redis is away"),
     ("chaos/hash_slot.rs", "the pace at which a slot moves"),
     ("chaos/load.rs", "a client that was refused asks again"),
     ("chaos/town.rs", "a process sleeps for longer than a lease"),
