@@ -2,7 +2,7 @@
 //!
 //! | key | type | written by | lives |
 //! | --- | --- | --- | --- |
-//! | `hero:job:{id}` | hash | create, turn, every transition, foreign clients and actors | retention after its end |
+//! | `hero:job:{id}` | hash | create, turn, every transition, set_object, delete_object, drop_index (`asked`), foreign clients and actors | retention after its end |
 //! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | whoever makes a job ready to run (`queues.push`) or stores it (create); foreign clients | while not empty |
 //! | `hero:q:ctl:type:{t}[:group:{g}:inst:{i}]` | list | stop; foreign clients | 60 s |
 //! | `hero:q:reply:{id}` | list | every end; foreign actors | 5 min |

@@ -4,8 +4,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::mask::{Mask, Masker, Secrets};
+use super::mask::{Mask, Masker};
 use super::patience::Patience;
+use super::secrets::Secrets;
 use crate::engine::LogRecord;
 use crate::log_file::{self, LogDirectory, LogFile};
 use crate::model::{JobError, JobId, LogLevel, Timestamp};
@@ -24,8 +25,7 @@ pub(super) struct JobLog {
     job: JobId,
     /// When the attempt began, by the clock of Redis.
     began: Timestamp,
-    mask: Mask,
-    secrets: Secrets,
+    masker: Masker,
     file: Option<LogFile>,
     writer: Option<Writer>,
 }
@@ -44,8 +44,8 @@ impl JobLog {
         secrets: impl Iterator<Item = String>,
         file: Option<(&LogDirectory, &str)>,
     ) -> Result<Self, log_file::Error> {
-        let secrets = Secrets::new(secrets);
-        let mut log = Self { store: store.clone(), job: job.clone(), began, mask: mask.clone(), secrets, file: None, writer: None };
+        let masker = Masker { mask: mask.clone(), secrets: Secrets::new(secrets) };
+        let mut log = Self { store: store.clone(), job: job.clone(), began, masker, file: None, writer: None };
         if let Some((directory, path)) = file {
             match open(store, directory, job, path).await {
                 Ok(file) => log.file = Some(file),
@@ -61,13 +61,13 @@ impl JobLog {
     }
 
     /// An error of the script with its secrets masked, because others store and show it.
-    pub(super) fn masked(&self, error: JobError) -> JobError {
-        self.mask.of_error(&self.secrets, error)
+    pub(super) async fn masked(&self, error: JobError) -> JobError {
+        self.masker.error(error).await
     }
 
     /// What masks other texts of the script.
     pub(super) fn masker(&self) -> Masker {
-        Masker { mask: self.mask.clone(), secrets: self.secrets.clone() }
+        self.masker.clone()
     }
 
     /// Waits until every line is written. Gives whether there were any.
@@ -87,7 +87,7 @@ impl JobLog {
             // The log limit of the engine bounds how much can wait here.
             let (lines, incoming) = mpsc::unbounded_channel();
             let stream = Stream { store: self.store.clone(), job: self.job.clone(), last: before(self.began), failed: false };
-            let task = write(stream, self.mask.clone(), self.secrets.clone(), self.file.take(), incoming);
+            let task = write(stream, self.masker.clone(), self.file.take(), incoming);
             Writer { lines, task: tokio::spawn(task) }
         });
         for record in records {
@@ -119,16 +119,10 @@ async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) 
     }
 }
 
-async fn write(
-    mut stream: Stream,
-    mask: Mask,
-    secrets: Secrets,
-    file: Option<LogFile>,
-    mut incoming: mpsc::UnboundedReceiver<LogRecord>,
-) {
-    let (mut file, mut records) = (file, Vec::with_capacity(BATCH));
+async fn write(mut stream: Stream, masker: Masker, file: Option<LogFile>, mut incoming: mpsc::UnboundedReceiver<LogRecord>) {
+    let (mut file, mut records) = (file, Vec::new());
     while incoming.recv_many(&mut records, BATCH).await > 0 {
-        let lines: Vec<(LogLevel, String)> = records.drain(..).map(|record| (record.level, mask.apply(&secrets, record.text))).collect();
+        let lines = masker.lines(std::mem::take(&mut records)).await;
         if let Some(open) = file.take() {
             file = append(open, &stream.job, stream.store.clock().now(), lines.clone()).await;
         }

@@ -4,7 +4,9 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::Error;
-use crate::model::{ErrorKind, JobError, Json};
+use super::secrets::{MASKED, Secrets};
+use crate::engine::LogRecord;
+use crate::model::{ErrorKind, JobError, Json, LogLevel};
 
 /// Patterns whose matches never reach a log or the text of an error.
 ///
@@ -14,18 +16,10 @@ pub struct Mask {
     patterns: Arc<[Regex]>,
 }
 
-/// What stands in the place of a masked value.
-const MASKED: &str = "***";
-/// Values shorter than this are no secrets, and masking them would make logs unreadable.
-const SHORTEST_SECRET: usize = 3;
 /// What `*` stands for.
 const ANYTHING: &str = r"\S*";
-/// Stands where a message, or a text in it, was cut.
-const CUT: char = '…';
-/// In how many places a message may be cut.
-const MOST_CUTS: usize = 32;
-/// Of how many lines values are known one by one. Each is looked for in each text.
-const MOST_LINES: usize = 500;
+/// So many bytes of texts and secrets are looked at where they are. For more there are other threads than those that serve connections.
+const LITTLE: usize = 8 << 10;
 
 impl Mask {
     /// A mask of patterns.
@@ -49,12 +43,7 @@ impl Mask {
     }
 
     pub(super) fn apply(&self, secrets: &Secrets, text: String) -> String {
-        let mut text = text;
-        for secret in secrets.0.iter() {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), MASKED);
-            }
-        }
+        let mut text = secrets.masked(text);
         for pattern in self.patterns.iter() {
             if pattern.is_match(&text) {
                 text = pattern.replace_all(&text, MASKED).into_owned();
@@ -113,99 +102,42 @@ pub(super) struct Masker {
 
 impl Masker {
     /// A text without it, also where the text was cut.
-    pub(super) fn apply(&self, text: String) -> String {
-        self.secrets.without_beginning_at_cut(self.mask.apply(&self.secrets, text))
+    pub(super) async fn text(&self, text: String) -> String {
+        let without = |this: &Self, text| this.secrets.without_beginning_at_cut(this.mask.apply(&this.secrets, text));
+        self.away(text.len(), text, without).await.unwrap_or_else(|| MASKED.to_owned())
     }
-}
 
-/// Values of a job's environment, the longest first, so that one that contains another goes whole.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Secrets(Arc<[String]>);
-
-impl Secrets {
-    /// The values, also as they are written within a map, an array or JSON, and each line of those that have several: so they are logged.
-    pub(super) fn new(values: impl Iterator<Item = String>) -> Self {
-        let written = |value: String| {
-            let inner = |quoted: String| quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned();
-            let is_plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
-            let forms = (!is_plain).then(|| [inner(format!("{value:?}")), inner(serde_json::Value::from(value.as_str()).to_string())]);
-            std::iter::once(value).chain(forms.into_iter().flatten())
+    /// Lines of a log without it.
+    pub(super) async fn lines(&self, records: Vec<LogRecord>) -> Vec<(LogLevel, String)> {
+        let bytes = records.iter().map(|record| record.text.len()).sum();
+        let without = |this: &Self, records: Vec<LogRecord>| {
+            records.into_iter().map(|record| (record.level, this.mask.apply(&this.secrets, record.text))).collect()
         };
-        let values: Vec<String> = values.collect();
-        let is_part = |value: &String| value.contains(['\n', '\r']) || value.trim().len() < value.len();
-        let of_values = values.iter().filter(|value| is_part(value));
-        let mut of_values: Vec<_> =
-            of_values.map(|value| value.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_SECRET)).collect();
-        let mut lines: Vec<String> = Vec::new();
-        // One of each in turn, so that a long value leaves room for the others.
-        while lines.len() < MOST_LINES && !of_values.is_empty() {
-            of_values.retain_mut(|of_value| of_value.next().map(|line| lines.push(line.to_owned())).is_some());
-        }
-        let values = values.into_iter().chain(lines);
-        let mut secrets: Vec<String> = values.filter(|value| value.len() >= SHORTEST_SECRET).flat_map(written).collect();
-        secrets.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
-        secrets.dedup();
-        Self(secrets.into())
+        self.away(bytes, records, without).await.unwrap_or_else(|| vec![(LogLevel::Warn, MASKED.to_owned())])
     }
 
-    /// Masks the beginnings of values wherever a text was cut.
-    fn without_beginning_at_cut(&self, text: String) -> String {
-        let cuts = text.matches(CUT).count();
-        if cuts == 0 || self.0.is_empty() {
-            return text;
-        }
-        // Messages of ours are cut in one or two places. With more, somebody plays with us, and looking at each would take long.
-        if cuts > MOST_CUTS {
-            return MASKED.to_owned();
-        }
-        let mut masked = String::with_capacity(text.len());
-        for part in text.split_inclusive(CUT) {
-            masked.push_str(&self.without_beginning_at_end(part.to_owned()));
-        }
-        masked
+    /// An error without it, before anybody else gets it.
+    pub(super) async fn error(&self, error: JobError) -> JobError {
+        let kind = error.kind;
+        let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
+        let bytes = error.message.len() + data + error.stack.iter().map(String::len).sum::<usize>();
+        let without = |this: &Self, error| this.mask.of_error(&this.secrets, error);
+        self.away(bytes, error, without).await.unwrap_or_else(|| JobError::new(kind, MASKED))
     }
 
-    /// Masks the beginning of a value at the end of a text that was cut there. What scripts write may have the same mark elsewhere.
-    fn without_beginning_at_end(&self, mut text: String) -> String {
-        if let Some(whole) = text.strip_suffix(CUT)
-            && let Some(length) = self.begun_at_end(whole)
-        {
-            text.truncate(whole.len() - length);
-            text.push_str(MASKED);
-            text.push(CUT);
+    /// Does what takes long away from the threads that serve connections. Nothing, if that failed.
+    async fn away<T: Send + 'static, U: Send + 'static>(
+        &self,
+        bytes: usize,
+        what: T,
+        without: impl FnOnce(&Self, T) -> U + Send + 'static,
+    ) -> Option<U> {
+        if bytes + self.secrets.bytes() <= LITTLE {
+            return Some(without(self, what));
         }
-        text
+        let this = self.clone();
+        tokio::task::spawn_blocking(move || without(&this, what)).await.ok()
     }
-
-    /// How much of a value stands at the end of a text, if the beginning of one does.
-    fn begun_at_end(&self, text: &str) -> Option<usize> {
-        self.0.iter().filter_map(|secret| begun_at_end(secret, text)).max()
-    }
-}
-
-/// How long the longest beginning of a secret is, but not all of it, at the end of a text. It takes as many steps as the shorter one has bytes.
-fn begun_at_end(secret: &str, text: &str) -> Option<usize> {
-    let (most, of_secret) = (secret.len().min(text.len()), secret.as_bytes());
-    if most < SHORTEST_SECRET {
-        return None;
-    }
-    // For each beginning of the secret, how long the longest shorter one is that it ends with: there a search goes on that went wrong.
-    let mut shorter = vec![0_usize; most];
-    let next = |shorter: &[usize], mut length: usize, byte: u8| {
-        while length > 0 && (length == most || of_secret[length] != byte) {
-            length = shorter[length - 1];
-        }
-        length + usize::from(of_secret[length] == byte)
-    };
-    for at in 1..most {
-        shorter[at] = next(&shorter, shorter[at - 1], of_secret[at]);
-    }
-    let end = &text.as_bytes()[text.len() - most..];
-    let mut length = end.iter().fold(0, |length, byte| next(&shorter, length, *byte));
-    while length >= SHORTEST_SECRET && (length == secret.len() || !secret.is_char_boundary(length)) {
-        length = shorter[length - 1];
-    }
-    (length >= SHORTEST_SECRET).then_some(length)
 }
 
 #[cfg(test)]
@@ -245,44 +177,15 @@ mod tests {
         }
     }
 
-    #[test]
-    fn values_go_whole_and_as_they_are_written_elsewhere() {
-        let secrets = Secrets::new(["hunter", "hunter22", "a\"b\u{7}", "ab"].map(ToOwned::to_owned).into_iter());
-        let apply = |text: &str| Mask::default().apply(&secrets, text.into());
-        assert_eq!(apply("hunter22 hunter ab"), "*** *** ab");
-        assert_eq!(apply("a\"b\u{7} {\"k\":\"a\\\"b\\u0007\"} #{\"k\": \"a\\\"b\\u{7}\"}"), "*** {\"k\":\"***\"} #{\"k\": \"***\"}");
-    }
-
-    #[test]
-    fn each_line_of_a_value_is_masked_and_one_that_ends_with_a_line_end() {
-        let secrets = Secrets::new(["hunter22\n", "-----KEY-----\n  first line\r\nno\n"].map(ToOwned::to_owned).into_iter());
-        let apply = |text: &str| Mask::default().apply(&secrets, text.into());
-        assert_eq!(apply("is hunter22"), "is ***");
-        assert_eq!(["-----KEY-----", "  first line", "no"].map(apply), ["***", "  ***", "no"]);
-        let long: String = (0..10_000).map(|line| format!("line {line}\n")).collect();
-        let many = Secrets::new([long, "one-line\nsecond-line\n".to_owned()].into_iter());
-        assert!(many.0.len() < MOST_LINES + 8);
-        assert_eq!(Mask::default().apply(&many, "second-line".to_owned()), "***");
-    }
-
-    #[test]
-    fn the_longest_beginning_of_a_secret_is_found_at_the_end_of_a_text() {
-        for (secret, text, length) in [
-            ("hunter22", "is hunter2", Some(7)),
-            ("hunter22", "hun", Some(3)),
-            ("hunter22", "hu", None),
-            ("hunter22", "hunter2 ", None),
-            ("abcabd", "xabcabcab", Some(5)),
-            ("aaaa", "aaaaaaaa", Some(3)),
-            ("aüaüb", "x aüaü", Some(6)),
-            ("abü", "ab", None),
-            ("abcü", "xabc", Some(3)),
-            ("", "abc", None),
-        ] {
-            assert_eq!(begun_at_end(secret, text), length, "{secret} {text}");
-        }
-        let (secret, text) = ("a".repeat(110_000) + "b", "a".repeat(65_000));
-        assert_eq!(begun_at_end(&secret, &text), Some(65_000));
+    #[tokio::test]
+    async fn what_takes_long_is_looked_at_by_another_thread() {
+        let masker = Masker { mask: Mask::default(), secrets: Secrets::default() };
+        let here = std::thread::current().id();
+        let of = async |bytes| masker.away(bytes, (), |_, ()| std::thread::current().id()).await.unwrap();
+        assert!(of(LITTLE).await == here && of(LITTLE + 1).await != here);
+        let secrets = Secrets::new(std::iter::once("x".repeat(LITTLE)));
+        let many = Masker { secrets, ..masker.clone() };
+        assert_ne!(many.away(1, (), |_, ()| std::thread::current().id()).await.unwrap(), here);
     }
 
     #[test]

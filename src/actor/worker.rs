@@ -16,7 +16,7 @@ use super::settings::PoolSettings;
 use super::status::PoolStatus;
 use crate::dispatch::Dispatcher;
 use crate::engine::{Child, EngineJob, environment};
-use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact};
+use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact, secrets};
 use crate::process::Spawner;
 use crate::sal::Session;
 use crate::store::{Claimed, Ended, Outcome, Store};
@@ -233,7 +233,7 @@ impl Worker {
                         tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is given back");
                         Outcome::GivenBack
                     }
-                    Err(error) => self.failed(job, host.log.masked(error)),
+                    Err(error) => self.failed(job, host.log.masked(error).await),
                 };
             }
             Err(died) => {
@@ -266,7 +266,7 @@ impl Worker {
     async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), String> {
         let run = prepare(job, self.store.context(), self.settings.timeout)?;
         let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
-        let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, run.env.values().cloned(), file).await;
+        let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, secrets(&run.env).cloned(), file).await;
         log.map(|log| (run, log)).map_err(|error| format!("log_path: {error}"))
     }
 

@@ -48,7 +48,7 @@ pub(super) struct SpecArgs {
     /// It may run beside other jobs of its actor, if that is a sal actor
     #[arg(long)]
     concurrent: bool,
-    /// One entry of the script's `env`; the value is masked in logs
+    /// One entry of the script's `env`; the value is masked in logs, unless `HERO_PLAIN` names it
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = pair)]
     env_vars: Vec<(String, String)>,
     /// Where to write its log file, below the server's log directory

@@ -261,7 +261,10 @@ mod tests {
     fn what_is_too_long_with_its_escapes_is_told_in_smaller_frames() {
         let record = |text: String| LogRecord { level: crate::model::LogLevel::Info, text };
         let mut out = Vec::new();
-        encode_fitting(FromEngine::Log(vec![record("\u{1}".repeat(2 << 20)), record("\u{1}".repeat(2 << 20)), record("end".into())]), &mut out);
+        encode_fitting(
+            FromEngine::Log(vec![record("\u{1}".repeat(2 << 20)), record("\u{1}".repeat(2 << 20)), record("end".into())]),
+            &mut out,
+        );
         encode_fitting(FromEngine::Log(vec![record("\u{1}".repeat(4 << 20))]), &mut out);
         let output = Output { text: "\u{1}".repeat(4 << 20), format: crate::model::OutputFormat::Text };
         encode_fitting(FromEngine::Done { result: Ok(output), usage: Usage::default(), allocated: 0 }, &mut out);

@@ -1,7 +1,7 @@
 use super::{LogRecord, size};
 use crate::model::LogLevel;
 
-/// What a line of a log costs besides its text, in bytes, so that empty lines are capped too.
+/// What a line of a log costs besides its text, in bytes: about what it takes in Redis.
 const LINE: usize = 32;
 
 /// The room that the log of a job still has.
@@ -27,7 +27,10 @@ impl LogRoom {
         self.is_cut = self.bytes > self.limit;
         Some(match self.is_cut {
             true => {
-                let text = format!("the log is cut here: the script logged more than {} (script_log)", size(self.limit));
+                let most = size(self.limit);
+                let text = format!(
+                    "the log is cut here: the script logged more than {most} (script_log), of which each line takes {LINE} bytes and its text"
+                );
                 LogRecord { level: LogLevel::Warn, text }
             }
             false => LogRecord { level, text: text.to_owned() },

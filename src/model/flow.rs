@@ -175,7 +175,7 @@ pub struct FlowSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,
-    /// What the scripts of all its jobs see as `env`.
+    /// What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that `HERO_PLAIN` names.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those go on that do not wait for it.
@@ -282,7 +282,7 @@ pub struct Flow {
     pub caller_id: String,
     /// What becomes of the other jobs when one ends in error.
     pub on_failure: OnFailure,
-    /// The names of what its jobs share as `env`; the values are shown as `***`.
+    /// What its jobs share as `env`; the values are shown as `***`, but for those that `HERO_PLAIN` names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Whether somebody asked to stop it.

@@ -158,7 +158,7 @@ pub struct Job {
     pub retries: u32,
     /// Whether it may run beside other jobs of its actor.
     pub concurrent: bool,
-    /// The names of its environment variables; the values are shown as `***`.
+    /// Its environment variables; the values are shown as `***`, but for those that `HERO_PLAIN` names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Jobs that must finish first.

@@ -3,18 +3,26 @@ use std::fmt;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Json;
+use super::{Json, PLAIN, is_plain};
 
 /// What stands in place of a value that is not shown.
 const MASK: &str = "***";
 
 impl Json {
-    /// A job as messages have it, without the values of its environment variables.
+    /// A job as messages have it, without the secret values of its environment variables.
     pub fn without_secrets(self) -> Self {
         let Ok(mut job) = serde_json::from_str::<Fields>(self.as_str()) else { return self };
         let Some((_, variables)) = job.0.iter_mut().find(|(name, _)| name == "env_vars") else { return self };
         *variables = match serde_json::from_str::<Fields>(variables.as_str()) {
-            Ok(Fields(of_each)) => Fields(of_each.into_iter().map(|(name, _)| (name, MASK.into())).collect()).written(),
+            Ok(Fields(of_each)) => {
+                let named = of_each.iter().find(|(name, _)| name == PLAIN);
+                let named = named.and_then(|(_, value)| serde_json::from_str::<String>(value.as_str()).ok());
+                let of = |(name, value): (String, Self)| {
+                    let value = if is_plain(&name, named.as_deref()) { value } else { MASK.into() };
+                    (name, value)
+                };
+                Fields(of_each.into_iter().map(of).collect()).written()
+            }
             // No job of ours has such variables, but whatever they are may be secret.
             Err(_) => MASK.into(),
         };
@@ -72,6 +80,7 @@ mod tests {
             (r#"{"script":"1","env_vars":{"K":"secret","L":[1]},"n":7}"#, r#"{"script":"1","env_vars":{"K":"***","L":"***"},"n":7}"#),
             (r#"{"env_vars":"K=secret"}"#, r#"{"env_vars":"***"}"#),
             (r#"{"env_vars":{}}"#, r#"{"env_vars":{}}"#),
+            (r#"{"env_vars":{"K":"a","M":"b","HERO_PLAIN":"M"}}"#, r#"{"env_vars":{"K":"***","M":"b","HERO_PLAIN":"M"}}"#),
             (r#"{"script":"1"}"#, r#"{"script":"1"}"#),
             ("7", "7"),
         ] {

@@ -3,6 +3,7 @@
 mod actor;
 mod address;
 mod context;
+mod environment;
 mod event;
 mod excerpt;
 mod explanation;
@@ -35,6 +36,7 @@ mod tree;
 pub use actor::{Actor, Presence};
 pub use address::{Address, InvalidAddress, Place};
 pub use context::{Context, ContextLimits, ContextPage, ContextStatus};
+pub use environment::{PLAIN, is_plain, secrets, shown};
 pub use event::JobEvent;
 pub use excerpt::excerpt;
 pub use explanation::{Explanation, Reason, WaitsFor};

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::id::{InvalidId, JobId, text_id};
-use super::{JobSpec, Seconds, Timestamp, or_default};
+use super::{JobSpec, Seconds, Timestamp, or_default, shown};
 
 /// The id of a schedule: a UUID.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -217,7 +216,7 @@ pub struct Schedule {
     pub skipped_runs: u64,
     /// How many runs were left out because no server ran, or because its creator might not create jobs then. At most 1000 are counted at a time.
     pub missed_runs: u64,
-    /// What each of its jobs is. Values of `env_vars` are masked.
+    /// What each of its jobs is. Values of `env_vars` are masked, but for those that `HERO_PLAIN` names.
     pub job: JobSpec,
 }
 
@@ -239,7 +238,7 @@ impl ScheduleSpec {
     /// The schedule as it is shown, before its first run and without the times of the next.
     pub fn shown(self, schedule_id: ScheduleId, created_at: Timestamp) -> Schedule {
         let mut job = self.job;
-        job.env_vars = job.env_vars.into_keys().map(|name| (name, "***".to_owned())).collect::<BTreeMap<_, _>>();
+        job.env_vars = shown(job.env_vars);
         Schedule {
             schedule_id,
             name: self.name,

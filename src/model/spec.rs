@@ -52,7 +52,7 @@ pub struct JobSpec {
     /// Whether it may run beside other jobs of its actor (`sal`).
     #[serde(default, deserialize_with = "or_default")]
     pub concurrent: bool,
-    /// What the script sees as `env`. The values are masked in logs and in `get_job`.
+    /// What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Jobs that must finish first.

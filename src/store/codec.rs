@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use redis::{FromRedisValue, ParsingError, Value};
 
-use crate::model::{ContextId, ErrorKind, FlowJob, Job, JobError, JobId, JobResult, JobSpec, Limit, Priority, Status, Usage};
+use crate::model::{ContextId, ErrorKind, FlowJob, Job, JobError, JobId, JobResult, JobSpec, Limit, Priority, Status, Usage, shown};
 
 /// A text that foreign programs may have written: any bytes, or nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -151,7 +151,7 @@ pub(super) const SHOWN: [&str; 42] = [
     "usage",
 ];
 
-/// Everything in a job's hash that foreign programs may see. Values of `env_vars` are masked.
+/// Everything in a job's hash that foreign programs may see. Secret values of `env_vars` are masked.
 pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let mut fields = fields;
     let added = added_prerequisites(&fields);
@@ -181,7 +181,7 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
         timeout: take("timeout").parse(),
         retries: take("retries").parse().unwrap_or(0),
         concurrent: take("concurrent").0.as_deref() == Some("true"),
-        env_vars: names(take("env_vars")).into_keys().map(|name| (name, "***".to_owned())).collect(),
+        env_vars: shown(names(take("env_vars"))),
         run_at: take("run_at").parse(),
         log_path: take("log_path").0,
         client_rpc_id: take("client_rpc_id").0,

@@ -216,7 +216,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("script_memory", One("SIZE"), Is("64MB"), Both, "The most memory a script may hold at once"),
     setting("script_operations", One("N"), Is("0"), Both, "The most operations a script may take; 0 leaves it to the timeout"),
     setting("script_strict", Switch, Is("false"), Both, "Make it an error of a script to read what a map does not have, instead of ()"),
-    setting("script_log", One("SIZE"), Is("1MB"), Both, "The most a script may log"),
+    setting("script_log", One("SIZE"), Is("1MB"), Both, "The most a script may log; a line takes 32 bytes and its text"),
     setting("script_result", One("SIZE"), Is("1MB"), Both, "The largest result"),
     setting(
         "files_quota",
@@ -252,7 +252,7 @@ pub static SETTINGS: &[Setting] = &[
         List("PATTERN"),
         Default::None,
         Both,
-        "Texts to replace with *** in the logs and errors of jobs, besides the values of env_vars; only * is special: anything but white space",
+        "Texts to replace with *** in the logs and errors of jobs, besides secret values of env_vars; only * is special: anything but white space",
     ),
     setting("log_format", One("FORMAT"), Is("pretty"), Both, "The log of hero itself, on stderr: `pretty` or `json`"),
     setting(

@@ -1,9 +1,7 @@
-use std::collections::BTreeMap;
-
 use super::mermaid::graph;
 use super::{Error, Flows, drive, failed};
 use crate::dispatch;
-use crate::model::{ContextId, Flow, FlowId, FlowPage};
+use crate::model::{ContextId, Flow, FlowId, FlowPage, shown};
 use crate::store::{FlowAction, Score, StoredFlow};
 
 impl Flows {
@@ -20,7 +18,7 @@ impl Flows {
             context_id: context,
             caller_id: summary.caller_id,
             on_failure,
-            env_vars: env_vars.into_keys().map(|name| (name, "***".to_owned())).collect::<BTreeMap<_, _>>(),
+            env_vars: shown(env_vars),
             stop_requested: summary.stop_requested,
             created_at: summary.created_at,
             updated_at,

@@ -1,8 +1,11 @@
 -- Takes the values of a job's environment out of what actors in other languages say of it, as actor/mask.rs does for ours.
 local masks = {}
 
--- What stands in the place of a value. Shorter ones, bytes, are no secrets; and no job that was created here has more of them.
-local MASKED, SHORTEST, MOST = '***', 3, 256
+-- What stands in the place of a value. Shorter ones, bytes, are no secrets, and those below `LONG` only where they stand as words; and no
+-- job that was created here has more of them.
+local MASKED, SHORTEST, LONG, MOST = '***', 3, 8, 256
+-- The variable that names those that are no secrets, with commas or spaces between.
+local PLAIN = 'HERO_PLAIN'
 -- More of them, bytes, are not read for each line.
 local LONGEST = 1048576
 
@@ -10,11 +13,13 @@ local LONGEST = 1048576
 -- are too many.
 local function secrets_of(env_vars)
   local is_read, variables = pcall(cjson.decode, env_vars)
-  local secrets, number = {}, 0
-  for _, value in pairs(is_read and type(variables) == 'table' and variables or {}) do
+  variables = is_read and type(variables) == 'table' and variables or {}
+  local secrets, number, plain = {}, 0, { [PLAIN] = true }
+  for name in string.gmatch(type(variables[PLAIN]) == 'string' and variables[PLAIN] or '', '[^, ]+') do plain[name] = true end
+  for name, value in pairs(variables) do
     number = number + 1
     if number > MOST then return nil end
-    if type(value) == 'string' and #value >= SHORTEST then
+    if type(value) == 'string' and #value >= SHORTEST and not plain[name] then
       local within = string.gsub(string.sub(cjson.encode(value), 2, -2), '\\/', '/')
       secrets[#secrets + 1] = value
       if within ~= value then secrets[#secrets + 1] = within end
@@ -24,12 +29,21 @@ local function secrets_of(env_vars)
   return secrets
 end
 
+-- Whether a letter or a digit ends before a place in a text, and another one begins there. Bytes of other scripts count as letters.
+local function joins(text, at)
+  return string.find(string.sub(text, at - 1, at - 1), '[%w_\128-\255]') and string.find(string.sub(text, at, at), '[%w_\128-\255]')
+end
+
 local function without(text, secret)
-  local parts, from = {}, 1
-  local first, last = string.find(text, secret, from, true)
+  local parts, from, is_short = {}, 1, #secret < LONG
+  local first, last = string.find(text, secret, 1, true)
   while first do
-    parts[#parts + 1], from = string.sub(text, from, first - 1), last + 1
-    first, last = string.find(text, secret, from, true)
+    if is_short and (joins(text, first) or joins(text, last + 1)) then
+      first, last = string.find(text, secret, first + 1, true)
+    else
+      parts[#parts + 1], from = string.sub(text, from, first - 1), last + 1
+      first, last = string.find(text, secret, from, true)
+    end
   end
   parts[#parts + 1] = string.sub(text, from)
   return table.concat(parts, MASKED)

@@ -63,3 +63,21 @@ async fn patterns_mask_logs_and_errors_and_a_star_is_anything_but_white_space() 
     assert_eq!(page.lines[0].text, "a *** b *** secret");
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_variable_that_is_named_as_plain_is_no_secret_and_a_short_secret_is_masked_as_a_word() {
+    let house = House::open(1).await;
+    let variables = [("MODE", "prod"), ("CUSTOMER", "Ada"), ("TOKEN", "hunter22"), ("PIN", "47110"), ("HERO_PLAIN", "MODE, CUSTOMER")];
+    let env_vars = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let script =
+        "print(`production of ${env.CUSTOMER} in ${env.MODE}: ${env.TOKEN}, ${env.PIN} of 1471109`); throw `${env.MODE} x${env.TOKEN}`";
+    let id = house.start(JobSpec { env_vars, ..spec(script) }).await;
+    let answer = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await;
+    assert!(matches!(&answer, Err(Error::Failed { error, .. }) if error.message == "prod x***"), "{answer:?}");
+    let page = house.dispatcher.logs(CONTEXT, &id, None, 10).await.unwrap();
+    assert_eq!(page.lines[0].text, "production of Ada in prod: ***, *** of 1471109");
+    let shown = house.dispatcher.job(CONTEXT, &id).await.unwrap().env_vars;
+    let expected = [("MODE", "prod"), ("CUSTOMER", "Ada"), ("TOKEN", "***"), ("PIN", "***"), ("HERO_PLAIN", "MODE, CUSTOMER")];
+    assert_eq!(shown, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    house.close().await;
+}

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use hero::engine::{Child, Error, Host, LogRecord, Outcome};
+use hero::engine::{Child, EngineSettings, Error, Host, LogRecord, Outcome};
 use hero::model::ErrorKind;
 use hero::process::Spawner;
 use rustix::process::{Pid, Signal, kill_process};
@@ -225,4 +225,34 @@ async fn a_program_that_is_no_engine_is_not_waited_for() {
     assert!(matches!(Child::start(&spawner, &settings).await, Err(Error::Spawn(_))));
     settings.hero = "/bin/false".into();
     assert!(matches!(Child::start(&spawner, &settings).await, Err(Error::Died(_))));
+}
+
+/// Counts the lines of an engine that was taken over.
+struct Counted(usize);
+
+impl Host for Counted {
+    fn log(&mut self, records: Vec<LogRecord>) {
+        self.0 += records.len();
+        assert!(self.0 < 1_000_000, "nobody counts empty lines");
+    }
+}
+
+#[tokio::test]
+async fn an_engine_that_logs_empty_lines_without_end_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, frame: serde_json::Value| {
+        let frame = frame.to_string();
+        std::fs::write(directory.path().join(name), [&u32::try_from(frame.len()).unwrap().to_le_bytes(), frame.as_bytes()].concat())
+            .unwrap();
+    };
+    write("ready", serde_json::json!({ "ready": { "pid": 1, "confinement": "" } }));
+    write("empty", serde_json::json!({ "log": vec![serde_json::json!({ "l": "info", "t": "" }); 1000] }));
+    let at = directory.path().display();
+    let engine = directory.path().join("engine");
+    std::fs::write(&engine, format!("#!/bin/sh\ncat {at}/ready >&0\nwhile cat {at}/empty >&0; do :; done\n")).unwrap();
+    std::fs::set_permissions(&engine, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut bench = Bench::with(EngineSettings { hero: engine, ..settings() }).await;
+    let mut counted = Counted(0);
+    let died = bench.child.run(&job("1"), &mut counted, &bench.stop).await.unwrap_err();
+    assert!(died.to_string().contains("it logged far more than its limit"), "{died}");
 }

@@ -1,6 +1,7 @@
 -- Flags:
 -- Stores an object, in place of the one that has its id, with its entries in the indexes of its collection.
--- ARGV  job · question, as in once.lua · the most bytes of all objects, or 0 · collection · id · object, JSON · number of fields for which there are entries · the fields …
+-- ARGV  job · question, as in once.lua · the most bytes of all objects, or 0 · collection · id · object, JSON
+--       · number of fields for which there are entries · the fields …
 --       then of each entry: field · key
 -- Gives 'stored', 'stale' (other fields have an index), 'full' (there are as many collections as may be), 'large' (all objects would have
 -- more bytes than they may) or 'closed' (the context is being deleted).

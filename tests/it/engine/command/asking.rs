@@ -216,3 +216,20 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
         assert_eq!(run(&mut bench, &job("import hero\nhero.result(hero.spawn(script='1'))"), &mut next).await, "fresh");
     }
 }
+
+/// Neither waits for the other: the job writes more than a socket holds while its supervisor is written more than that.
+#[tokio::test]
+async fn a_long_answer_comes_beside_a_job_that_writes_much_and_the_next_job_runs() {
+    let mut bench = Bench::with(bash()).await;
+    let long = "x".repeat(3 << 20);
+    let mut host = Asked::by(|_: &Question| Some(Ok(json!(long).into())));
+    let line = "y".repeat(500);
+    let script = format!("yes {line} | head -c 900000 & echo slot >&4; read -r said answer <&4; wait; echo $said ${{#answer}} >&3");
+    for _ in 0..3 {
+        assert_eq!(run(&mut bench, &job(&script), &mut host).await, format!("ok {}", 3 << 20));
+        assert_eq!(host.log.iter().map(|record| record.text.len() + 1).sum::<usize>() / 1000, 900);
+        host.log.clear();
+        assert_eq!(bench.text("echo 42 >&3").await, "42");
+        assert!(bench.child.is_alive());
+    }
+}

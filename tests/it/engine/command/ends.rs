@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hero::engine::Child;
 use hero::engine::frame::{self, FromEngine, Inbox, ToEngine};
-use hero::model::ErrorKind;
+use hero::model::{ErrorKind, Limit};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -274,4 +274,14 @@ async fn the_processes_of_a_job_die_with_its_supervisor() {
         println!("skipped: a process in another session outlives a supervisor that is killed where there is no PID namespace");
         let _ = numbers.outside(stray).map(|pid| kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL));
     }
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_long_with_its_escapes_is_an_error_and_the_engine_goes_on() {
+    let mut settings = bash();
+    settings.limits.result = 4 << 20;
+    let mut bench = Bench::with(settings).await;
+    let error = bench.error("head -c 4000000 /dev/zero | tr '\\0' '\\1' >&3").await;
+    assert!(error.limit == Some(Limit::Result) && error.message.contains("16 MB as JSON, with its escapes"), "{error:?}");
+    assert_eq!(bench.text("head -c 2000000 /dev/zero | tr '\\0' '\\1' >&3").await.len(), 2_000_000);
 }
