@@ -185,7 +185,8 @@ fn limited(limits: &Limits) -> Engine {
 /// Compiles a script, for as long as its run may go on, if it is to run. Says what was found that closures and methods use at once.
 fn compiled(source: &str, limits: &Limits, run: Option<&Rc<Run>>) -> Result<(AST, Races), JobError> {
     let script = compiled_with(source, limits, run, &Races::default())?;
-    let races = Races::of(&script);
+    // Without this there is no closure.
+    let races = if source.contains('|') { Races::of(&script) } else { Races::default() };
     Ok(if races.copies.is_empty() { (script, races) } else { (compiled_with(source, limits, run, &races)?, races) })
 }
 

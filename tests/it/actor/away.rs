@@ -59,7 +59,7 @@ async fn what_scripts_ask_while_redis_is_away_is_answered_when_it_is_back() {
         ("inputs.first + 2", "42"),
         (r#"osis::get("people", "ada").born + osis::find("people", #{ order_by: "born" }).objects.len()"#, "1902"),
         (r#"[osis::exists("people", "ada"), osis::list("people").objects.len(), SLOT]"#, "[true,2,null]"),
-        ("print(1); job::progress(40, \"half\"); for i in 0..300 { print(`line ${i}`); } 7", "7"),
+        ("print(1); job::progress(40, \"half\"); for i in 0..300 { print(`line ${i}`); } sleep(4); 7", "7"),
     ];
     let ended = halted(&house, asked.iter().map(|(script, _)| of(script)).collect()).await;
     for ((script, expected), (id, end)) in asked.into_iter().zip(&ended) {
@@ -67,6 +67,11 @@ async fn what_scripts_ask_while_redis_is_away_is_answered_when_it_is_back() {
         assert_eq!((result.output.as_str(), result.attempt), (expected, 1), "{script}");
         assert_eq!(given_back(&house, id).await, None, "{script}");
     }
+    let events: Vec<(String, BTreeMap<String, String>)> = house.redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
+    let told = events
+        .iter()
+        .filter_map(|(_, event)| event.get("progress").filter(|_| event.get("job").is_some_and(|id| *id == ended[3].0.to_string())));
+    assert!(told.clone().count() > 0 && told.clone().all(|told| told.contains("40") && told.contains("half")), "{events:?}");
     // Each line stands in the log once, in its order.
     let mut lines: Vec<String> = (0..300).map(|at| format!("line {at}")).collect();
     lines.insert(0, "1".to_owned());

@@ -1,7 +1,9 @@
 use std::time::{Duration, Instant};
 
-use hero::engine::{Child, EngineSettings, Error, Host, LogRecord, Outcome};
-use hero::model::ErrorKind;
+use futures_util::future::BoxFuture;
+use hero::engine::frame::{self, FromEngine};
+use hero::engine::{Answer, Child, EngineSettings, Error, Host, LogRecord, ObjectCall, Outcome, Question};
+use hero::model::{ErrorKind, LogLevel, Output, OutputFormat, Usage};
 use hero::process::Spawner;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::Notify;
@@ -237,22 +239,56 @@ impl Host for Counted {
     }
 }
 
+/// A program in place of an engine: it says frames by `say NAME`.
+fn impostor(frames: &[(&str, FromEngine)], script: &str) -> (tempfile::TempDir, EngineSettings) {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, frame) in frames {
+        let mut bytes = Vec::new();
+        frame::encode(frame, &mut bytes).unwrap();
+        std::fs::write(directory.path().join(name), bytes).unwrap();
+    }
+    let (at, engine) = (directory.path().display(), directory.path().join("engine"));
+    std::fs::write(&engine, format!("#!/bin/sh\nsay() {{ cat {at}/$1 >&0; }}\nsay ready\n{script}\n")).unwrap();
+    std::fs::set_permissions(&engine, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    (directory, EngineSettings { hero: engine, ..settings() })
+}
+
+fn ready() -> FromEngine {
+    FromEngine::Ready { pid: 1, confinement: String::new() }
+}
+
 #[tokio::test]
 async fn an_engine_that_logs_empty_lines_without_end_is_killed() {
-    let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, frame: serde_json::Value| {
-        let frame = frame.to_string();
-        std::fs::write(directory.path().join(name), [&u32::try_from(frame.len()).unwrap().to_le_bytes(), frame.as_bytes()].concat())
-            .unwrap();
-    };
-    write("ready", serde_json::json!({ "ready": { "pid": 1, "confinement": "" } }));
-    write("empty", serde_json::json!({ "log": vec![serde_json::json!({ "l": "info", "t": "" }); 1000] }));
-    let at = directory.path().display();
-    let engine = directory.path().join("engine");
-    std::fs::write(&engine, format!("#!/bin/sh\ncat {at}/ready >&0\nwhile cat {at}/empty >&0; do :; done\n")).unwrap();
-    std::fs::set_permissions(&engine, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let mut bench = Bench::with(EngineSettings { hero: engine, ..settings() }).await;
+    let empty = LogRecord { level: LogLevel::Info, text: String::new() };
+    let frames = [("ready", ready()), ("empty", FromEngine::Log(vec![empty; 1000]))];
+    let (_directory, settings) = impostor(&frames, "while say empty; do :; done");
+    let mut bench = Bench::with(settings).await;
     let mut counted = Counted(0);
     let died = bench.child.run(&job("1"), &mut counted, &bench.stop).await.unwrap_err();
     assert!(died.to_string().contains("it logged far more than its limit"), "{died}");
+}
+
+/// What it would read next is the rest of the frame, which says anything.
+#[tokio::test]
+async fn an_engine_that_did_not_read_its_answer_to_the_end_runs_no_other_job() {
+    let question = Question::Objects(ObjectCall::Has { collection: "a".parse().unwrap(), id: "b".parse().unwrap() });
+    let output = Output { text: "7".into(), format: OutputFormat::Json };
+    let done = FromEngine::Done { result: Ok(output), usage: Usage::default(), allocated: 0 };
+    let frames = [("ready", ready()), ("ask", FromEngine::Ask { question }), ("done", done)];
+    let (_directory, settings) = impostor(&frames, "say ask; head -c 100000 <&0 >/dev/null; say done; exec sleep 1000");
+    let mut bench = Bench::with(settings).await;
+    let outcome = bench.child.run(&job("1"), &mut Long, &bench.stop).await.unwrap();
+    assert_eq!(outcome.result.unwrap().text, "7");
+    assert!(!bench.child.is_alive());
+}
+
+/// Gives long answers.
+struct Long;
+
+impl Host for Long {
+    fn log(&mut self, _: Vec<LogRecord>) {}
+
+    fn answer(&mut self, _: Question) -> BoxFuture<'static, Answer> {
+        Box::pin(std::future::ready(Ok(serde_json::json!("x".repeat(3 << 20)).into())))
+    }
 }

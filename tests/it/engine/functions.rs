@@ -69,7 +69,7 @@ async fn what_newcomers_write_is_answered_with_what_to_write() {
         ("[1].concat(\"x\")", "concat (array, string)"),
         ("args.missing.name", "`?.` passes over"),
         ("const L = [1]; L.push(2)", "let mine"),
-        ("let a = [1]; a.map(|x| x + a.len())", "copy that first"),
+        ("let a = [1]; a.retain(|x| x > a.len())", "copy what the closure needs first"),
     ] {
         let message = bench.error(script).await.message;
         assert!(message.contains(word), "{script}: {message}");
