@@ -205,6 +205,7 @@ fn written(value: &impl Serialize) -> Result<Json, Error> {
 /// What a script is told. What went wrong in the store stays outside.
 fn told(error: &Error) -> String {
     match error {
+        Error::Store { source, .. } if source.is_spoilt() => format!("{source}; nothing was done"),
         Error::Store { not_done: true, .. } => "the store is unavailable; nothing was done".to_owned(),
         Error::Store { job_id: Some(id), .. } => format!("the store is unavailable; whether it was done is unknown (job {id})"),
         Error::Store { .. } => "the store is unavailable; whether it was done is unknown".to_owned(),

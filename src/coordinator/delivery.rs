@@ -110,6 +110,7 @@ impl Delivery {
         let stored = match self.store.message(key).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return failed("it is gone".into()),
+            Err(error) if error.is_spoilt() => return failed(error.to_string()),
             Err(error) => return Delivered::Later { why: error.to_string(), rest: None, most: Duration::MAX },
         };
         match stored.shown.status {

@@ -1,8 +1,8 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Value};
 
-use super::codec::Text;
+use super::codec::{Fields, Text};
 use super::connection::Link;
 use super::fcall::{Function, list};
 use super::{Error, Inner, Settings, Store};
@@ -40,11 +40,7 @@ impl Store {
     pub async fn contexts(&self) -> Result<BTreeMap<ContextId, Listed>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().contexts()).arg(0).arg(-1).arg("WITHSCORES");
-        let listed: Vec<(Text, f64)> = match self.0.commands.call(&range).await {
-            // Somebody made something else of the key.
-            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Vec::new(),
-            listed => listed?,
-        };
+        let listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
         let one = |(id, score): (Text, f64)| {
             let how = match score {
                 score if score.is_infinite() => Listed::Elsewhere,
@@ -87,16 +83,13 @@ impl Store {
     pub async fn leased(&self, most: usize) -> Result<Vec<JobId>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().leases()).arg(0).arg(most.saturating_sub(1));
-        let jobs: Vec<Text> = self.0.commands.call(&range).await?;
+        let jobs: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
         Ok(jobs.iter().filter_map(Text::parse).collect())
     }
 
     /// Of how many runners jobs were stopped while they were away, of which the other side does not know yet. What another program made of that list has none.
     pub async fn untold_stops(&self) -> Result<u64, Error> {
-        let mut pipeline = Pipeline::new();
-        pipeline.ignore_errors().cmd("ZCARD").arg(self.keys().stops());
-        let answers = self.0.commands.each::<u64>(&pipeline).await?;
-        Ok(answers.into_iter().next().and_then(Result::ok).unwrap_or(0))
+        self.unspoilt(self.0.commands.call(redis::cmd("ZCARD").arg(self.keys().stops())).await)
     }
 }
 
@@ -193,9 +186,9 @@ fn answered<T: FromRedisValue>(answer: &RedisResult<Value>) -> Result<T, Error> 
 /// that would be a context in which nobody has rights, or which is not being deleted.
 fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error> {
     let [fields, is_closed] = answers else { return Err(Error::Closed) };
-    let fields: HashMap<String, Text> = match fields {
+    let fields: Fields = match fields {
         // Somebody made something else of the key, so nobody has rights.
-        Err(error) if error.code() == Some("WRONGTYPE") => HashMap::new(),
+        Err(error) if error.code() == Some("WRONGTYPE") => Fields::default(),
         fields => answered(fields)?,
     };
     let is_closed = answered::<u8>(is_closed)? == 1;

@@ -10,6 +10,8 @@ mod permissions;
 mod scripts;
 mod spoilt;
 mod tokens;
+mod unreadable;
+mod unseen;
 
 use hero::access::{Authority, IdentityChange};
 use hero::client::{Client, Error};
