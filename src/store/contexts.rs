@@ -72,7 +72,7 @@ impl Store {
     /// The context as it is stored. One that nobody has changed has no hash, and nobody has rights in it.
     pub async fn own_context(&self) -> Result<Context, Error> {
         let mut pipeline = Pipeline::new();
-        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().rights()).cmd("EXISTS").arg(self.keys().closed());
+        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().rights()).cmd("STRLEN").arg(self.keys().closed());
         let answers = self.0.commands.each::<Value>(&pipeline).await?;
         read(self.context(), &answers)
     }
@@ -112,7 +112,7 @@ impl Databases {
             for id in part {
                 let keys = crate::keys::Keys::standalone(*id);
                 self.choose(&mut pipeline, *id);
-                pipeline.cmd("HGETALL").arg(keys.rights()).cmd("EXISTS").arg(keys.closed());
+                pipeline.cmd("HGETALL").arg(keys.rights()).cmd("STRLEN").arg(keys.closed());
             }
             let answers = self.asked(&mut pipeline).await?;
             for (id, answers) in part.iter().zip(answers.chunks(3)) {
@@ -182,7 +182,7 @@ fn answered<T: FromRedisValue>(answer: &RedisResult<Value>) -> Result<T, Error> 
     Ok(redis::from_redis_value(answer.clone()?).map_err(RedisError::from)?)
 }
 
-/// A context of the answers to HGETALL of its hash and EXISTS of the mark that it is being deleted. What was refused is not the same as what is not there:
+/// A context of the answers to HGETALL of its hash and STRLEN of the mark that it is being deleted. What was refused is not the same as what is not there:
 /// that would be a context in which nobody has rights, or which is not being deleted.
 fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error> {
     let [fields, is_closed] = answers else { return Err(Error::Closed) };
@@ -191,7 +191,11 @@ fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error>
         Err(error) if error.code() == Some("WRONGTYPE") => Fields::default(),
         fields => answered(fields)?,
     };
-    let is_closed = answered::<u8>(is_closed)? == 1;
+    let is_closed = match is_closed {
+        // Only a text says so.
+        Err(error) if error.code() == Some("WRONGTYPE") => false,
+        is_closed => answered::<u64>(is_closed)? > 0,
+    };
     let mut context = Context::none(id);
     for role in Role::ALL {
         *context.of_mut(role) = listed(fields.get(role.list()));
