@@ -12,7 +12,7 @@ use super::pace::Pace;
 use super::reading::Reading;
 use super::secret::{TokenKey, TokenSecret, is_secret, same, token_id};
 use crate::model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timestamp, Token, TokenId};
-use crate::store::{self, IdentityChange, IdentityStored, Store, StoredToken, TokenCreated};
+use crate::store::{self, IdentityChange, IdentityStored, Score, Store, StoredToken, TokenCreated};
 
 /// The longest name of a token, and the longest address of an identity, in bytes.
 const LONGEST: usize = 256;
@@ -169,15 +169,21 @@ impl Authority {
         }
     }
 
-    /// A page of identities, in the order of their numbers.
-    pub async fn identities(&self, cursor: Option<&str>, limit: usize) -> Result<IdentityPage, Error> {
+    /// A page of identities, in the order of their numbers: all of them, or those that `viewer` may see. It may hold fewer than asked for and still have a next.
+    pub async fn identities(&self, viewer: Option<IdentityId>, cursor: Option<&str>, limit: usize) -> Result<IdentityPage, Error> {
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_identities gives them as next_cursor".into() };
-        let after = cursor.map_or(Ok(0), |cursor| cursor.parse().map_err(|_| bad()))?;
-        let mut identities = self.home()?.identities(after, limit + 1).await?;
-        let more = identities.len() > limit;
-        identities.truncate(limit);
-        let next_cursor = identities.last().filter(|_| more).map(|last| last.identity_id.to_string());
-        Ok(IdentityPage { identities, next_cursor })
+        let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| bad()))?;
+        let (identities, next) = match viewer {
+            None => self.home()?.identities(after, limit).await?,
+            Some(viewer) => {
+                let fellows = self.fellows(viewer);
+                let mut behind = fellows.into_iter().filter(|fellow| Score::from(fellow.0).is_behind(after));
+                let page: Vec<IdentityId> = behind.by_ref().take(limit).collect();
+                let next = page.last().filter(|_| behind.next().is_some()).map(|last| Score::from(last.0));
+                (self.home()?.identities_of(&page).await?, next)
+            }
+        };
+        Ok(IdentityPage { identities, next_cursor: next.map(|next| next.to_string()) })
     }
 
     /// Deletes an identity with its tokens, which end at once. The lists of contexts that cannot be reached keep its number.
@@ -237,7 +243,7 @@ impl Authority {
 
     /// Whose token this is.
     pub async fn owner(&self, token: &TokenId) -> Result<IdentityId, Error> {
-        let found = self.home()?.tokens(std::slice::from_ref(token)).await?.pop().flatten();
+        let found = self.home()?.token(token).await?;
         found.map(|stored| stored.token.identity_id).ok_or_else(|| Error::NoToken(token.clone()))
     }
 
@@ -257,7 +263,7 @@ impl Authority {
         }
         let (store, digest) = (self.home()?, self.0.key.digest(secret));
         let id = token_id(&digest);
-        let read = async || Ok::<_, Error>(store.tokens(std::slice::from_ref(&id)).await?.pop().flatten());
+        let read = async || Ok::<_, Error>(store.token(&id).await?);
         let stored = read().await?.filter(|stored| same(&stored.digest, &digest)).ok_or(Error::Unknown)?;
         let login = Arc::new(Login::new(stored.token.identity_id, id.clone(), stored.token.expires_at));
         self.0.logins.add(&login);

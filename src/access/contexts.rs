@@ -79,10 +79,14 @@ impl Authority {
         let store = self.reach(context).await?;
         let before = store.own_context().await?;
         let limits = (spec.limits != ContextLimits::default()).then(|| before.limits.changed(spec.limits));
-        if !store.set_context(&ContextChange { name: spec.name, limits, admins: None }).await? {
-            return Err(Error::Deleting(context));
-        }
-        self.home()?.note_context(context).await?;
+        let home = self.home()?;
+        let change = async {
+            if !store.set_context(&ContextChange { name: spec.name, limits, admins: None }).await? {
+                return Err(Error::Deleting(context));
+            }
+            Ok(home.note_context(context).await?)
+        };
+        self.announced(context, change).await?;
         self.follow().await?;
         self.changed_context(&store).await
     }
@@ -94,10 +98,14 @@ impl Authority {
         if self.0.stores.contains_key(&context) {
             return Err(Error::Configured(context));
         }
-        if let Some(jobs) = self.reach(context).await?.close_context(stop).await? {
-            return Err(Error::HasJobs { context, jobs });
-        }
-        self.home()?.note_context(context).await?;
+        let (store, home) = (self.reach(context).await?, self.home()?);
+        let change = async {
+            match store.close_context(stop).await? {
+                Some(jobs) => Err(Error::HasJobs { context, jobs }),
+                None => Ok(home.note_context(context).await?),
+            }
+        };
+        self.announced(context, change).await?;
         Ok(self.follow().await?)
     }
 
@@ -115,18 +123,39 @@ impl Authority {
         if granted && !exists {
             return Err(Error::NoIdentity(identity));
         }
-        let set = store.set_role(identity, role, granted).await?;
-        match set {
-            Granted::Full => return Err(Error::Full("10,000 who have that role in this context")),
-            Granted::Changed => home.note_access(Some(identity), context).await?,
-            // What was so already is told again: the one who did it may not have told it.
-            Granted::Same => home.note_access(None, context).await?,
-        }
+        let change = async {
+            let set = store.set_role(identity, role, granted).await?;
+            match set {
+                Granted::Full => return Err(Error::Full("10,000 who have that role in this context")),
+                Granted::Changed => home.note_access(Some(identity), context).await?,
+                // What was so already is told again: the one who did it may not have told it.
+                Granted::Same => home.note_access(None, context).await?,
+            }
+            Ok(set)
+        };
+        let set = self.announced(context, change).await?;
         self.follow().await?;
         if set == Granted::Same && !exists {
             return Err(Error::NoIdentity(identity));
         }
         self.changed_context(&store).await
+    }
+
+    /// Makes a change of a context and tells others of it. They find it also where this process is killed between the two: it is announced before.
+    async fn announced<T>(&self, context: ContextId, change: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let home = self.home()?;
+        let announced = home.announce_change(context).await?;
+        let changed = change.await;
+        if let Err(Error::Store(source)) = &changed
+            && !source.not_done()
+        {
+            // It may have been made.
+            return changed;
+        }
+        if let Err(error) = home.forget_change(&announced).await {
+            tracing::debug!(%error, %context, "a change of a context that was told is looked for all the same");
+        }
+        changed
     }
 
     /// A context that was just changed by a store of it, so that what this server knows is not older.
@@ -147,10 +176,13 @@ impl Authority {
     async fn forget_roles_in(&self, context: ContextId, identity: IdentityId, roles: Vec<Role>) {
         let forgetting = async {
             let (store, home) = (self.reach(context).await?, self.home()?);
-            for role in roles {
-                store.set_role(identity, role, false).await?;
-            }
-            Ok::<_, Error>(home.note_access(Some(identity), context).await?)
+            let change = async {
+                for role in roles {
+                    store.set_role(identity, role, false).await?;
+                }
+                Ok(home.note_access(Some(identity), context).await?)
+            };
+            self.announced(context, change).await
         };
         let why = match tokio::time::timeout(PATIENCE, forgetting).await {
             Ok(Ok(())) => return,
@@ -204,6 +236,13 @@ impl Authority {
         let contexts = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner);
         let of = |context: &Context| Role::ALL.into_iter().filter(|role| context.has(identity, *role)).collect::<Vec<_>>();
         contexts.iter().map(|(id, context)| (*id, of(context))).filter(|(_, roles)| !roles.is_empty()).collect()
+    }
+
+    /// The identities that have a role in a context in which this one has one, as far as this server has seen, and itself.
+    pub fn fellows(&self, identity: IdentityId) -> BTreeSet<IdentityId> {
+        let contexts = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner);
+        let shared = contexts.values().filter(|context| Role::ALL.iter().any(|role| context.has(identity, *role)));
+        shared.flat_map(|context| Role::ALL.into_iter().flat_map(|role| context.of(role))).copied().chain([identity]).collect()
     }
 
     /// The store of a context that exists, made for this if none is kept.

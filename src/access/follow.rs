@@ -3,19 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::Authority;
 use super::reading::Reading;
 use crate::model::{Context, ContextId, ContextStatus, TokenId};
-use crate::store::{self, Listed, Store};
+use crate::store::{self, Change, Listed, Store};
 
 /// How many tokens are read at once.
 const CHUNK: usize = 1000;
 /// Who began to make a context so long ago and has not told that it is there was killed.
 const MAKING: Duration = Duration::from_secs(60);
+/// A change that was announced so long ago, and is not told, is looked for, and again each second: it takes less.
+const TELLING: Duration = Duration::from_secs(2);
+const AGAIN: Duration = Duration::from_secs(1);
 /// How long a context may take to say who has which rights in it, or to take a change. What is known of others does not wait for it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// How many contexts that need a store of their own are asked side by side.
@@ -29,14 +32,19 @@ impl Authority {
         let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
         let mut reading = self.0.reading.lock().await;
         // What is changed from now on has another revision: so the logins are taken after it was read.
-        let (revision, login) = home.access_revision().await?;
-        self.0.login_elsewhere.store(login, Ordering::Release);
+        let news = home.access_news().await?;
+        if let Some(login) = news.as_ref().and_then(|news| news.login) {
+            self.0.login_elsewhere.store(login, Ordering::Release);
+        }
         let now = home.clock().now();
         let logins = self.0.logins.all();
         for login in logins.iter().flat_map(|(_, logins)| logins).filter(|login| login.is_over(now)) {
             login.end();
         }
-        if revision == self.0.revision.load(Ordering::Acquire) {
+        // Where another program has spoilt the revision, everything may have changed.
+        let (revision, changing) = news.map_or((None, Vec::new()), |news| (Some(news.revision), news.changing));
+        self.look_at_changing(home, &mut reading, changing).await?;
+        if revision == Some(self.0.revision.load(Ordering::Acquire)) {
             return Ok(());
         }
         for part in logins.chunks(CHUNK) {
@@ -51,13 +59,46 @@ impl Authority {
         let read = self.read_contexts(home, &mut reading).await;
         self.0.changed.send_modify(|count| *count += 1);
         read?;
-        self.0.revision.store(revision, Ordering::Release);
+        if let Some(revision) = revision {
+            self.0.revision.store(revision, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Reads the contexts of which a change was announced and is not told: whoever made it may have been killed.
+    async fn look_at_changing(&self, home: &Store, reading: &mut Reading, mut changing: Vec<Change>) -> Result<(), store::Error> {
+        let now = home.clock().now();
+        changing.retain(|change| now.since(change.since) > TELLING);
+        if changing.is_empty() || reading.looked_at_changing.is_some_and(|last| last.elapsed() < AGAIN) {
+            return Ok(());
+        }
+        reading.looked_at_changing = Some(Instant::now());
+        let contexts: BTreeSet<ContextId> = changing.iter().map(|change| change.context).collect();
+        self.read_each(contexts.into_iter().collect()).await;
+        self.0.changed.send_modify(|count| *count += 1);
+        for change in changing.iter().filter(|change| now.since(change.since) > MAKING) {
+            // By now it was made, or never will be.
+            home.note_context(change.context).await?;
+            home.forget_change(&change.token).await?;
+        }
         Ok(())
     }
 
     /// Reads the contexts that have changed, and forgets those that are gone.
     async fn read_contexts(&self, home: &Store, reading: &mut Reading) -> Result<(), store::Error> {
-        let listed = home.contexts().await?;
+        let listed = match home.contexts().await {
+            // Nobody knows which contexts there are: so it is those that are known.
+            Err(error) if error.is_spoilt() => {
+                if !std::mem::replace(&mut reading.list_is_spoilt, true) {
+                    tracing::warn!(%error, "which contexts there are cannot be read; those that were known are served on");
+                }
+                reading.seen.iter().map(|(id, revision)| (*id, Listed::At(*revision))).collect()
+            }
+            listed => {
+                reading.list_is_spoilt = false;
+                listed?
+            }
+        };
         let of_time = |since| home.clock().now().since(since) > MAKING;
         let mut made = BTreeMap::new();
         let mut abandoned = Vec::new();

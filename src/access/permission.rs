@@ -46,6 +46,8 @@ pub enum Concern<'c> {
     Messages(ContextId, Option<u32>),
     /// An identity, with its tokens.
     Identity(IdentityId),
+    /// An identity, as whoever has something to do with it may see it.
+    Fellow(IdentityId),
     /// One token.
     Token(&'c TokenId),
 }
@@ -65,7 +67,7 @@ impl Concern<'_> {
     /// The context, if it is one's.
     pub fn context(&self) -> Option<ContextId> {
         match self {
-            Self::Server | Self::Identity(_) | Self::Token(_) => None,
+            Self::Server | Self::Identity(_) | Self::Fellow(_) | Self::Token(_) => None,
             Self::Context(context)
             | Self::Job(context, _)
             | Self::JobsOf(context, _)
@@ -122,7 +124,7 @@ pub const fn allowed(role: Option<Role>, permission: Permission, concern: &Conce
     match (permission, role) {
         (Permission::Public, _) => Allowed::Yes,
         (Permission::Identity, _) => match concern {
-            Concern::Identity(_) | Concern::Token(_) => Allowed::Own,
+            Concern::Identity(_) | Concern::Fellow(_) | Concern::Token(_) => Allowed::Own,
             _ => Allowed::Yes,
         },
         (Permission::Read, Some(Role::Admin | Role::Reader | Role::Executor))

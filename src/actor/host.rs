@@ -145,6 +145,7 @@ fn told(error: &Error, uses: Use) -> String {
         tracing::debug!(error = %source, "a question of a script was not answered");
     }
     match error {
+        Error::Store { source, .. } if source.is_spoilt() => format!("{source}; nothing was done"),
         Error::Store { .. } if matches!(uses, Use::Itself | Use::Inputs | Use::Read) => "the store cannot be read".to_owned(),
         Error::Store { not_done: true, .. } => "the store is unavailable; nothing was done".to_owned(),
         Error::Store { job_id: Some(id), .. } => format!("the store is unavailable; whether it was done is unknown (job {id})"),

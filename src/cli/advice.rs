@@ -158,6 +158,8 @@ fn of(error: &client::Error) -> Option<String> {
 fn of_rpc(rpc: &RpcError) -> Option<String> {
     let told = |name| rpc.data.as_ref()?.get(name)?.as_str();
     Some(match rpc.code {
+        // The message says what to do about the key.
+        code::STORE_UNAVAILABLE if told("key").is_some() => return None,
         code::STORE_UNAVAILABLE => {
             let cause = "the log of the server and its /readyz say what is wrong with its Redis";
             match (told("outcome"), told("job_id")) {

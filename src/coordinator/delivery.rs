@@ -138,6 +138,7 @@ impl Delivery {
         let stored = match self.store.message(key).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return gone(),
+            Err(error) if error.is_spoilt() => return Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, error.to_string())),
             Err(error) => return Delivered::Later { why: error.to_string(), rest: None, most: Duration::MAX },
         };
         // An attempt writes its job before it hands it over: whatever is said of a later one, it may have arrived, and its job runs there.

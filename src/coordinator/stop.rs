@@ -31,6 +31,7 @@ impl Delivery {
         let stored = match self.store.message(key).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return StopTold::Over("its message is gone".into()),
+            Err(error) if error.is_spoilt() => return StopTold::Over(error.to_string()),
             Err(_) => return StopTold::Later(LONGEST_REST),
         };
         let Some(since) = stored.stopped_at else { return StopTold::Over("it was not stopped".into()) };

@@ -9,7 +9,7 @@ impl Dispatcher {
         self.store(context).await?.callers(&ids).await.map_err(|error| Error::store(error, None))
     }
 
-    /// Who created a flow; nothing if it does not exist.
+    /// Who created a flow; nothing if it does not exist. An empty text stands for nobody.
     pub async fn flow_owner(&self, context: ContextId, id: FlowId) -> Result<Option<String>, Error> {
         self.store(context).await?.flow_caller(id).await.map_err(|error| Error::store(error, None))
     }

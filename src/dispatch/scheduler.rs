@@ -203,7 +203,7 @@ impl Scheduler {
                 self.unreadable.clear();
             }
             if self.unreadable.insert(due.id.clone()) {
-                tracing::warn!(schedule = %due.id, "a schedule cannot be read and is not run; did a newer version write it?");
+                tracing::warn!(schedule = %due.id, "a schedule cannot be read and is not run: a newer version wrote it, or another program spoilt it; delete_schedule takes it away");
             }
         }
         table
@@ -225,6 +225,8 @@ impl Service for Scheduler {
         let here_since = self.looked.filter(|(_, last)| began.since(*last) <= most).map_or(began, |(since, _)| since);
         let due: Vec<(StoredSchedule, Option<Timetable>)> =
             due.into_iter().map(|due| (self.timetable(&due), due)).map(|(table, due)| (due, table)).collect();
+        // These are left alone, and keep no other waiting.
+        let unreadable = due.iter().filter(|(due, table)| table.is_none() && !due.lost && !due.ended).count();
         let serving: Vec<_> = due.iter().map(|(due, table)| self.serve(due, table.as_ref(), here_since)).collect();
         let mut served = futures_util::stream::iter(serving).buffer_unordered(AT_ONCE);
         let (mut stuck, mut failure) = (0, None);
@@ -246,7 +248,7 @@ impl Service for Scheduler {
                 self.stuck = stuck;
                 Ok(Duration::ZERO)
             }
-            None if stuck > 0 => Ok(RETRY),
+            None if stuck > unreadable => Ok(RETRY),
             None => Ok(pause(next, self.store.clock().now())),
         }
     }

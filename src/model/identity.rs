@@ -111,7 +111,7 @@ pub struct Identity {
 pub struct IdentityPage {
     /// The identities.
     pub identities: Vec<Identity>,
-    /// Where the next page begins, if there are more.
+    /// Where the next page begins, if there are more. A page may hold fewer identities than asked for and still have a next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub next_cursor: Option<String>,

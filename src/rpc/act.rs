@@ -107,7 +107,7 @@ pub(super) fn named(concern: &Concern<'_>) -> Option<String> {
         Concern::Messages(..) => None,
         Concern::Flow(_, id) => Some(object("flow", id)),
         Concern::Schedule(_, id) => Some(object("schedule", id)),
-        Concern::Identity(id) => Some(object("identity", id)),
+        Concern::Identity(id) | Concern::Fellow(id) => Some(object("identity", id)),
         Concern::Token(id) => Some(object("token", id)),
     }
 }

@@ -16,6 +16,8 @@ mod of_access;
 mod of_coordinator;
 #[path = "error/flow.rs"]
 mod of_flow;
+#[path = "error/store.rs"]
+mod of_store;
 
 /// Every kind of error that a call can end with, and its number on the wire.
 ///
@@ -277,7 +279,7 @@ impl Error {
             Self::Flow(error) => of_flow::data_of(error),
             Self::Access(access::Error::TooFast(after)) => Some(json!({"retry_after_ms": millis(*after)})),
             Self::Access(access::Error::HasJobs { jobs, .. }) => Some(json!(jobs)),
-            Self::Access(access::Error::Store(source)) => Some(json!({"outcome": if source.not_done() { "not_done" } else { "unknown" }})),
+            Self::Access(access::Error::Store(source)) => Some(of_store::data_of(source, source.not_done(), None)),
             _ => None,
         }
     }
@@ -286,19 +288,15 @@ impl Error {
     fn message(&self) -> String {
         use dispatch::Error as D;
         match self {
-            Self::Access(access::Error::Store(source)) if source.not_done() => "the store is unavailable and nothing was done; try again".into(),
-            Self::Access(access::Error::Store(_)) => "the store is unavailable and whether it was done is unknown; look, and try again".into(),
-            Self::Dispatch(D::NotFound(job_id)) => format!("job {job_id} does not exist: it never did, was deleted, or its retention is over"),
+            Self::Access(access::Error::Store(source)) => of_store::message_of(source, source.not_done(), ", and try again"),
+            Self::Dispatch(D::NotFound(job_id)) => {
+                format!("job {job_id} does not exist: it never did, was deleted, or its retention is over")
+            }
             Self::Dispatch(D::TooLarge { what: "the job", .. }) => format!("{self}; list_jobs gives the beginning"),
             Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
             Self::Dispatch(D::StillRunning { .. }) => format!("{self}; wait_job waits on"),
-            Self::Dispatch(D::Store { not_done: true, source, .. }) if source.disk_fault().is_some() => {
-                format!("Redis refuses to write: {}; nothing was done; try again", source.disk_fault().unwrap_or_default())
-            }
-            Self::Dispatch(D::Store { not_done: true, .. }) => "the store is unavailable and nothing was done; try again".into(),
-            Self::Dispatch(D::Store { not_done: false, .. }) => {
-                "the store is unavailable and whether it was done is unknown; look with get_status, or repeat the call with an idempotency_key"
-                    .into()
+            Self::Dispatch(D::Store { not_done, source, .. }) => {
+                of_store::message_of(source, *not_done, " with get_status, or repeat the call with an idempotency_key")
             }
             _ => self.to_string(),
         }
@@ -373,13 +371,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
             }
             Some(data)
         }
-        D::Store { job_id, not_done, .. } => {
-            let outcome = if *not_done { "not_done" } else { "unknown" };
-            Some(match job_id {
-                Some(job_id) => json!({"outcome": outcome, "job_id": job_id}),
-                None => json!({"outcome": outcome}),
-            })
-        }
+        D::Store { job_id, not_done, source } => Some(of_store::data_of(source, *not_done, job_id.as_ref())),
     }
 }
 

@@ -58,6 +58,7 @@ impl Guard {
         Ok(match concern {
             Concern::Server => false,
             Concern::Identity(other) => *other == identity,
+            Concern::Fellow(other) => self.authority.fellows(identity).contains(other),
             Concern::Token(token) => self.authority.owner(token).await? == identity,
             Concern::Context(_) => true,
             Concern::Messages(_, caller) => *caller == Some(identity.0),
@@ -121,6 +122,9 @@ fn not_own(own: IdentityId, concern: &Concern<'_>) -> Error {
         Concern::NewJobs(..) | Concern::NewFlow(_) => "a caller's jobs may name its own jobs only".to_owned(),
         Concern::Flow(..) => "that flow is another caller's".to_owned(),
         Concern::Schedule(..) => "that schedule is another caller's".to_owned(),
+        Concern::Fellow(other) => {
+            format!("you may look at identities that have a role in a context in which you have one, and identity {other} is none of these")
+        }
         Concern::Identity(_) | Concern::Token(_) => "that is another identity's; only the operator may".to_owned(),
         _ => "that job is another caller's".to_owned(),
     })

@@ -12,7 +12,7 @@ use crate::model::{ContextId, JobId, Role};
 pub(super) const HEAD: &str = "# Who may call what
 
 Where callers have to log in (`--login`), each method asks for a right. `own` is what a caller created itself: its jobs and schedules, its identity and tokens;
-jobs that it creates may name its own jobs only. The operator may do everything: whoever connects to the socket `hero.sock` in the data directory. Without login, everybody may.
+jobs that it creates may name its own jobs only. Of identities it sees itself, and those that have a role in a context in which it has one. The operator may do everything: whoever connects to the socket `hero.sock` in the data directory. Without login, everybody may.
 
 What each role is for: `admin` may do everything in its context, and grant rights in it; `caller` creates jobs, and shares the objects of the context;
 `reader` reads everything; `executor` runs jobs, which it has to read. `identity` is anybody who has logged in, whatever its roles. Roles are those of the context that a call names.

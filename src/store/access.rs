@@ -1,12 +1,10 @@
-use std::collections::HashMap;
-
-use redis::Pipeline;
 use serde::{Deserialize, Serialize};
 
-use super::codec::Text;
+use super::codec::{Fields, Text};
 use super::contexts::seconds;
+use super::score::Score;
 use super::{Error, Store};
-use crate::model::{Identity, IdentityId, PublicKey, Timestamp, Token, TokenId};
+use crate::model::{ContextId, Identity, IdentityId, PublicKey, Timestamp, Token, TokenId};
 
 /// A token as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,41 +25,77 @@ pub struct StoredToken {
     pub digest: String,
 }
 
+/// What fields of `hero:meta:access` begin with that announce changes.
+const CHANGING: &str = "changing:";
+
+/// What has changed of who may do what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessNews {
+    /// What grows with each token that ends, and each change of rights.
+    pub revision: u64,
+    /// Whether callers have to log in, as the server said that started last, if one has.
+    pub login: Option<bool>,
+    /// The changes of contexts that were announced, and not told yet.
+    pub changing: Vec<Change>,
+}
+
+/// A change of a context that was announced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// By what it is forgotten.
+    pub token: String,
+    /// The context.
+    pub context: ContextId,
+    /// When it was announced.
+    pub since: Timestamp,
+}
+
 /// For the store of context 0, where identities and tokens are.
 impl Store {
     /// An identity, if there is one with this number. Other programs may have made it, too.
     pub async fn identity(&self, id: IdentityId) -> Result<Option<Identity>, Error> {
-        Ok(self.hashes([self.keys().identity(id)]).await?.first().and_then(|fields| identity(id, fields)))
+        Ok(identity(id, &self.hash(&self.keys().identity(id)).await?))
     }
 
     /// Whether there was an identity with this number, and is none any more. No number is given twice.
     pub async fn had_identity(&self, id: IdentityId) -> Result<bool, Error> {
         let mut pipeline = redis::Pipeline::new();
         pipeline.cmd("HGET").arg(self.keys().access()).arg("last").cmd("EXISTS").arg(self.keys().identity(id));
-        let (last, exists): (Text, bool) = self.0.commands.pipeline(&pipeline).await?;
-        Ok(!exists && last.parse::<u32>().is_some_and(|last| id.0 <= last))
+        let read: Vec<Text> = self.each_unspoilt(&[self.keys().access(), self.keys().identity(id)], &mut pipeline).await?;
+        let [last, exists] = read.as_slice() else { return Err(Error::Closed) };
+        // Where it is not known which numbers were given, nobody is said to have been deleted.
+        Ok(exists.parse() == Some(0_u8) && last.parse::<u32>().is_some_and(|last| id.0 <= last))
     }
 
-    /// Identities behind this number, in order, at most `limit`.
-    pub async fn identities(&self, after: u32, limit: usize) -> Result<Vec<Identity>, Error> {
+    /// Identities behind this place, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
+    /// listed may be gone, and so many that a page is empty.
+    pub async fn identities(&self, after: Score, limit: usize) -> Result<(Vec<Identity>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().identities()).arg(format!("({after}")).arg("+inf").arg("BYSCORE").arg("LIMIT").arg(0).arg(limit);
-        let ids: Vec<Text> = self.0.commands.call(&range).await?;
-        let ids: Vec<IdentityId> = ids.iter().filter_map(Text::parse).collect();
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
+        range.arg(self.keys().identities()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
+        range.arg("LIMIT").arg(0).arg(limit + 1).arg("WITHSCORES");
+        let mut listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
+        let more = listed.len() > limit;
+        listed.truncate(limit);
+        let next = listed.last().filter(|_| more).map(|(_, score)| Score(*score));
+        let ids: Vec<IdentityId> = listed.iter().filter_map(|(id, _)| id.parse()).collect();
+        Ok((self.identities_of(&ids).await?, next))
+    }
+
+    /// Those of these identities that there are. One that another program has spoilt is left out, and the log says so.
+    pub async fn identities_of(&self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
         let hashes = self.hashes(ids.iter().map(|id| self.keys().identity(*id))).await?;
-        Ok(ids.into_iter().zip(hashes).filter_map(|(id, fields)| identity(id, &fields)).collect())
+        Ok(ids.iter().zip(hashes).filter_map(|(id, fields)| identity(*id, &fields)).collect())
     }
 
     /// The identity that has a public key, as its own hash says it: other programs may have taken the key from there.
     pub async fn identity_with(&self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
-        let found: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().public_keys()).arg(key.as_str())).await?;
-        match found.parse() {
-            Some(id) if self.has_key(id, key).await? => Ok(Some(id)),
-            _ => Ok(None),
-        }
+        let keys = self.keys().public_keys();
+        let found: Text = self.0.commands.call(redis::cmd("HGET").arg(&keys).arg(key.as_str())).await?;
+        let Some(found) = found.0 else { return Ok(None) };
+        let Ok(id) = found.parse() else {
+            return Err(Error::spoilt(keys, "has something for a public key that is no number of an identity"));
+        };
+        Ok(self.has_key(id, key).await?.then_some(id))
     }
 
     /// Whether an identity has a public key, whoever has written that into its hash.
@@ -73,7 +107,17 @@ impl Store {
         }
     }
 
-    /// The tokens with these ids, in their order.
+    /// A token, if there is one with this id. One that another program has spoilt is an error that says so, and not a token that is none.
+    pub async fn token(&self, id: &TokenId) -> Result<Option<StoredToken>, Error> {
+        let record: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().tokens()).arg(id.as_str())).await?;
+        record.0.map(|record| self.token_of(&record)).transpose()
+    }
+
+    fn token_of(&self, record: &str) -> Result<StoredToken, Error> {
+        serde_json::from_str(record).map_err(|_| Error::spoilt(self.keys().tokens(), "has a record that is none of a token"))
+    }
+
+    /// The tokens with these ids, in their order. One that another program has spoilt is none that anybody could use; the log says that it is there.
     pub async fn tokens(&self, ids: &[TokenId]) -> Result<Vec<Option<StoredToken>>, Error> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -83,8 +127,11 @@ impl Store {
         for id in ids {
             get.arg(id.as_str());
         }
-        let records: Vec<Text> = self.0.commands.call(&get).await?;
-        Ok(records.iter().map(|record| serde_json::from_str(record.0.as_deref()?).ok()).collect())
+        let records: Vec<Text> = self.unspoilt(self.0.commands.call(&get).await)?;
+        let mut read = records.into_iter().map(|record| record.0);
+        let token = |record: Option<String>| record.map_or(Ok(None), |record| self.unspoilt(self.token_of(&record).map(Some)));
+        // Nothing was read of a key of another type.
+        ids.iter().map(|_| token(read.next().flatten())).collect()
     }
 
     /// The tokens of an identity, the oldest first.
@@ -96,30 +143,41 @@ impl Store {
         Ok(tokens)
     }
 
-    /// What counts up with each token that ends, and each change of rights; and whether callers have to log in, as the server said that started last.
-    pub async fn access_revision(&self) -> Result<(u64, bool), Error> {
-        let mut get = redis::cmd("HMGET");
-        get.arg(self.keys().access()).arg(&["revision", "login"]);
-        let (revision, login): (Text, Text) = self.0.commands.call(&get).await?;
-        Ok((revision.parse().unwrap_or(0), login.0.as_deref() == Some("1")))
+    /// What has changed of who may do what; nothing, where another program has spoilt that, which the log says.
+    pub async fn access_news(&self) -> Result<Option<AccessNews>, Error> {
+        let Some(fields) = self.unspoilt(self.hash(&self.keys().access()).await.map(Some))? else { return Ok(None) };
+        let change = |(name, text): (&String, &Text)| {
+            let (token, (context, since)) = (name.strip_prefix(CHANGING)?, text.0.as_deref()?.split_once(' ')?);
+            let (context, since) = (ContextId(context.parse().ok()?), Timestamp::from_millis(since.parse().ok()?));
+            Some(Change { token: token.to_owned(), context, since })
+        };
+        Ok(Some(AccessNews {
+            revision: fields.get("revision").and_then(Text::parse).unwrap_or(0),
+            login: fields.get("login").and_then(|login| login.0.as_deref()).map(|login| login == "1"),
+            changing: fields.iter().filter_map(change).collect(),
+        }))
     }
-}
 
-impl Store {
-    /// The fields of hashes. What somebody made something else of has none.
-    pub(super) async fn hashes(&self, keys: impl IntoIterator<Item = String>) -> Result<Vec<HashMap<String, Text>>, Error> {
-        let mut pipeline = Pipeline::new();
-        pipeline.ignore_errors();
-        for key in keys {
-            pipeline.cmd("HGETALL").arg(key);
-        }
-        let answers = self.0.commands.each::<HashMap<String, Text>>(&pipeline).await?;
-        Ok(answers.into_iter().map(Result::unwrap_or_default).collect())
+    /// Notes that a context is about to be changed, which is in another database: should whoever does it be killed before it can note that it has, others
+    /// look all the same. Gives by what this is forgotten.
+    pub async fn announce_change(&self, context: ContextId) -> Result<String, Error> {
+        let token = format!("{:016x}", rand::random::<u64>());
+        let mut note = redis::cmd("HSET");
+        note.arg(self.keys().access()).arg(format!("{CHANGING}{token}")).arg(format!("{context} {}", self.clock().now().as_millis()));
+        self.unspoilt(self.0.commands.call::<u64>(&note).await)?;
+        Ok(token)
+    }
+
+    /// Notes that a change is told that was announced, or was not made.
+    pub async fn forget_change(&self, token: &str) -> Result<(), Error> {
+        let mut forget = redis::cmd("HDEL");
+        forget.arg(self.keys().access()).arg(format!("{CHANGING}{token}"));
+        self.unspoilt(self.0.commands.call::<u64>(&forget).await).map(drop)
     }
 }
 
 /// An identity as its hash has it. Numbers and lists that are none count as not there.
-fn identity(id: IdentityId, fields: &HashMap<String, Text>) -> Option<Identity> {
+fn identity(id: IdentityId, fields: &Fields) -> Option<Identity> {
     if fields.is_empty() {
         return None;
     }

@@ -36,6 +36,25 @@ impl Text {
     }
 }
 
+/// The fields of a hash. Those whose names are no text are none of ours, and are left out.
+#[derive(Debug, Default)]
+pub(super) struct Fields(pub(super) HashMap<String, Text>);
+
+impl FromRedisValue for Fields {
+    fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
+        let pairs = Vec::<(Vec<u8>, Text)>::from_redis_value(value)?;
+        Ok(Self(pairs.into_iter().filter_map(|(name, text)| Some((String::from_utf8(name).ok()?, text))).collect()))
+    }
+}
+
+impl std::ops::Deref for Fields {
+    type Target = HashMap<String, Text>;
+
+    fn deref(&self) -> &HashMap<String, Text> {
+        &self.0
+    }
+}
+
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobEnd {

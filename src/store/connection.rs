@@ -74,7 +74,7 @@ impl Link {
 
     /// One command.
     pub(super) async fn call<T: FromRedisValue>(&self, cmd: &Cmd) -> Result<T, Error> {
-        self.within(|mut connection| async move { cmd.query_async(&mut connection).await }).await
+        self.within(|mut connection| async move { cmd.query_async(&mut connection).await }).await.map_err(|error| error.of(cmd))
     }
 
     /// Several commands in one round trip, not atomic.

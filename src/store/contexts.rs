@@ -1,8 +1,8 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Value};
 
-use super::codec::Text;
+use super::codec::{Fields, Text};
 use super::connection::Link;
 use super::fcall::{Function, list};
 use super::{Error, Inner, Settings, Store};
@@ -40,11 +40,7 @@ impl Store {
     pub async fn contexts(&self) -> Result<BTreeMap<ContextId, Listed>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().contexts()).arg(0).arg(-1).arg("WITHSCORES");
-        let listed: Vec<(Text, f64)> = match self.0.commands.call(&range).await {
-            // Somebody made something else of the key.
-            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Vec::new(),
-            listed => listed?,
-        };
+        let listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
         let one = |(id, score): (Text, f64)| {
             let how = match score {
                 score if score.is_infinite() => Listed::Elsewhere,
@@ -76,7 +72,7 @@ impl Store {
     /// The context as it is stored. One that nobody has changed has no hash, and nobody has rights in it.
     pub async fn own_context(&self) -> Result<Context, Error> {
         let mut pipeline = Pipeline::new();
-        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().rights()).cmd("EXISTS").arg(self.keys().closed());
+        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().rights()).cmd("STRLEN").arg(self.keys().closed());
         let answers = self.0.commands.each::<Value>(&pipeline).await?;
         read(self.context(), &answers)
     }
@@ -87,16 +83,13 @@ impl Store {
     pub async fn leased(&self, most: usize) -> Result<Vec<JobId>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().leases()).arg(0).arg(most.saturating_sub(1));
-        let jobs: Vec<Text> = self.0.commands.call(&range).await?;
+        let jobs: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
         Ok(jobs.iter().filter_map(Text::parse).collect())
     }
 
     /// Of how many runners jobs were stopped while they were away, of which the other side does not know yet. What another program made of that list has none.
     pub async fn untold_stops(&self) -> Result<u64, Error> {
-        let mut pipeline = Pipeline::new();
-        pipeline.ignore_errors().cmd("ZCARD").arg(self.keys().stops());
-        let answers = self.0.commands.each::<u64>(&pipeline).await?;
-        Ok(answers.into_iter().next().and_then(Result::ok).unwrap_or(0))
+        self.unspoilt(self.0.commands.call(redis::cmd("ZCARD").arg(self.keys().stops())).await)
     }
 }
 
@@ -119,7 +112,7 @@ impl Databases {
             for id in part {
                 let keys = crate::keys::Keys::standalone(*id);
                 self.choose(&mut pipeline, *id);
-                pipeline.cmd("HGETALL").arg(keys.rights()).cmd("EXISTS").arg(keys.closed());
+                pipeline.cmd("HGETALL").arg(keys.rights()).cmd("STRLEN").arg(keys.closed());
             }
             let answers = self.asked(&mut pipeline).await?;
             for (id, answers) in part.iter().zip(answers.chunks(3)) {
@@ -189,16 +182,20 @@ fn answered<T: FromRedisValue>(answer: &RedisResult<Value>) -> Result<T, Error> 
     Ok(redis::from_redis_value(answer.clone()?).map_err(RedisError::from)?)
 }
 
-/// A context of the answers to HGETALL of its hash and EXISTS of the mark that it is being deleted. What was refused is not the same as what is not there:
+/// A context of the answers to HGETALL of its hash and STRLEN of the mark that it is being deleted. What was refused is not the same as what is not there:
 /// that would be a context in which nobody has rights, or which is not being deleted.
 fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error> {
     let [fields, is_closed] = answers else { return Err(Error::Closed) };
-    let fields: HashMap<String, Text> = match fields {
+    let fields: Fields = match fields {
         // Somebody made something else of the key, so nobody has rights.
-        Err(error) if error.code() == Some("WRONGTYPE") => HashMap::new(),
+        Err(error) if error.code() == Some("WRONGTYPE") => Fields::default(),
         fields => answered(fields)?,
     };
-    let is_closed = answered::<u8>(is_closed)? == 1;
+    let is_closed = match is_closed {
+        // Only a text says so.
+        Err(error) if error.code() == Some("WRONGTYPE") => false,
+        is_closed => answered::<u64>(is_closed)? > 0,
+    };
     let mut context = Context::none(id);
     for role in Role::ALL {
         *context.of_mut(role) = listed(fields.get(role.list()));

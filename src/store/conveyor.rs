@@ -102,7 +102,7 @@ impl Store {
 /// A key of another type belongs to another program, and counts as empty.
 fn none_if_foreign(answer: Result<Vec<Vec<u8>>, Error>) -> Result<Vec<Vec<u8>>, Error> {
     match answer {
-        Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(Vec::new()),
+        Err(Error::Spoilt { .. }) => Ok(Vec::new()),
         answer => answer,
     }
 }

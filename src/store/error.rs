@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{ErrorKind, RedisError, ServerErrorKind};
+use redis::{Arg, Cmd, ErrorKind, RedisError, ServerErrorKind};
 
 /// Why the store did not do what it was asked.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -26,6 +26,14 @@ pub enum Error {
     /// What a setting names cannot be used before somebody changes it or the setting.
     #[error("{0}")]
     Setting(String),
+    /// Another program has made something of a key that cannot be read. It stays so until somebody does something about it.
+    #[error("the key {key} of Redis {why}, because another program wrote there; delete or rename it")]
+    Spoilt {
+        /// The key.
+        key: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The task that talks to Redis has ended, because the process is about to.
     #[error("the connection to Redis is closed")]
     Closed,
@@ -42,7 +50,38 @@ pub enum Barred {
     NotAllowed,
 }
 
+/// What is wrong with a key of another type.
+const OF_ANOTHER_TYPE: &str = "is of another type than it has to be (WRONGTYPE)";
+
 impl Error {
+    /// That a key, or what is named of it, cannot be read.
+    pub(super) fn spoilt(key: impl Into<String>, why: &'static str) -> Self {
+        Self::Spoilt { key: key.into(), why }
+    }
+
+    /// The same error; where a key of another type is the cause, it names that: the one whose command was refused. Functions touch many keys, and say of
+    /// none which it was.
+    pub(super) fn of(self, command: &Cmd) -> Self {
+        let is_of_key = matches!(&self, Self::Redis(error) if error.code() == Some("WRONGTYPE"));
+        let mut words = command.args_iter().filter_map(|arg| if let Arg::Simple(word) = arg { Some(word) } else { None });
+        match (words.next(), words.next()) {
+            (Some(name), Some(key)) if is_of_key && !name.starts_with(b"FCALL") && !name.starts_with(b"EVAL") => {
+                Self::spoilt(String::from_utf8_lossy(key), OF_ANOTHER_TYPE)
+            }
+            _ => self,
+        }
+    }
+
+    /// The same for what became of a command that named this key.
+    pub(super) fn of_key(error: RedisError, key: &str) -> Self {
+        if error.code() == Some("WRONGTYPE") { Self::spoilt(key, OF_ANOTHER_TYPE) } else { error.into() }
+    }
+
+    /// Whether another program has made something of a key that cannot be read.
+    pub fn is_spoilt(&self) -> bool {
+        matches!(self, Self::Spoilt { .. })
+    }
+
     /// Whether, and why, Redis does not let us in.
     pub fn barred(&self) -> Option<Barred> {
         let Self::Redis(error) = self else { return None };
@@ -86,7 +125,7 @@ impl Error {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Deadline(_) => true,
-            Self::Reply { .. } | Self::Unsuitable(_) | Self::Setting(_) | Self::Closed => false,
+            Self::Reply { .. } | Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Closed => false,
             Self::Redis(error) => {
                 let busy =
                     ["OOM", "LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MISCONF", "NOREPLICAS", "UNBLOCKED"];
@@ -103,7 +142,7 @@ impl Error {
     pub fn not_done(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
-            Self::Unsuitable(_) | Self::Setting(_) => true,
+            Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } => true,
             // Redis 7 refuses so only the first write of a function, before anything is done: the disk, the memory or the replicas.
             Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
             // An error in the middle of a function leaves what it did before.

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline};
 
-use super::codec::{SHOWN_OF_FLOW_JOB, Text, flow_job};
+use super::codec::{Fields, SHOWN_OF_FLOW_JOB, Text, flow_job};
 use super::score::Score;
 use super::{Error, Store};
 use crate::model::{FlowId, FlowJob, FlowStatus, FlowSummary, JobId, OnFailure, Timestamp};
@@ -71,17 +71,19 @@ impl Store {
 
     /// A flow, if there is one with this number that is not just being made or deleted.
     pub async fn flow(&self, id: FlowId) -> Result<Option<StoredFlow>, Error> {
-        let mut pipeline = Pipeline::with_capacity(1);
-        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().flow(id));
-        let answer = self.0.commands.each::<HashMap<String, Text>>(&pipeline).await?.pop();
-        // What is no hash counts as none.
-        Ok(answer.and_then(Result::ok).and_then(|fields| stored(id, &fields)))
+        Ok(stored(id, &self.hash(&self.keys().flow(id)).await?))
     }
 
-    /// Who created a flow.
+    /// Who created a flow; an empty text where it says nobody, and nothing if there is none.
     pub async fn flow_caller(&self, id: FlowId) -> Result<Option<String>, Error> {
-        let caller: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().flow(id)).arg("caller")).await?;
-        Ok(caller.0)
+        let key = self.keys().flow(id);
+        let mut pipeline = Pipeline::with_capacity(3);
+        pipeline.cmd("EXISTS").arg(&key).cmd("HGET").arg(&key).arg("caller").cmd("HGET").arg(&key).arg("caller_id");
+        let read: Vec<Text> = self.each_whole(&[key.clone(), key.clone(), key], &mut pipeline).await?;
+        let [exists, caller, number] = <[Text; 3]>::try_from(read).map_err(|_| Error::Closed)?;
+        // As lists show it: other programs write the number alone.
+        let maker = || caller.some().or_else(|| number.some()).unwrap_or_default();
+        Ok((exists.parse() == Some(1_u8)).then(maker))
     }
 
     /// Where a flow is; nothing if there is none.
@@ -158,18 +160,15 @@ impl Store {
     }
 
     /// What lists show of flows, out of their hashes. What is no hash counts as an empty one.
-    async fn flow_heads(&self, ids: &[FlowId]) -> Result<Vec<HashMap<String, Text>>, Error> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
+    async fn flow_heads(&self, ids: &[FlowId]) -> Result<Vec<Fields>, Error> {
+        let keys: Vec<String> = ids.iter().map(|id| self.keys().flow(*id)).collect();
         let mut pipeline = Pipeline::with_capacity(ids.len());
-        pipeline.ignore_errors();
-        for id in ids {
-            pipeline.cmd("HMGET").arg(self.keys().flow(*id)).arg(&HEAD);
+        for key in &keys {
+            pipeline.cmd("HMGET").arg(key).arg(&HEAD);
         }
-        let answers = self.0.commands.each::<Vec<Text>>(&pipeline).await?;
-        let named = |fields: Vec<Text>| HEAD.iter().map(|name| (*name).to_owned()).zip(fields).collect();
-        Ok(answers.into_iter().map(|fields| named(fields.unwrap_or_default())).collect())
+        let heads = self.each_unspoilt::<Vec<Text>>(&keys, &mut pipeline).await?;
+        let named = |fields: Vec<Text>| Fields(HEAD.iter().map(|name| (*name).to_owned()).zip(fields).collect());
+        Ok(heads.into_iter().map(named).collect())
     }
 
     /// The ids and names of the jobs of a flow, in order. Those whose hash is gone are left out.
@@ -190,12 +189,15 @@ impl Store {
             .filter_map(|(n, [name, ..])| Some((format!("job:{}:{n}", flow.caller), name.0.as_deref()?)))
             .collect();
         let mut pipeline = Pipeline::with_capacity(hashes.len());
+        let mut keys = Vec::with_capacity(hashes.len());
         let mut known = Vec::with_capacity(hashes.len());
         for (number, [name, id, prerequisites, script_type, runner]) in flow.numbers.iter().zip(&hashes) {
             let (Some(name), Some(id)) = (name.0.clone(), id.parse::<JobId>()) else { continue };
-            pipeline.cmd("HMGET").arg(self.keys().job(&id)).arg("flow").arg(&SHOWN_OF_FLOW_JOB);
-            let keys: Vec<String> = prerequisites.0.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-            let depends_on = keys.iter().filter_map(|key| names.get(key).map(|name| (*name).to_owned())).collect();
+            let key = self.keys().job(&id);
+            pipeline.cmd("HMGET").arg(&key).arg("flow").arg(&SHOWN_OF_FLOW_JOB);
+            keys.push(key);
+            let needed: Vec<String> = prerequisites.0.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+            let depends_on = needed.iter().filter_map(|key| names.get(key).map(|name| (*name).to_owned())).collect();
             known.push(FlowJob {
                 name,
                 job_id: id,
@@ -210,10 +212,7 @@ impl Store {
                 error: None,
             });
         }
-        if known.is_empty() {
-            return Ok(known);
-        }
-        let answers: Vec<Vec<Text>> = self.0.commands.pipeline(&pipeline).await?;
+        let answers: Vec<Vec<Text>> = self.each_unspoilt(&keys, &mut pipeline).await?;
         let own = flow.summary.flow_id;
         for (job, mut fields) in known.iter_mut().zip(answers) {
             // Another job may have the id of one that was deleted.
@@ -225,19 +224,17 @@ impl Store {
     }
 
     async fn runner_hashes(&self, flow: &StoredFlow) -> Result<Vec<[Text; 5]>, Error> {
-        if flow.numbers.is_empty() {
-            return Ok(Vec::new());
+        let keys: Vec<String> = flow.numbers.iter().map(|number| self.keys().runner_job(flow.caller, *number)).collect();
+        let mut pipeline = Pipeline::with_capacity(keys.len());
+        for key in &keys {
+            pipeline.cmd("HMGET").arg(key).arg(&OF_RUNNER_JOB);
         }
-        let mut pipeline = Pipeline::with_capacity(flow.numbers.len());
-        for number in &flow.numbers {
-            pipeline.cmd("HMGET").arg(self.keys().runner_job(flow.caller, *number)).arg(&OF_RUNNER_JOB);
-        }
-        self.0.commands.pipeline(&pipeline).await
+        self.each_unspoilt(&keys, &mut pipeline).await
     }
 }
 
 /// What lists show of a flow, as its hash has it. What others wrote there and cannot be read counts as not there.
-fn summary(id: FlowId, fields: &HashMap<String, Text>) -> Option<FlowSummary> {
+fn summary(id: FlowId, fields: &Fields) -> Option<FlowSummary> {
     let text = |name: &str| text(fields, name);
     if matches!(text("busy"), Some("storing" | "deleting")) {
         return None;
@@ -259,7 +256,7 @@ fn summary(id: FlowId, fields: &HashMap<String, Text>) -> Option<FlowSummary> {
     })
 }
 
-fn stored(id: FlowId, fields: &HashMap<String, Text>) -> Option<StoredFlow> {
+fn stored(id: FlowId, fields: &Fields) -> Option<StoredFlow> {
     let text = |name: &str| text(fields, name);
     let map = |name: &str| text(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     Some(StoredFlow {
@@ -280,7 +277,7 @@ fn text<'f>(fields: &'f HashMap<String, Text>, name: &str) -> Option<&'f str> {
 }
 
 /// A field with a time in seconds.
-fn seconds(fields: &HashMap<String, Text>, name: &str) -> Timestamp {
+fn seconds(fields: &Fields, name: &str) -> Timestamp {
     let seconds: i64 = text(fields, name).and_then(|text| text.parse().ok()).unwrap_or(0);
     Timestamp::from_millis(seconds.saturating_mul(1000))
 }

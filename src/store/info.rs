@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::Duration;
 
-use redis::{ConnectionAddr, Pipeline, RedisResult};
+use redis::ConnectionAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpStream, UnixStream};
@@ -52,17 +52,10 @@ impl Store {
         let keys = self.members(&self.keys().types()).await?;
         let of = |key: String| Some((self.keys().parse_stats(&key)?, key));
         let keys: Vec<(ScriptType, String)> = keys.into_iter().filter_map(of).collect();
-        let mut pipeline = Pipeline::with_capacity(keys.len());
-        for (_, key) in &keys {
-            pipeline.cmd("HGETALL").arg(key);
-        }
-        // A key that is no hash has no counters.
-        pipeline.ignore_errors();
-        let counted: Vec<RedisResult<HashMap<String, Text>>> =
-            if keys.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
+        let counted = self.hashes(keys.iter().map(|(_, key)| key.clone())).await?;
         let number = |(what, number): (String, Text)| Some((what, number.parse()?));
-        let counters = keys.into_iter().zip(counted).filter_map(|((script_type, _), counted)| Some((script_type, counted.ok()?)));
-        Ok(counters.map(|(script_type, counted)| (script_type, counted.into_iter().filter_map(number).collect())).collect())
+        let counters = keys.into_iter().zip(counted).filter(|(_, counted)| !counted.is_empty());
+        Ok(counters.map(|((script_type, _), counted)| (script_type, counted.0.into_iter().filter_map(number).collect())).collect())
     }
 
     /// The state of Redis.

@@ -1,6 +1,4 @@
-use std::collections::HashMap;
-
-use redis::{Pipeline, RedisResult};
+use redis::Pipeline;
 
 use super::codec::{Text, job};
 use super::{Error, Store};
@@ -9,8 +7,8 @@ use crate::model::{Job, JobId, Status, Timestamp};
 impl Store {
     /// A job, if it exists.
     pub async fn job(&self, id: &JobId) -> Result<Option<Job>, Error> {
-        let fields: HashMap<String, Text> = self.0.commands.call(redis::cmd("HGETALL").arg(self.keys().job(id))).await?;
-        Ok((!fields.is_empty()).then(|| job(id, fields)))
+        let fields = self.hash(&self.keys().job(id)).await?;
+        Ok((!fields.is_empty()).then(|| job(id, fields.0)))
     }
 
     /// Which of these jobs exist, in their order.
@@ -25,16 +23,15 @@ impl Store {
         self.0.commands.pipeline(&pipeline).await
     }
 
-    /// Who created these jobs; an empty text where nobody signed, and nothing for one that is gone.
+    /// Who created these jobs; an empty text where nobody signed or another program has spoilt the key, and nothing for one that is gone.
     pub async fn callers(&self, jobs: &[JobId]) -> Result<Vec<Option<String>>, Error> {
-        if jobs.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut pipeline = Pipeline::with_capacity(2 * jobs.len());
+        let (mut pipeline, mut keys) = (Pipeline::with_capacity(2 * jobs.len()), Vec::with_capacity(2 * jobs.len()));
         for job in jobs {
-            pipeline.cmd("EXISTS").arg(self.keys().job(job)).cmd("HGET").arg(self.keys().job(job)).arg("caller_id");
+            let key = self.keys().job(job);
+            pipeline.cmd("EXISTS").arg(&key).cmd("HGET").arg(&key).arg("caller_id");
+            keys.extend([key.clone(), key]);
         }
-        let answers: Vec<Text> = self.0.commands.pipeline(&pipeline).await?;
+        let answers: Vec<Text> = self.each_unspoilt(&keys, &mut pipeline).await?;
         let of = |answer: &[Text]| (answer[0].parse() == Some(1)).then(|| answer[1].0.clone().unwrap_or_default());
         Ok(answers.chunks_exact(2).map(of).collect())
     }
@@ -45,9 +42,9 @@ impl Store {
         for job in jobs {
             pipeline.cmd("HMGET").arg(self.keys().job(job)).arg("status").arg("script");
         }
-        pipeline.ignore_errors();
-        let answers: Vec<RedisResult<(Text, Text)>> = if jobs.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
-        let status = |answer: RedisResult<(Text, Text)>| match answer.ok()? {
+        let keys: Vec<String> = jobs.iter().map(|job| self.keys().job(job)).collect();
+        let answers: Vec<(Text, Text)> = self.each_unspoilt(&keys, &mut pipeline).await?;
+        let status = |answer: (Text, Text)| match answer {
             (Text(Some(word)), _) => Status::parse(Some(&word)),
             // A hash without a status counts as dispatched.
             (Text(None), Text(script)) => script.map(|_| Status::Dispatched),
@@ -57,22 +54,20 @@ impl Store {
 
     /// Whether a job still stands in a list of each of these, so that it was not let go.
     pub async fn still_waits(&self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
-        if others.is_empty() {
-            return Ok(Vec::new());
-        }
         let mut pipeline = Pipeline::with_capacity(3 * others.len());
         for other in others {
             for list in ["dependents", "children", "onComplete"] {
                 pipeline.cmd("HEXISTS").arg(self.keys().job(job)).arg(format!("waits:{list}:{other}"));
             }
         }
-        let stands: Vec<bool> = self.0.commands.pipeline(&pipeline).await?;
+        let stands: Vec<bool> = self.each_whole(&vec![self.keys().job(job); 3 * others.len()], &mut pipeline).await?;
         Ok(stands.chunks(3).map(|stands| stands.contains(&true)).collect())
     }
 
     /// When a job is due that waits for its time or its next attempt.
     pub async fn due_at(&self, job: &JobId) -> Result<Option<Timestamp>, Error> {
-        let due: Option<f64> = self.0.commands.call(redis::cmd("ZSCORE").arg(self.keys().scheduled()).arg(job.as_str())).await?;
+        let due = self.0.commands.call(redis::cmd("ZSCORE").arg(self.keys().scheduled()).arg(job.as_str())).await;
+        let due: Option<f64> = self.unspoilt(due)?;
         Ok(due.map(|millis| Timestamp::from_millis(millis as i64)))
     }
 

@@ -11,7 +11,7 @@ const PAGE: usize = 1000;
 const MOST: usize = 20_000;
 
 impl Store {
-    /// Members of a set, each once: all of them, unless there are more than 20,000.
+    /// Members of a set, each once: all of them, unless there are more than 20,000. One that another program has spoilt has none, and the log says so.
     pub(super) async fn members(&self, set: &str) -> Result<BTreeSet<String>, Error> {
         let (mut members, mut cursor) = (BTreeSet::new(), 0);
         loop {
@@ -26,12 +26,12 @@ impl Store {
 
     /// About a thousand members of a set, and where to go on; 0 is the end.
     pub(super) async fn page_of<T: redis::FromRedisValue>(&self, set: &str, cursor: u64) -> Result<(u64, Vec<T>), Error> {
-        self.0.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(PAGE)).await
+        self.unspoilt(self.0.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(PAGE)).await)
     }
 
     /// About a thousand fields of a hash and their values, and where to go on; 0 is the end.
     pub(super) async fn fields_of(&self, hash: &str, cursor: u64) -> Result<(u64, Vec<(Text, Text)>), Error> {
-        self.0.commands.call(redis::cmd("HSCAN").arg(hash).arg(cursor).arg("COUNT").arg(PAGE)).await
+        self.unspoilt(self.0.commands.call(redis::cmd("HSCAN").arg(hash).arg(cursor).arg("COUNT").arg(PAGE)).await)
     }
 
     /// What is noted of how far times of jobs are off, by index: all of it, unless there are more than 20,000 notes.
@@ -56,12 +56,9 @@ impl Store {
             sizes.cmd("SCARD").arg(set);
         }
         sizes.cmd("HLEN").arg(keys.time_offsets());
-        // What is no set shows nothing.
-        sizes.ignore_errors();
-        let sizes: Vec<redis::RedisResult<usize>> = self.0.commands.each(&sizes).await?;
-        let time_offsets = keys.time_offsets();
-        let overfull =
-            sets.iter().chain([&time_offsets]).zip(sizes).filter_map(|(set, size)| Some((set, size.ok().filter(|size| *size > MOST)?)));
+        let read: Vec<String> = sets.into_iter().chain([keys.time_offsets()]).collect();
+        let sizes: Vec<usize> = self.each_unspoilt(&read, &mut sizes).await?;
+        let overfull = read.iter().zip(sizes).filter(|(_, size)| *size > MOST);
         let words = |(set, _)| format!("{set} has more than {MOST} members, so lists leave some out; somebody else writes into it");
         Ok(overfull.map(words).collect())
     }

@@ -40,7 +40,7 @@ enum Names {
 /// Elements that were read; nothing, if what was read is of another type.
 fn elements_in(read: Result<Vec<Text>, Error>) -> Result<Option<Vec<Text>>, Error> {
     match read {
-        Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(None),
+        Err(Error::Spoilt { .. }) => Ok(None),
         read => read.map(Some),
     }
 }
@@ -126,10 +126,7 @@ impl Store {
     async fn entries_from(&self, key: &str, highest: String, limit: usize) -> Result<Vec<(Vec<u8>, f64)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(key).arg(highest).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
-        match self.0.commands.call(&range).await {
-            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(Vec::new()),
-            entries => entries,
-        }
+        self.unspoilt(self.0.commands.call(&range).await)
     }
 
     /// Takes messages that are gone out of the list of a status.
@@ -138,7 +135,7 @@ impl Store {
             return Ok(());
         }
         let names: Vec<String> = gone.iter().map(ToString::to_string).collect();
-        self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.keys().messages_of(status)).arg(names)).await.map(drop)
+        self.unspoilt(self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.keys().messages_of(status)).arg(names)).await).map(drop)
     }
 
     /// The names of messages that came last, the last one first.
@@ -177,7 +174,8 @@ impl Store {
         if list == MessageList::In {
             return Ok(vec![Names::List(keys.msg_in())]);
         }
-        let nodes: Vec<Text> = self.0.commands.call(redis::cmd("ZRANGE").arg(keys.nodes()).arg(0).arg(NODES - 1)).await?;
+        let nodes = self.0.commands.call(redis::cmd("ZRANGE").arg(keys.nodes()).arg(0).arg(NODES - 1)).await;
+        let nodes: Vec<Text> = self.unspoilt(nodes)?;
         let mut places: Vec<Names> = nodes.into_iter().filter_map(|node| node.0).map(|node| Names::List(keys.sending(&node))).collect();
         places.extend([Names::Set(keys.resting()), Names::List(keys.msg_out())]);
         Ok(places)

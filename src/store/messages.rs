@@ -1,6 +1,6 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use super::codec::Text;
+use super::codec::{Fields, Text};
 use super::contexts::seconds;
 use super::{Error, Store};
 use crate::model::{Address, ContextId, Input, JobId, Json, Message, MessageKey, ScriptType, SignerKey, Timestamp};
@@ -56,14 +56,12 @@ pub struct AwayJob {
 impl Store {
     /// A message, if there is one of this name. Other programs may have written it, too.
     pub async fn message(&self, key: MessageKey) -> Result<Option<StoredMessage>, Error> {
-        Ok(self.messages(&[key]).await?.pop().flatten())
+        let fields = self.hash(&self.keys().message(key.caller_id, key.message_id)).await?;
+        Ok(stored(key, self.context(), &fields))
     }
 
-    /// The messages of these names, in their order.
+    /// The messages of these names, in their order. One that another program has spoilt is none, and the log says so.
     pub async fn messages(&self, keys: &[MessageKey]) -> Result<Vec<Option<StoredMessage>>, Error> {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
         let hashes = self.hashes(keys.iter().map(|key| self.keys().message(key.caller_id, key.message_id))).await?;
         Ok(keys.iter().zip(hashes).map(|(key, fields)| stored(*key, self.context(), &fields)).collect())
     }
@@ -72,17 +70,17 @@ impl Store {
     pub async fn awaited_places(&self) -> Result<BTreeSet<(Address, ContextId)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().open_messages()).arg(0).arg(MOST_AWAITED - 1);
-        let names: Vec<Text> = self.0.commands.call(&range).await?;
+        let names: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
         let names: Vec<MessageKey> = names.iter().filter_map(Text::parse).collect();
         let mut places = BTreeSet::new();
         for part in names.chunks(TOGETHER) {
+            let keys: Vec<String> = part.iter().map(|name| self.keys().message(name.caller_id, name.message_id)).collect();
             let mut pipeline = redis::pipe();
-            for name in part {
-                pipeline.cmd("HMGET").arg(self.keys().message(name.caller_id, name.message_id)).arg(&["address", "target_context"]);
+            for key in &keys {
+                pipeline.cmd("HMGET").arg(key).arg(&["address", "target_context"]);
             }
-            pipeline.ignore_errors();
-            let found = self.0.commands.each::<Vec<Text>>(&pipeline).await?;
-            places.extend(found.into_iter().filter_map(Result::ok).filter_map(|fields| {
+            let found = self.each_unspoilt::<Vec<Text>>(&keys, &mut pipeline).await?;
+            places.extend(found.into_iter().filter_map(|fields| {
                 let [address, context] = fields.as_slice() else { return None };
                 Some((address.parse()?, ContextId(context.parse().unwrap_or(0))))
             }));
@@ -110,8 +108,9 @@ impl Store {
     /// The hands of servers that have sent messages of this context a moment ago: the name of the node, `-`, and what tells its servers apart.
     pub async fn sending_nodes(&self) -> Result<Vec<String>, Error> {
         let since = self.clock().now().as_millis() - SILENT;
-        let names: Vec<Text> =
-            self.0.commands.call(redis::cmd("ZRANGE").arg(self.keys().nodes()).arg(since).arg("+inf").arg("BYSCORE")).await?;
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().nodes()).arg(since).arg("+inf").arg("BYSCORE");
+        let names: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
         Ok(names.into_iter().filter_map(|name| name.0).collect())
     }
 
@@ -128,7 +127,7 @@ impl Store {
 }
 
 /// A message as its hash has it. What cannot be read counts as not there.
-fn stored(key: MessageKey, context: ContextId, fields: &HashMap<String, Text>) -> Option<StoredMessage> {
+fn stored(key: MessageKey, context: ContextId, fields: &Fields) -> Option<StoredMessage> {
     if fields.is_empty() {
         return None;
     }

@@ -60,6 +60,7 @@ mod runners;
 mod schedules;
 mod score;
 mod setback;
+mod spoilt;
 mod subscriber;
 mod survey;
 mod wake_up;
@@ -67,7 +68,7 @@ mod wake_up;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use access::StoredToken;
+pub use access::{AccessNews, Change, StoredToken};
 pub use acl::{acl_rules, own_functions, public_functions};
 pub use batch::Weight;
 
@@ -184,6 +185,7 @@ struct Inner {
     wake_ups: WakeUps,
     direct_starts: DirectStarts,
     surveys: survey::Surveys,
+    told: spoilt::Told,
     filter_cache: filter_cache::FilterCache,
     /// Permits to read long results.
     readers: tokio::sync::Semaphore,
@@ -263,6 +265,7 @@ impl Store {
             wake_ups: WakeUps::default(),
             direct_starts: DirectStarts::default(),
             surveys: survey::Surveys::default(),
+            told: spoilt::Told::default(),
             filter_cache: filter_cache::FilterCache::default(),
             readers: tokio::sync::Semaphore::new(functions::READERS),
             releases: tokio::sync::Notify::new(),

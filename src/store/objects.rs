@@ -1,8 +1,8 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use redis::{Cmd, Pipeline};
 
-use super::codec::Text;
+use super::codec::{Fields, Text};
 use super::{Error, Store};
 use crate::model::{Index, Json, Name, ObjectId, SortKey, StoredObject};
 
@@ -93,7 +93,9 @@ impl Store {
     pub async fn object(&self, collection: &Name, id: &ObjectId) -> Result<Option<Json>, Error> {
         let mut get = redis::cmd("HGET");
         get.arg(self.keys().objects(collection)).arg(id.as_str());
-        Ok(self.0.commands.call::<Text>(&get).await?.0.and_then(|text| serde_json::from_str(&text).ok()))
+        let object = self.0.commands.call::<Text>(&get).await?.0;
+        let spoilt = || Error::spoilt(self.keys().objects(collection), "has something for an id that is no JSON");
+        object.map(|text| serde_json::from_str(&text).map_err(|_| spoilt())).transpose()
     }
 
     /// Whether there is such an object.
@@ -105,9 +107,7 @@ impl Store {
 
     /// The indexes of a collection, by their fields.
     pub async fn indexes(&self, collection: &Name) -> Result<Vec<Index>, Error> {
-        let mut read = redis::cmd("HGETALL");
-        read.arg(self.keys().collection(collection));
-        Ok(indexes(self.0.commands.call(&read).await?))
+        Ok(indexes(self.hash(&self.keys().collection(collection)).await?))
     }
 
     /// The collections in the order of their names, each with how many objects it has, and its indexes.
@@ -115,22 +115,15 @@ impl Store {
         let names: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().collections())).await?;
         let mut names: Vec<Name> = names.iter().filter_map(Text::parse).collect();
         names.sort();
-        if names.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut pipeline = Pipeline::with_capacity(2 * names.len());
-        pipeline.ignore_errors();
-        for name in &names {
-            pipeline.cmd("HLEN").arg(self.keys().objects(name)).cmd("HGETALL").arg(self.keys().collection(name));
-        }
-        let answers = self.0.commands.each::<redis::Value>(&pipeline).await?;
         // What another program made of a key counts as empty.
-        let of = |(name, answer): (Name, &[redis::RedisResult<redis::Value>])| {
-            let value = |at: usize| answer[at].as_ref().ok().cloned().unwrap_or(redis::Value::Nil);
-            let objects = redis::from_redis_value(value(0)).unwrap_or_default();
-            (name, objects, indexes(redis::from_redis_value(value(1)).unwrap_or_default()))
-        };
-        Ok(names.into_iter().zip(answers.chunks_exact(2)).map(of).collect())
+        let objects: Vec<String> = names.iter().map(|name| self.keys().objects(name)).collect();
+        let mut lengths = Pipeline::with_capacity(names.len());
+        for key in &objects {
+            lengths.cmd("HLEN").arg(key);
+        }
+        let lengths: Vec<u64> = self.each_unspoilt(&objects, &mut lengths).await?;
+        let hashes = self.hashes(names.iter().map(|name| self.keys().collection(name))).await?;
+        Ok(names.into_iter().zip(lengths).zip(hashes).map(|((name, objects), fields)| (name, objects, indexes(fields))).collect())
     }
 
     /// The part of the memory of Redis that is in use, about; 0 where it may use all.
@@ -139,11 +132,11 @@ impl Store {
     }
 }
 
-fn indexes(fields: HashMap<String, Text>) -> Vec<Index> {
+fn indexes(fields: Fields) -> Vec<Index> {
     let of = |(name, state): (String, Text)| {
         Some(Index { field: name.strip_prefix(INDEX)?.to_owned(), ready: state.0.as_deref() == Some("ready") })
     };
-    let mut indexes: Vec<Index> = fields.into_iter().filter_map(of).collect();
+    let mut indexes: Vec<Index> = fields.0.into_iter().filter_map(of).collect();
     indexes.sort();
     indexes
 }

@@ -8,26 +8,22 @@ use crate::model::{Input, JobId, Output, Status};
 impl Store {
     /// How many bytes the outputs of jobs have.
     pub async fn output_sizes(&self, jobs: &[JobId]) -> Result<Vec<usize>, Error> {
-        if jobs.is_empty() {
-            return Ok(Vec::new());
-        }
+        let keys: Vec<String> = jobs.iter().map(|job| self.keys().job(job)).collect();
         let mut pipeline = Pipeline::with_capacity(jobs.len());
-        for job in jobs {
-            pipeline.cmd("HSTRLEN").arg(self.keys().job(job)).arg("output");
+        for key in &keys {
+            pipeline.cmd("HSTRLEN").arg(key).arg("output");
         }
-        self.0.commands.pipeline(&pipeline).await
+        self.each_whole(&keys, &mut pipeline).await
     }
 
     /// What these jobs gave; nothing of one that has not finished, or is gone.
     pub async fn outputs(&self, jobs: &[JobId]) -> Result<Vec<Option<Input>>, Error> {
-        if jobs.is_empty() {
-            return Ok(Vec::new());
-        }
+        let keys: Vec<String> = jobs.iter().map(|job| self.keys().job(job)).collect();
         let mut pipeline = Pipeline::with_capacity(jobs.len());
-        for job in jobs {
-            pipeline.cmd("HMGET").arg(self.keys().job(job)).arg(&["status", "name", "output", "output_format"]);
+        for key in &keys {
+            pipeline.cmd("HMGET").arg(key).arg(&["status", "name", "output", "output_format"]);
         }
-        let answers: Vec<Vec<Text>> = self.0.commands.pipeline(&pipeline).await?;
+        let answers: Vec<Vec<Text>> = self.each_whole(&keys, &mut pipeline).await?;
         Ok(jobs.iter().zip(answers).map(|(id, fields)| input(id, fields)).collect())
     }
 }

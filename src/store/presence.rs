@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use redis::{Pipeline, RedisResult};
+use redis::Pipeline;
 
 use super::codec::Text;
 use super::{Error, Store};
@@ -43,7 +43,7 @@ impl Store {
     pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
         let mut keys: Vec<String> = self.members(&self.keys().actors()).await?.into_iter().collect();
         keys.retain(|key| self.keys().parse_presence(key).is_some());
-        let mut presences: Vec<RedisResult<Text>> = Vec::with_capacity(keys.len());
+        let mut presences: Vec<Option<Text>> = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AT_ONCE) {
             let mut pipeline = Pipeline::with_capacity(keys.len());
             // A key that is no string is a presence that says nothing.
@@ -51,12 +51,14 @@ impl Store {
             for key in keys {
                 pipeline.cmd("GET").arg(key);
             }
-            presences.extend(self.0.commands.each(&pipeline).await?);
+            for (key, answer) in keys.iter().zip(self.0.commands.each::<Text>(&pipeline).await?) {
+                presences.push(self.unspoilt_key(key, answer.map(Some))?);
+            }
         }
-        let actor = |(key, answer): (&String, RedisResult<Text>)| {
+        let actor = |(key, answer): (&String, Option<Text>)| {
             let (script_type, group, instance) = self.keys().parse_presence(key)?;
             // A foreign actor may say anything; that it says something means that it lives.
-            let presence = answer.map_or_else(|_| Some(Presence::default()), |text| text.0.as_deref().map(Presence::read))?;
+            let presence = answer.map_or_else(|| Some(Presence::default()), |text| text.0.as_deref().map(Presence::read))?;
             Some(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), unavailable: None, presence })
         };
         let mut actors: Vec<Actor> = keys.iter().zip(presences).filter_map(actor).collect();

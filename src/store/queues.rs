@@ -1,5 +1,6 @@
-use redis::{Pipeline, RedisResult};
+use redis::{FromRedisValue, ParsingError, Pipeline, RedisResult, Value};
 
+use super::codec::Text;
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
@@ -31,6 +32,16 @@ pub fn queue_name(queue: &Queue) -> String {
     Keys::standalone(ContextId(0)).work(queue)
 }
 
+/// A number that another program may have written: none, where that is none.
+#[derive(Debug, Clone, Default)]
+struct Number(Option<u64>);
+
+impl FromRedisValue for Number {
+    fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
+        Text::from_redis_value(value).map(|text| Self(text.parse()))
+    }
+}
+
 impl Store {
     /// The name under which a queue is paused, in all its priorities.
     pub(super) fn base(&self, queue: &Queue) -> String {
@@ -50,27 +61,31 @@ impl Store {
         }));
         let queues: Vec<(String, Queue)> =
             names.into_iter().filter_map(|name| Some((name.clone(), self.keys().parse_work(&name)?))).collect();
-        let mut states: Vec<RedisResult<Option<u64>>> = Vec::with_capacity(queues.len() * 4);
+        let mut listed = Vec::with_capacity(queues.len());
         for queues in queues.chunks(AT_ONCE) {
             let mut look = Pipeline::with_capacity(queues.len() * 4);
             for (name, queue) in queues {
                 look.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
                 look.cmd("SISMEMBER").arg(&paused).arg(self.base(queue)).cmd("HGET").arg(self.keys().left(name)).arg("all");
             }
-            // A key that is no list belongs to another program.
             look.ignore_errors();
-            states.extend(self.0.commands.each(&look).await?);
+            let states: Vec<RedisResult<Number>> = self.0.commands.each(&look).await?;
+            for ((name, queue), state) in queues.iter().zip(states.chunks(4)) {
+                let [length, sorted, is_paused, left] = state else { return Err(Error::Closed) };
+                // A key that is no list belongs to another program.
+                let Some(Number(length)) = self.unspoilt_key(name, length.clone().map(Some))? else { continue };
+                let Number(sorted) = self.unspoilt_key(&self.keys().fair_part(name, "held"), sorted.clone())?;
+                let Number(is_paused) = self.unspoilt_key(&paused, is_paused.clone())?;
+                let Number(left) = self.unspoilt_key(&self.keys().left(name), left.clone())?;
+                let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(queue)).count()).unwrap_or(u32::MAX);
+                let (depth, paused) = ((length.unwrap_or(0) + sorted.unwrap_or(0)).saturating_sub(left.unwrap_or(0)), is_paused == Some(1));
+                let (group, instance) = (queue.target.group().cloned(), queue.target.instance());
+                let (name, script_type) = (name.clone(), queue.script_type.clone());
+                listed.push(QueueInfo { name, script_type, group, instance, priority: queue.priority, depth, actors, paused });
+            }
         }
-        let listed = queues.into_iter().zip(states.chunks(4)).filter_map(|((name, queue), state)| {
-            let [Ok(length), sorted, paused, left] = state else { return None };
-            let number = |answer: &RedisResult<Option<u64>>| answer.as_ref().ok().copied().flatten().unwrap_or(0);
-            let depth = (length.unwrap_or(0) + number(sorted)).saturating_sub(number(left));
-            let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(&queue)).count()).unwrap_or(u32::MAX);
-            let paused = matches!(paused, Ok(Some(1)));
-            let (group, instance) = (queue.target.group().cloned(), queue.target.instance());
-            Some(QueueInfo { name, script_type: queue.script_type, group, instance, priority: queue.priority, depth, actors, paused })
-        });
-        Ok(listed.filter(|queue| queue.depth > 0 || queue.actors > 0 || queue.paused).collect())
+        listed.retain(|queue| queue.depth > 0 || queue.actors > 0 || queue.paused);
+        Ok(listed)
     }
 
     /// How a job stands in a queue; its position only if that is asked for. What it says of several keys is not of one moment.
@@ -85,17 +100,22 @@ impl Store {
             look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT);
         }
         look.ignore_errors();
-        let answers: Vec<RedisResult<Option<u64>>> = self.0.commands.each(&look).await?;
-        let number = |at: usize| answers.get(at).and_then(|answer| answer.as_ref().ok().copied().flatten());
+        let keys = [
+            name.clone(),
+            self.keys().fair_part(&name, "held"),
+            self.keys().paused(),
+            self.keys().leases(),
+            self.keys().left(&name),
+            name.clone(),
+        ];
+        let answers = self.0.commands.each::<Number>(&look).await?;
+        let numbers: Vec<Number> =
+            keys.iter().zip(answers).map(|(key, answer)| self.unspoilt_key(key, answer)).collect::<Result<_, _>>()?;
+        let number = |at: usize| numbers.get(at).and_then(|Number(number)| *number);
         let (length, sorted, left) = (number(0).unwrap_or(0), number(1).unwrap_or(0), number(4).unwrap_or(0));
         // Sorted jobs are taken first, but in which order the callers come is not known; nor is where those lie that were stopped.
         let position = number(5).filter(|_| sorted == 0 && left == 0).map(|at| length.saturating_sub(at));
-        Ok(QueuePosition {
-            queue: name,
-            depth: (length + sorted).saturating_sub(left),
-            position,
-            paused: number(2) == Some(1),
-            running: number(3).unwrap_or(0),
-        })
+        let depth = (length + sorted).saturating_sub(left);
+        Ok(QueuePosition { queue: name, depth, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
     }
 }

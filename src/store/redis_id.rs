@@ -1,3 +1,4 @@
+use super::codec::Text;
 use super::{Error, Store};
 
 /// How many hexadecimal digits the identity has. It becomes part of file names.
@@ -13,14 +14,14 @@ impl Store {
         let mut set = redis::cmd("SET");
         set.arg(self.keys().redis_id()).arg(&made).arg("NX").arg("GET");
         // Another server may have been first.
-        let before: Option<String> = self.0.commands.call(&set).await?;
-        before.map_or(Ok(made), |before| self.checked(before))
+        let before: Text = self.0.commands.call(&set).await?;
+        before.0.map_or(Ok(made), |before| self.checked(before))
     }
 
     /// The same, unless nobody has asked for it yet.
     pub async fn known_redis_id(&self) -> Result<Option<String>, Error> {
-        let found: Option<String> = self.0.commands.call(redis::cmd("GET").arg(self.keys().redis_id())).await?;
-        found.map(|found| self.checked(found)).transpose()
+        let found: Text = self.0.commands.call(redis::cmd("GET").arg(self.keys().redis_id())).await?;
+        found.0.map(|found| self.checked(found)).transpose()
     }
 
     /// Foreign programs can write the key, and what stands there becomes part of a file name.
@@ -28,6 +29,6 @@ impl Store {
         if identity.len() == DIGITS && identity.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(identity);
         }
-        Err(Error::Unsuitable(format!("{} holds no identity: delete it, and the next is made", self.keys().redis_id())))
+        Err(Error::spoilt(self.keys().redis_id(), "holds no identity"))
     }
 }

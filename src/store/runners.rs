@@ -1,8 +1,6 @@
-use std::collections::HashMap;
-
 use redis::{Pipeline, RedisResult};
 
-use super::codec::Text;
+use super::codec::{Fields, Text};
 use super::contexts::seconds;
 use super::score::Score;
 use super::{Error, Store};
@@ -11,7 +9,7 @@ use crate::model::{ContextId, Name, Priority, Queue, Runner, RunnerId, ScriptTyp
 impl Store {
     /// A runner, if there is one with this number. Other programs may have made it, too.
     pub async fn runner(&self, id: RunnerId) -> Result<Option<Runner>, Error> {
-        Ok(self.hashes([self.keys().runner(id)]).await?.first().and_then(|fields| runner(id, fields)))
+        Ok(runner(id, &self.hash(&self.keys().runner(id)).await?))
     }
 
     /// The runner that has this topic: of `runner{n}` that with the number, else the one that has it as its own.
@@ -21,11 +19,7 @@ impl Store {
         }
         let mut get = redis::cmd("ZSCORE");
         get.arg(self.keys().topics()).arg(topic.as_str());
-        let found: Option<f64> = match self.0.commands.call(&get).await {
-            // Another program has made something else of it: so it knows none.
-            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => None,
-            found => found?,
-        };
+        let found: Option<f64> = self.0.commands.call(&get).await?;
         let Some(id) = found else { return Ok(None) };
         // Another program may have changed the runner.
         Ok(self.runner(RunnerId(id as u32)).await?.filter(|runner| runner.topic == *topic))
@@ -42,9 +36,6 @@ impl Store {
         listed.truncate(limit);
         let next = listed.last().filter(|_| more).map(|(_, score)| Score(*score));
         let ids: Vec<RunnerId> = listed.iter().filter_map(|(id, _)| id.parse()).collect();
-        if ids.is_empty() {
-            return Ok((Vec::new(), next));
-        }
         let hashes = self.hashes(ids.iter().map(|id| self.keys().runner(*id))).await?;
         Ok((ids.into_iter().zip(hashes).filter_map(|(id, fields)| runner(id, &fields)).collect(), next))
     }
@@ -74,20 +65,21 @@ impl Store {
         for ((_, target), answers) in targets.iter().zip(answers.chunks(3)) {
             let [work, paused, runners] = answers else { return Err(Error::Closed) };
             let (work, runners) = (work.clone()? > 0, *target == Target::Type && runners.clone()? > 0);
-            has_jobs.push(runners || work && !matches!(paused, Ok(1)));
+            let is_paused = self.unspoilt_key(&self.keys().paused(), paused.clone())? == 1;
+            has_jobs.push(runners || work && !is_paused);
         }
         Ok(has_jobs)
     }
 
     /// Counts up with each runner that is made, changed or deleted by hero.
     pub async fn runner_revision(&self) -> Result<u64, Error> {
-        let revision: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().revisions()).arg("runners")).await?;
+        let revision: Text = self.unspoilt(self.0.commands.call(redis::cmd("HGET").arg(self.keys().revisions()).arg("runners")).await)?;
         Ok(revision.parse().unwrap_or(0))
     }
 }
 
 /// A runner as its hash has it. What cannot be read counts as not there; without a type it is one of the default type.
-fn runner(id: RunnerId, fields: &HashMap<String, Text>) -> Option<Runner> {
+fn runner(id: RunnerId, fields: &Fields) -> Option<Runner> {
     if fields.is_empty() {
         return None;
     }

@@ -1,8 +1,6 @@
-use std::collections::HashMap;
+use redis::{Pipeline, RedisResult};
 
-use redis::Pipeline;
-
-use super::codec::Text;
+use super::codec::{Fields, Text};
 use super::{Error, Store};
 use crate::model::{JobId, Overlap, ScheduleId, ScheduleSpec, Timestamp};
 
@@ -63,6 +61,8 @@ impl Firing {
 
 /// How many ids are read at a time.
 const CHUNK: usize = 1000;
+/// How often ids are read again when some of them were none. Others may add more meanwhile.
+const MOST_LOOKS: usize = 8;
 
 impl Store {
     /// The schedules that wait for an occurrence that has come, in the order of these, at most `limit`, after leaving out the first `skip`.
@@ -111,8 +111,19 @@ impl Store {
     async fn occurrences(&self, skip: usize, limit: usize) -> Result<Vec<(ScheduleId, Timestamp)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().schedules()).arg(skip).arg(skip + limit.max(1) - 1).arg("WITHSCORES");
-        let entries: Vec<(String, f64)> = self.0.commands.call(&range).await?;
-        Ok(entries.into_iter().filter_map(|(id, occurrence)| Some((id.parse().ok()?, Timestamp::from_millis(occurrence as i64)))).collect())
+        let id = |member: &[u8]| std::str::from_utf8(member).ok()?.parse::<ScheduleId>().ok();
+        let mut looks = 0;
+        loop {
+            let entries: Vec<(Vec<u8>, f64)> = self.unspoilt(self.0.commands.call(&range).await)?;
+            let strange: Vec<&[u8]> = entries.iter().map(|(member, _)| member.as_slice()).filter(|member| id(member).is_none()).collect();
+            looks += 1;
+            if strange.is_empty() || looks > MOST_LOOKS {
+                let known = |(member, occurrence): &(Vec<u8>, f64)| Some((id(member)?, Timestamp::from_millis(*occurrence as i64)));
+                return Ok(entries.iter().filter_map(known).collect());
+            }
+            // What others put there and is no id gives way: it would take the place of one.
+            self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.keys().schedules()).arg(strange)).await?;
+        }
     }
 
     async fn stored(&self, entries: &[(ScheduleId, Timestamp)]) -> Result<Vec<StoredSchedule>, Error> {
@@ -120,15 +131,23 @@ impl Store {
             return Ok(Vec::new());
         }
         let mut pipeline = Pipeline::with_capacity(entries.len());
+        pipeline.ignore_errors();
         for (id, _) in entries {
             pipeline.cmd("HGETALL").arg(self.keys().schedule(id));
         }
-        let hashes: Vec<HashMap<String, Text>> = self.0.commands.pipeline(&pipeline).await?;
-        Ok(entries.iter().zip(hashes).map(|((id, occurrence), fields)| stored(id, *occurrence, &fields)).collect())
+        let hashes = self.0.commands.each::<Fields>(&pipeline).await?;
+        let of = |((id, occurrence), fields): (&(ScheduleId, Timestamp), RedisResult<Fields>)| {
+            let fields = self.unspoilt_key(&self.keys().schedule(id), fields.map(Some))?;
+            let is_spoilt = fields.is_none();
+            let schedule = stored(id, *occurrence, &fields.unwrap_or_default());
+            // What another program made something else of is not lost yet: whoever cleans up says what becomes of it.
+            Ok(StoredSchedule { lost: schedule.lost && !is_spoilt, ..schedule })
+        };
+        entries.iter().zip(hashes).map(of).collect()
     }
 }
 
-fn stored(id: &ScheduleId, occurrence: Timestamp, fields: &HashMap<String, Text>) -> StoredSchedule {
+fn stored(id: &ScheduleId, occurrence: Timestamp, fields: &Fields) -> StoredSchedule {
     let text = |name: &str| fields.get(name).and_then(|text| text.0.as_deref());
     let number = |name| text(name).and_then(|text| text.parse().ok()).unwrap_or(0);
     let time = |name| text(name).and_then(|text| text.parse().ok());

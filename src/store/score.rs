@@ -9,6 +9,11 @@ impl Score {
     /// Above every number.
     pub const HIGHEST: Self = Self(f64::INFINITY);
 
+    /// Whether it stands behind this one.
+    pub fn is_behind(self, other: Self) -> bool {
+        self.0 > other.0
+    }
+
     /// The end of a range that leaves out what stands here.
     pub(super) fn beyond(self) -> String {
         format!("({self}")

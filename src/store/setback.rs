@@ -40,10 +40,11 @@ impl Store {
         let now = self.clock().now().hour();
         let hours = self.index_hours().await?;
         for hour in hours.iter().rev().take(HOURS).filter(|hour| **hour >= now) {
-            let newest: Text = self.0.commands.call(redis::cmd("LINDEX").arg(self.keys().index_of_hour(hour)).arg(-1)).await?;
+            let newest = self.0.commands.call(redis::cmd("LINDEX").arg(self.keys().index_of_hour(hour)).arg(-1)).await;
+            let newest: Text = self.unspoilt(newest)?;
             let Some(id) = newest.parse() else { continue };
-            let (indexed, created): (Text, Text) =
-                self.0.commands.call(redis::cmd("HMGET").arg(self.keys().job(&id)).arg("indexed").arg("created_at")).await?;
+            let times = self.0.commands.call(redis::cmd("HMGET").arg(self.keys().job(&id)).arg("indexed").arg("created_at")).await;
+            let (indexed, created): (Text, Text) = self.unspoilt(times)?;
             if let Some(time) = indexed.parse().map(Timestamp::from_millis).or_else(|| created.parse()).filter(|time| time.hour() == *hour)
             {
                 self.clock().has_shown(time);
@@ -63,10 +64,10 @@ impl Store {
         for hour in &hours {
             known.cmd("HGET").arg(self.keys().time_offsets()).arg(field(self.keys(), hour));
         }
-        known.ignore_errors();
-        let known: Vec<redis::RedisResult<Text>> = if hours.is_empty() { Vec::new() } else { self.0.commands.each(&known).await? };
+        let keys = vec![self.keys().time_offsets(); hours.len()];
+        let known: Vec<Text> = self.each_unspoilt(&keys, &mut known).await?;
         for (hour, known) in hours.iter().zip(known) {
-            if known.ok().and_then(|known| known.parse::<i64>()).is_none_or(|known| known < back) {
+            if known.parse::<i64>().is_none_or(|known| known < back) {
                 self.0
                     .commands
                     .call::<u64>(redis::cmd("HSET").arg(self.keys().time_offsets()).arg(field(self.keys(), hour)).arg(back))

@@ -116,7 +116,9 @@ impl Store {
             (cursor, steps) = (next, steps + 1);
         }
         for found in found.chunks(AT_ONCE) {
-            let known: Vec<bool> = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.keys().actors()).arg(found)).await?;
+            let known = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.keys().actors()).arg(found)).await;
+            let mut known: Vec<bool> = self.unspoilt(known)?;
+            known.resize(found.len(), false);
             let new: Vec<&String> = found.iter().zip(known).filter_map(|(key, known)| (!known).then_some(key)).collect();
             self.note_keys(&self.keys().actors(), &new).await?;
         }
@@ -165,12 +167,14 @@ impl Store {
             return Ok(());
         }
         let lists: Vec<&str> = noted.iter().map(|field| set_back(field).unwrap_or(field)).collect();
-        let listed: Vec<bool> = self.0.commands.call(redis::cmd("SMISMEMBER").arg(keys.hours()).arg(&lists)).await?;
+        let listed = self.0.commands.call(redis::cmd("SMISMEMBER").arg(keys.hours()).arg(&lists)).await;
+        // Where it is not known which hours there are, none is said to be gone.
+        let listed: Vec<bool> = self.unspoilt(listed)?;
         let is_gone = |(list, listed): (&&str, bool)| !listed || keys.parse_index(list).is_none();
         let gone: Vec<&String> =
             noted.iter().zip(lists.iter().zip(listed)).filter(|(_, of)| is_gone(*of)).map(|(field, _)| field).collect();
         if !gone.is_empty() {
-            self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await?;
+            self.unspoilt(self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await)?;
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ impl Method for UpdateIdentity {
     }
 }
 
-/// Gives an identity.
+/// Gives an identity. Where callers log in: yourself, or one that has a role in a context in which you have one.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetIdentity {
@@ -123,7 +123,7 @@ impl Method for GetIdentity {
     }
 
     fn concern(&self) -> Concern<'_> {
-        Concern::Server
+        Concern::Fellow(self.identity_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Identity, Error> {
@@ -131,7 +131,8 @@ impl Method for GetIdentity {
     }
 }
 
-/// Lists identities in the order of their numbers.
+/// Lists identities in the order of their numbers. Where callers log in: yourself, and those that have a role in a context in which you have one. A page may
+/// hold fewer than asked for and still have a next.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListIdentities {
@@ -162,8 +163,12 @@ impl Method for ListIdentities {
         Concern::Server
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<IdentityPage, Error> {
-        Ok(app.authority.identities(self.cursor.as_deref(), self.limit.get()).await?)
+    async fn call(self, app: &App, session: &Session) -> Result<IdentityPage, Error> {
+        let viewer = match session.principal() {
+            Principal::Identity(login) => Some(login.identity()),
+            Principal::Operator | Principal::Anonymous => None,
+        };
+        Ok(app.authority.identities(viewer, self.cursor.as_deref(), self.limit.get()).await?)
     }
 }
 

@@ -11,8 +11,12 @@ local MOST_PASSED_OVER = 1000
 -- The last number.
 local LAST = 4294967295
 
+-- By how much the revision grows: by chance, about. After a failover that has lost a change the next one would have its revision else, and
+-- whoever has seen the lost one would not look again.
+local function step() return 1 + tonumber(redis.call('TIME')[2]) end
+
 -- Notes that something has changed of what callers may do, so that servers look again.
-function access.changed() commands.increase(keys.access, 'revision', 1) end
+function access.changed() commands.increase(keys.access, 'revision', step()) end
 
 -- A number that no identity has had. Nil: there is none left, or others have made identities with so many numbers that looking for one has
 -- to go on with the next call.
@@ -101,7 +105,7 @@ end
 -- Notes that the context of a number has changed, so that servers read it again. One that is not listed is listed. One that is in a Redis
 -- of its own stays listed so: only settings know of that.
 function access.context_changed(id)
-  local revision, listed = commands.increase(keys.access, 'revision', 1), commands.try('ZSCORE', keys.contexts, id)
+  local revision, listed = commands.increase(keys.access, 'revision', step()), commands.try('ZSCORE', keys.contexts, id)
   if tonumber(listed or nil) ~= math.huge then commands.insist('ZADD', keys.contexts, revision, id) end
 end
 
@@ -115,8 +119,8 @@ function access.change_context()
   commands.insist('HSET', keys.rights, 'updated_at', now)
 end
 
--- Whether the context of this call is being deleted, or was.
-function access.is_closed() return redis.call('EXISTS', keys.closed) == 1 end
+-- Whether the context of this call is being deleted, or was. Only a text says so.
+function access.is_closed() return (try('STRLEN', keys.closed) or 0) > 0 end
 
 -- A time as the coordinator's specification has it, in seconds.
 function access.seconds() return values.digits(math.floor(request.now / 1000)) end

@@ -180,3 +180,62 @@ async fn schedules_of_who_may_create_no_jobs_any_more_are_suspended_until_that_h
     assert!(again.get("suspended").is_none());
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_list_of_identities_goes_on_behind_those_that_were_deleted() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    for _ in 0..9 {
+        client.ok("create_identity", json!({})).await;
+    }
+    // Other programs delete the hash alone, so that the number still stands in the list.
+    let _: i64 = house.redis.run(&["DEL", "actor:2", "actor:3", "actor:4", "actor:8"]).await;
+    let (mut found, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let page = client.ok("list_identities", json!({ "limit": 2, "cursor": cursor })).await;
+        found.extend(page["identities"].as_array().unwrap().iter().map(|identity| identity["identity_id"].as_u64().unwrap()));
+        cursor = page["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(found, [1, 5, 6, 7, 9]);
+}
+
+#[tokio::test]
+async fn identities_are_seen_by_those_who_share_a_context_with_them() {
+    let house = House::with_contexts(&[hero::model::ContextId(1)]).await;
+    let guarded = Guarded::over(house).await;
+    let other = hero::model::ContextId(1);
+    let (ada, bob, eve, mallory) = (
+        guarded.identity(&[Role::Admin]).await,
+        guarded.identity(&[Role::Reader]).await,
+        guarded.identity(&[]).await,
+        guarded.identity(&[]).await,
+    );
+    guarded.authority.set_role(other, eve, Role::Admin, true).await.unwrap();
+    for (who, sees) in [(ada, vec![ada, bob]), (bob, vec![ada, bob]), (eve, vec![eve]), (mallory, vec![mallory])] {
+        let client = guarded.client(who).await;
+        let listed = client.list_identities(None, 100).await.unwrap().identities;
+        assert_eq!(listed.iter().map(|identity| identity.identity_id).collect::<Vec<_>>(), sees, "{who}");
+        for id in [ada, bob, eve, mallory, IdentityId(9999)] {
+            let expected = if sees.contains(&id) { 0 } else { 1004 };
+            assert_eq!(code(&client, "get_identity", json!([id])).await, expected, "{id} by {who}");
+        }
+        let (mut paged, mut cursor) = (0, None);
+        loop {
+            let page = client.list_identities(cursor.as_deref(), 1).await.unwrap();
+            paged += page.identities.len();
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(paged, sees.len(), "{who}");
+    }
+    // Who gets a role there is seen from then on.
+    let client = guarded.client(mallory).await;
+    guarded.authority.set_role(other, mallory, Role::Caller, true).await.unwrap();
+    assert_eq!(client.list_identities(None, 100).await.unwrap().identities.len(), 2);
+}

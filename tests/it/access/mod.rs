@@ -11,6 +11,8 @@ mod scripts;
 mod spoilt;
 mod strangers;
 mod tokens;
+mod unreadable;
+mod unseen;
 
 use hero::access::{Authority, IdentityChange};
 use hero::client::{Client, Error};

@@ -20,8 +20,13 @@ async fn what_others_make_of_the_keys_gives_nobody_rights_and_stops_nobody() {
     assert_eq!(code(&client, "list_jobs", json!({})).await, 0);
     let _: String = redis.run(&["SET", "actor:9", "x"]).await;
     let _: i64 = redis.run(&["ZADD", "hero:access:identities", "9", "9"]).await;
-    assert_eq!(client.list_identities(None, 100).await.unwrap().identities.len(), 2);
-    assert_eq!(code(&client, "get_identity", json!([9])).await, 1011);
+    assert_eq!(client.list_identities(None, 100).await.unwrap().identities.len(), 1);
+    let open = Server::of(&guarded.house).await;
+    let operator = open.connect().await;
+    assert_eq!(operator.ok("list_identities", json!({})).await["identities"].as_array().unwrap().len(), 2);
+    let fault = operator.fault("get_identity", json!([9])).await;
+    assert_eq!((fault.code, &fault.data), (1009, &json!({ "outcome": "not_done", "key": "actor:9" })));
+    assert!(fault.message.contains("the key actor:9 of Redis") && fault.message.contains("delete or rename it"), "{fault:?}");
     // An identity that another program deletes is nobody any more.
     let secret = guarded.secret(other).await;
     let _: i64 = redis.run(&["DEL", &format!("actor:{other}")]).await;

@@ -136,3 +136,34 @@ async fn a_list_of_flows_does_not_read_what_they_gave() {
     assert_eq!((&page["flows"][0]["flow_id"], &page["flows"][0]["jobs"]), (&flow, &json!(1)));
     assert!(sent().await - before < 4 << 20);
 }
+
+#[tokio::test]
+async fn a_flow_that_names_its_maker_by_number_alone_is_that_of_nobody_else() {
+    let house = House::empty().await;
+    let (server, authority) = Server::guarded(&house.dispatcher).await;
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let id = authority.create_identity(&hero::access::IdentityChange::default()).await.unwrap().identity_id;
+        authority.set_role(hero::model::ContextId(0), id, hero::model::Role::Caller, true).await.unwrap();
+        let secret = authority.create_token(id, None, None, None).await.unwrap().secret.reveal().to_owned();
+        clients.push((id, hero::client::Client::connect(&server.url(), Some(&secret)).await.unwrap()));
+    }
+    // As another program writes it, which knows of no texts: by its first identity, and one that is nobody's.
+    let maker = clients[0].0.to_string();
+    for (flow, caller) in [("71", maker.as_str()), ("72", "")] {
+        let fields = ["status", "created", "jobs", "[]", "caller_id", caller, "created_at", "5"];
+        let _: i64 = house.redis.run(&[&["HSET", &format!("flow:{flow}")][..], &fields].concat()).await;
+        let _: i64 = house.redis.run(&["ZADD", "hero:meta:flows", flow, flow]).await;
+    }
+    for (flow, allowed) in [(71, [true, false]), (72, [false, false])] {
+        for ((id, client), allowed) in clients.iter().zip(allowed) {
+            for method in ["get_flow", "stop_flow"] {
+                let answer = client.call::<Value>(method, json!([flow])).await;
+                let refused = matches!(&answer, Err(hero::client::Error::Rpc(error)) if error.code == 1004);
+                assert_eq!(!refused, allowed, "{method} of flow {flow} by {id}: {answer:?}");
+            }
+        }
+    }
+    let listed: Value = clients[0].1.call("list_flows", json!({ "caller_id": maker })).await.unwrap();
+    assert_eq!(listed["flows"].as_array().map(Vec::len), Some(1), "{listed}");
+}

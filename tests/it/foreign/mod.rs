@@ -3,6 +3,7 @@
 mod actor;
 mod bounds;
 mod by_hand;
+mod every_key;
 mod functions;
 mod job;
 mod migration;

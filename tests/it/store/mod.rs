@@ -17,6 +17,7 @@ mod silence;
 mod spoilt;
 mod state;
 mod time;
+mod unreadable;
 
 use hero::model::ScriptType;
 use hero::store::{ActorRoom, Ended, Store, Turn, Turned};

@@ -6,7 +6,7 @@ return function()
   if request.take() == 'on' then
     commands.insist('HSET', keys.access, 'login', '1')
   else
-    commands.try('HDEL', keys.access, 'login')
+    commands.insist('HSET', keys.access, 'login', '0')
   end
   return 1
 end

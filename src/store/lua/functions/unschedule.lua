@@ -5,7 +5,8 @@
 return function()
   local id, only_over = request.take(), request.take() == 'over'
   local key = keys.schedule(id)
-  if only_over and redis.call('EXISTS', key) == 1 and redis.call('HEXISTS', key, 'ended_at') == 0 then return 'kept' end
-  local known = redis.call('ZREM', keys.schedules, id)
+  -- What another program made of the key has no end.
+  if only_over and redis.call('EXISTS', key) == 1 and (commands.try('HEXISTS', key, 'ended_at') or 0) == 0 then return 'kept' end
+  local known = commands.try('ZREM', keys.schedules, id) or 0
   return redis.call('DEL', key, keys.schedule_waiting(id)) + known > 0 and 'deleted' or 'missing'
 end

@@ -1,0 +1,372 @@
+//! Whatever another program makes of whichever key: all else goes on, and what does not says which key it is and what to do.
+//!
+//! The keys are those of the table in `src/keys.rs`.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use hero::access::{Authority, IdentityChange, TokenKey, Watch};
+use hero::coordinator::flows::Keeper;
+use hero::coordinator::{NodeKey, Supervisor, SupervisorSettings, Wakes};
+use hero::dispatch::{Indexer, Promoter, Pruner, Reaper, Releaser, Scheduler, Stopper, Surveyor, Sweeper, Timekeeper};
+use hero::keys::Keys;
+use hero::model::{JobId, Timestamp};
+use hero::service::Service;
+use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::support::{CONTEXT, Client, House, PATIENCE, Redis, Server, until};
+
+/// What stands for each placeholder of a pattern: what nobody else in these tests has.
+const SAMPLES: [(&str, &str); 22] = [
+    ("{id}", ID),
+    ("{t}", "sal"),
+    ("{g}", "io"),
+    ("{i}", "3"),
+    ("{0,1,2}", "0"),
+    ("{worker}", "old"),
+    ("{…}", "type:sal"),
+    ("{caller}", "7"),
+    ("{server}", "somebody"),
+    ("{collection}", "people"),
+    ("{field}", "age"),
+    ("{random}", "0123"),
+    ("{n}", NUMBER),
+    ("{group}", "runner900"),
+    ("{hand}", "berlin-1"),
+    ("{status}", "acknowledged"),
+    ("{whom}", "in"),
+    ("{nonce}", "n900"),
+    ("{signer}", "04"),
+    ("{yyyymmddhh}", "2001010101"),
+    ("{sha256}", "00"),
+    ("{circle}", "ring"),
+];
+const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+const NUMBER: &str = "900";
+const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
+/// Every key of the table, and its type.
+fn table() -> Vec<(String, &'static str)> {
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/keys.rs")).unwrap();
+    let mut found = Vec::new();
+    for line in source.lines().filter(|line| line.starts_with("//! | `")) {
+        let cells: Vec<&str> = line.trim_start_matches("//! |").split(" | ").map(str::trim).collect();
+        let (patterns, types): (Vec<&str>, Vec<&str>) = (cells[0].split(" · ").collect(), cells[1].split(" · ").collect());
+        let mut base = String::new();
+        for (at, pattern) in patterns.iter().enumerate() {
+            let pattern = pattern.trim().trim_matches('`');
+            let whole = match pattern.strip_prefix(':') {
+                Some(rest) => format!("{}:{rest}", base.rsplit_once(':').unwrap().0),
+                None => pattern.to_owned(),
+            };
+            if !pattern.starts_with(':') {
+                base.clone_from(&whole);
+            }
+            // One that differs in its type is named behind the others.
+            let own = whole.rsplit(':').next().map(|name| format!("{name}: "));
+            let all = types[at.min(types.len() - 1)];
+            let words = own.and_then(|own| cells[1].split_once(&*own)).map_or(all, |(_, rest)| rest);
+            let kind = words.split([' ', ',']).find_map(|word| match word {
+                "number" => Some("string"),
+                "lists" => Some("list"),
+                "channel" => Some("channel"),
+                word => KINDS.into_iter().find(|kind| *kind == word),
+            });
+            let kind = kind.unwrap_or_else(|| panic!("{line}: {pattern} has no type"));
+            if kind != "channel" {
+                found.extend(with_and_without(&whole).into_iter().map(|pattern| (filled(&pattern), kind)));
+            }
+        }
+    }
+    // That of today, too, into which jobs come.
+    found.push((Keys::standalone(CONTEXT).index(Timestamp::local()), "list"));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A pattern with what stands in brackets, and without it.
+fn with_and_without(pattern: &str) -> Vec<String> {
+    let Some((begin, _)) = pattern.split_once('[') else { return vec![pattern.to_owned()] };
+    vec![begin.to_owned(), pattern.replace(['[', ']'], "")]
+}
+
+fn filled(pattern: &str) -> String {
+    // Of these there are few, which are in use.
+    match pattern {
+        "hero:seq:{kind}" => return "hero:seq:message".to_owned(),
+        "context:{n}" => return "context:0".to_owned(),
+        _ => {}
+    }
+    let key = SAMPLES.into_iter().fold(pattern.to_owned(), |key, (name, sample)| key.replace(name, sample));
+    assert!(!key.contains(['{', '}']), "{key}: nothing stands for a placeholder here");
+    key
+}
+
+/// Makes a key of this type with all of these members, and one that is no text. What is of that type already keeps its own.
+async fn make(redis: &Redis, key: &str, kind: &str, members: &[String]) {
+    let script = "local kind = table.remove(ARGV, 1)
+        if redis.call('TYPE', KEYS[1]).ok ~= kind then redis.call('DEL', KEYS[1]) end
+        table.insert(ARGV, '\\255\\254')
+        if kind == 'string' then redis.call('SET', KEYS[1], '\\255\\254') end
+        for at, member in ipairs(ARGV) do
+            if kind == 'list' then redis.call('RPUSH', KEYS[1], member)
+            elseif kind == 'set' then redis.call('SADD', KEYS[1], member)
+            elseif kind == 'zset' then redis.call('ZADD', KEYS[1], at - 1, member)
+            elseif kind == 'hash' then redis.call('HSET', KEYS[1], member, '\\255\\254')
+            elseif kind == 'stream' then redis.call('XADD', KEYS[1], '*', member, '\\255\\254') end
+        end";
+    let words = ["EVAL", script, "1", key, kind].into_iter().chain(members.iter().map(String::as_str));
+    redis.run::<redis::Value>(&words.collect::<Vec<&str>>()).await;
+}
+
+/// A house with all that serves a context.
+struct Whole {
+    house: House,
+    server: Server,
+    client: Client,
+    authority: Authority,
+    /// That of a token of an identity.
+    secret: String,
+    /// The keys that are spoilt, and those of them that were named and deleted.
+    spoilt: BTreeSet<String>,
+    cured: Mutex<BTreeSet<String>>,
+    _shutdown: DropGuard,
+}
+
+impl Whole {
+    async fn open() -> Self {
+        let house = House::open(1).await;
+        let (wakes, shutdown) = (Wakes::default(), CancellationToken::new());
+        let settings = SupervisorSettings {
+            key: NodeKey::random(),
+            nodes: Vec::new(),
+            mycelium: None,
+            authority: None,
+            ack: Duration::from_secs(60),
+            result: Duration::from_secs(60),
+            kept: hero::coordinator::KEPT,
+        };
+        Supervisor::start(house.dispatcher.clone(), settings, wakes, shutdown.clone()).serve(CONTEXT, &shutdown);
+        let server = Server::of(&house).await;
+        let client = server.connect().await;
+        let authority = Authority::new(house.dispatcher.stores(), TokenKey::random());
+        let identity = authority.create_identity(&IdentityChange::default()).await.unwrap().identity_id;
+        let secret = authority.create_token(identity, None, None, None).await.unwrap().secret.reveal().to_owned();
+        let (spoilt, cured) = Default::default();
+        Self { house, server, client, authority, secret, spoilt, cured, _shutdown: shutdown.drop_guard() }
+    }
+
+    /// Gives each key this type, which is wrong for most. Of what is right, all that is a list of something has all sample keys and ids in it.
+    async fn spoil(&mut self, table: &[(String, &'static str)], kind: &'static str) {
+        let mut members: Vec<String> = [ID, NUMBER, "message:7:900", "sal"].map(ToOwned::to_owned).into();
+        members.extend(table.iter().map(|(key, _)| key.clone()));
+        for (key, right) in table {
+            // That says that the context is being deleted.
+            if (key, kind) == (&"hero:meta:closed".to_owned(), "string") {
+                continue;
+            }
+            make(&self.house.redis, key, kind, &members).await;
+            if *right != kind {
+                self.spoilt.insert(key.clone());
+            }
+        }
+    }
+
+    /// What must always go on: a job of a client, and one of another program.
+    async fn jobs_run(&self) {
+        let output = self.client.ok("run_and_wait", json!({ "script": "40 + 2" })).await;
+        assert_eq!(output["output"], "42");
+        let id = JobId::random();
+        super::hset(&self.house.redis, &id, "40 + 2", &[("script", "40 + 2")]).await;
+        super::lpush(&self.house.redis, "hero:q:work:type:osis", &id).await;
+        super::has(&self.house.redis, &id, "output", "42").await;
+    }
+
+    /// Deletes the key that an error names, if it names one, and says what to do about it.
+    async fn cure(&self, what: &str, error: &str) -> bool {
+        let named = self.spoilt.iter().filter(|key| error.contains(key.as_str())).max_by_key(|key| key.len());
+        let Some(named) = named.filter(|_| error.contains("delete or rename it")) else { return false };
+        let _: u64 = self.house.redis.run(&["DEL", named]).await;
+        let is_news = self.cured.lock().unwrap().insert(named.clone());
+        assert!(is_news, "{what} still names {named} when it is gone: {error}");
+        true
+    }
+
+    /// A call that succeeds in time. It may name keys that are spoilt before: then what it says is done.
+    async fn call(&self, method: &str, params: Value) -> Value {
+        let last = Mutex::new(String::new());
+        let asking = until_said(&last, || async {
+            match self.client.call(method, params.clone()).await {
+                Ok(answer) => Ok(answer),
+                Err(fault) => {
+                    self.cure(method, &fault.message).await;
+                    Err(format!("{method} {params}: {fault:?}"))
+                }
+            }
+        });
+        asking.await
+    }
+
+    /// A round of a service that succeeds in time, in the same way.
+    async fn round(&self, service: &mut impl Service) {
+        let name = name_of(service);
+        let last = Mutex::new(String::new());
+        let service = tokio::sync::Mutex::new(service);
+        until_said(&last, || async {
+            match service.lock().await.tick().await {
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    self.cure(name, &error.to_string()).await;
+                    Err(format!("{name}: {error}"))
+                }
+            }
+        })
+        .await;
+    }
+
+    async fn services_work(&self) {
+        let store = || self.house.store.clone();
+        self.round(&mut Promoter::new(store())).await;
+        self.round(&mut Scheduler::new(store())).await;
+        self.round(&mut Reaper::new(store())).await;
+        self.round(&mut Releaser::new(store())).await;
+        self.round(&mut Indexer::new(store())).await;
+        self.round(&mut Surveyor::new(store())).await;
+        self.round(&mut Stopper::new(store(), Default::default())).await;
+        self.round(&mut Sweeper::new(store())).await;
+        self.round(&mut Timekeeper::new(store())).await;
+        self.round(&mut Pruner::alone(store())).await;
+        self.round(&mut Keeper::new(store())).await;
+        self.round(&mut Watch::new(self.authority.clone())).await;
+    }
+
+    /// Every list can be read, whatever it leaves out.
+    async fn lists_are_read(&self) {
+        let document = self.client.ok("rpc.discover", Value::Null).await;
+        let names = document["methods"].as_array().unwrap().iter().filter_map(|method| method["name"].as_str());
+        let lists: Vec<&str> = names.filter(|name| name.starts_with("list_") || *name == "server_info").collect();
+        assert!(lists.len() > 10, "{lists:?}");
+        for method in lists {
+            let params = if method == "list_tokens" { json!([1]) } else { Value::Null };
+            self.call(method, params).await;
+        }
+    }
+
+    async fn the_rest_goes_on(&self) {
+        let spec = json!({ "script": "print(`x`); 7", "log_path": "x.log", "idempotency_key": "k", "caller_id": "somebody" });
+        assert_eq!(self.call("run_and_wait", spec).await["output"], "7");
+        let flow = json!({ "jobs": { "a": { "script": "1" }, "b": { "script": "inputs.a + 1", "depends_on": ["a"] } } });
+        assert_eq!(self.call("run_flow_and_wait", flow).await["result"]["b"], "2");
+        self.call("set_object", json!(["animals", { "id": "cat" }])).await;
+        self.call("get_object", json!(["animals", "cat"])).await;
+        self.call("find_objects", json!(["animals"])).await;
+        let runner = self.call("create_runner", json!({ "script_type": "osis", "topic": "weather" })).await;
+        self.call("get_runner", json!([runner["runner_id"]])).await;
+        let sent = self.call("send_message", json!({ "address": "here", "message": "x", "caller_id": 5 })).await;
+        let name = json!([sent["caller_id"], sent["message_id"]]);
+        until("the message arrives", || async {
+            let status = self.client.call("get_message", name.clone()).await.unwrap()["status"].clone();
+            ["acknowledged", "processed"].contains(&status.as_str()?).then_some(())
+        })
+        .await;
+        let schedule = self.call("create_schedule", json!({ "job": { "script": "1", "name": "of a schedule" }, "every": 1 })).await;
+        until("a job of the schedule", || async {
+            let found = self.client.call("list_jobs", json!({ "where": { "name": "of a schedule", "status": "finished" } })).await;
+            (!found.ok()?["jobs"].as_array()?.is_empty()).then_some(())
+        })
+        .await;
+        self.call("delete_schedule", json!([schedule["schedule_id"]])).await;
+    }
+
+    /// Whoever shows a good token is let in, or told which key is spoilt.
+    async fn the_token_is_good(&self) {
+        let last = Mutex::new(String::new());
+        until_said(&last, || async {
+            match self.authority.log_in(&self.secret).await {
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    assert!(!matches!(error, hero::access::Error::Unknown) || !self.cured.lock().unwrap().is_empty(), "{error}");
+                    self.cure("log_in", &error.to_string()).await;
+                    if self.cured.lock().unwrap().contains("hero:access:tokens") { Ok(()) } else { Err(error.to_string()) }
+                }
+            }
+        })
+        .await;
+    }
+}
+
+fn name_of<S: Service>(_: &S) -> &'static str {
+    S::NAME
+}
+
+/// Asks again and again until the answer is there, and tells what was said last if it never comes.
+async fn until_said<T, F: Future<Output = Result<T, String>>>(last: &Mutex<String>, mut ask: impl FnMut() -> F) -> T {
+    let asking = until("an answer", || {
+        let asked = ask();
+        async {
+            match asked.await {
+                Ok(answer) => Some(answer),
+                Err(said) => {
+                    *last.lock().unwrap() = said;
+                    None
+                }
+            }
+        }
+    });
+    tokio::select! {
+        answer = asking => answer,
+        () = tokio::time::sleep(PATIENCE / 2) => panic!("never: {}", last.lock().unwrap()),
+    }
+}
+
+async fn all_else_goes_on(kind: &'static str) {
+    let table = table();
+    assert!(table.len() > 90, "{table:?}");
+    let mut whole = Whole::open().await;
+    whole.jobs_run().await;
+    whole.spoil(&table, kind).await;
+    whole.jobs_run().await;
+    whole.services_work().await;
+    whole.jobs_run().await;
+    whole.lists_are_read().await;
+    whole.the_rest_goes_on().await;
+    whole.the_token_is_good().await;
+    // A server that starts finds its way, too.
+    let late = whole.house.redis.store().await;
+    assert!(late.actors().await.is_ok());
+    whole.jobs_run().await;
+    drop(whole.server);
+    whole.house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_texts_stop_nothing_else() {
+    all_else_goes_on("string").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_lists_stop_nothing_else() {
+    all_else_goes_on("list").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_sets_stop_nothing_else() {
+    all_else_goes_on("set").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_sorted_sets_stop_nothing_else() {
+    all_else_goes_on("zset").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_hashes_stop_nothing_else() {
+    all_else_goes_on("hash").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_streams_stop_nothing_else() {
+    all_else_goes_on("stream").await;
+}
