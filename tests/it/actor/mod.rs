@@ -1,5 +1,6 @@
 //! Pools that run real scripts.
 
+mod attempts;
 mod inside;
 mod leases;
 mod masks;
