@@ -30,7 +30,11 @@ impl Asker {
             return Ok(());
         }
         // Another server may have granted it just now.
-        if authority.follow().await.is_ok() && authority.allowed(identity, permission, &concern) != Allowed::No {
+        if let Err(error) = authority.follow().await {
+            tracing::debug!(%error, job = %self.job, "what the caller of a job may do cannot be read now");
+            return Err(format!("what identity {identity} may do cannot be read now, because Redis does not give it; try again"));
+        }
+        if authority.allowed(identity, permission, &concern) != Allowed::No {
             return Ok(());
         }
         let refused = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), name, Outcome::Refused(DENIED)) };
