@@ -333,10 +333,7 @@ async fn until_said<T, F: Future<Output = Result<T, String>>>(last: &Mutex<Strin
             }
         }
     });
-    tokio::select! {
-        answer = asking => answer,
-        () = tokio::time::sleep(PATIENCE / 2) => panic!("never: {}", last.lock().unwrap()),
-    }
+    tokio::time::timeout(PATIENCE / 2, asking).await.unwrap_or_else(|_| panic!("never: {}", last.lock().unwrap()))
 }
 
 async fn all_else_goes_on(kind: &'static str) {
