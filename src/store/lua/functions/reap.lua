@@ -1,8 +1,8 @@
 -- Flags: allow-oom
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
 -- ARGV  at most so many of each · lease, ms
--- Gives {number of entries looked at, of jobs taken from their servers, keys that gave way, with spaces between, of each of those jobs: id · attempt · actor · caller; script types that
--- have work again …}; -1 instead of the first: the call was on its way for long.
+-- Gives {number of entries looked at, of jobs taken from their servers, keys that gave way (with spaces between), of each of those jobs:
+-- id · attempt · actor · caller; script types that have work again …}; -1 instead of the first: the call was on its way for long.
 local try = commands.try
 local read_lost = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority',
   'actor', 'caller_id')
