@@ -30,9 +30,9 @@ impl Asker {
             return Ok(());
         }
         // Another server may have granted it just now.
-        let followed = self.patience.ask(|| authority.follow()).await;
-        if followed.is_err() {
-            return Err(format!("the rights of {identity} cannot be read"));
+        if let Err(error) = self.patience.ask(|| authority.follow()).await {
+            tracing::debug!(%error, job = %self.job, "what the caller of a job may do cannot be read now");
+            return Err(format!("what identity {identity} may do cannot be read now, because Redis does not give it; try again"));
         }
         if authority.allowed(identity, permission, &concern) != Allowed::No {
             return Ok(());

@@ -64,9 +64,9 @@ impl Dispatcher {
         let (store, failed) = (self.store(context).await?, |error| Error::store(error, Some(id)));
         let path = match store.job(id).await {
             Ok(job) => job.and_then(|job| job.log_path),
-            Err(error) if error.may_pass() => return Err(failed(error)),
             // What a foreign program made of the key has no log file.
-            Err(_) => None,
+            Err(error) if error.is_spoilt() => None,
+            Err(error) => return Err(failed(error)),
         };
         match store.delete(id).await.map_err(failed)? {
             Deleted::Deleted => {

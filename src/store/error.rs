@@ -116,6 +116,11 @@ impl Error {
         (error.code() == Some("MISCONF")).then_some(why)
     }
 
+    /// Whether Redis does something else now, for which others wait: what it would answer is not known.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_loading() || matches!(self, Self::Redis(error) if error.code() == Some("BUSY"))
+    }
+
     /// Whether Redis is there, but has not read its data yet.
     pub(super) fn is_loading(&self) -> bool {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading))

@@ -3,15 +3,18 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use redis::streams::{StreamId, StreamRangeReply, StreamReadReply};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, broadcast, oneshot};
 
+use super::codec::Fields;
 use super::connection::Link;
 use super::deadline::in_time;
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, ErrorKind, JobEvent, JobId, Status, Timestamp};
+
+/// An entry of the stream: its id, and those of its fields whose names are text. Other programs may have added it.
+type Entry = (String, Fields);
 
 /// Every change of every job of a context, read by one connection for all followers.
 pub struct Changes {
@@ -100,8 +103,9 @@ async fn serve(
         None => {
             let mut newest = redis::cmd("XREVRANGE");
             newest.arg(key).arg("+").arg("-").arg("COUNT").arg(1);
-            let newest: StreamRangeReply = in_time(async { Ok(newest.query_async(&mut connection).await?) }).await?;
-            newest.ids.first().map_or_else(|| "0-0".to_owned(), |entry| entry.id.clone())
+            let reading = async { newest.query_async(&mut connection).await.map_err(|error| Error::of_key(error, key)) };
+            let newest: Vec<Entry> = in_time(reading).await?;
+            newest.first().map_or_else(|| "0-0".to_owned(), |(id, _)| id.clone())
         }
     };
     if let Some(started) = started.take() {
@@ -111,11 +115,12 @@ async fn serve(
     while sender.receiver_count() > 0 {
         let mut xread = redis::cmd("XREAD");
         xread.arg("BLOCK").arg(1000).arg("COUNT").arg(PAGE).arg("STREAMS").arg(key).arg(&at);
-        let reply = tokio::time::timeout(Duration::from_secs(5), xread.query_async::<Option<StreamReadReply>>(&mut connection)).await;
+        let reading = xread.query_async::<Option<Vec<(Vec<u8>, Vec<Entry>)>>>(&mut connection);
+        let reply = tokio::time::timeout(Duration::from_secs(5), reading).await;
         *last = Some(at.clone());
         let reply = reply.map_err(|_| Error::Deadline(Duration::from_secs(5)))??;
-        for entry in reply.into_iter().flat_map(|reply| reply.keys).flat_map(|stream| stream.ids) {
-            at.clone_from(&entry.id);
+        for entry in reply.into_iter().flatten().flat_map(|(_, entries)| entries) {
+            at.clone_from(&entry.0);
             for event in events(&entry, context) {
                 // There may be no listeners any more.
                 let _ = sender.send(Arc::new(event));
@@ -130,20 +135,20 @@ async fn serve(
 ///
 /// A job that started as it was stored has one entry for two: it was dispatched, and its first attempt started. Jobs that were created together have
 /// one for many. The cursor of all but the last says how many of them are behind it.
-fn events(entry: &StreamId, context: ContextId) -> Vec<JobEvent> {
-    let together: Option<String> = entry.get("jobs");
-    let jobs: Vec<JobId> = match &together {
+fn events(entry: &Entry, context: ContextId) -> Vec<JobEvent> {
+    let together = text_of(entry, "jobs");
+    let jobs: Vec<JobId> = match together {
         Some(jobs) => jobs.split_whitespace().filter_map(|id| id.parse().ok()).collect(),
-        None => entry.get::<String>("job").and_then(|id| id.parse().ok()).into_iter().collect(),
+        None => text_of(entry, "job").and_then(|id| id.parse().ok()).into_iter().collect(),
     };
     let mut events: Vec<JobEvent> = jobs.into_iter().filter_map(|job| event(entry, job, context)).collect();
-    if together.is_none() && entry.map.contains_key("dispatched") {
+    if together.is_none() && entry.1.contains_key("dispatched") {
         let dispatched = events.first().map(|event| JobEvent { status: Status::Dispatched, attempt: 0, ..event.clone() });
         events.splice(0..0, dispatched);
     }
     let last = events.len().saturating_sub(1);
     for (at, event) in events.iter_mut().enumerate().take(last) {
-        event.cursor = format!("{}{PART}{}", entry.id, at + 1);
+        event.cursor = format!("{}{PART}{}", entry.0, at + 1);
     }
     events
 }
@@ -166,17 +171,24 @@ fn entry_of(cursor: &str) -> &str {
     split(cursor).0
 }
 
-fn event(entry: &StreamId, job_id: JobId, context: ContextId) -> Option<JobEvent> {
-    let millis = entry.id.split_once('-')?.0.parse().ok()?;
+/// A field of an entry, if it is text.
+fn text_of<'e>((_, fields): &'e Entry, name: &str) -> Option<&'e str> {
+    fields.get(name).and_then(|text| text.0.as_deref())
+}
+
+fn event(entry: &Entry, job_id: JobId, context: ContextId) -> Option<JobEvent> {
+    let id = &entry.0;
+    let millis = id.split_once('-')?.0.parse().ok()?;
+    let text = |name: &str| text_of(entry, name);
     Some(JobEvent {
-        cursor: entry.id.clone(),
+        cursor: id.clone(),
         time: Timestamp::from_millis(millis),
         job_id,
         context_id: context,
-        status: entry.get::<String>("status")?.parse::<Status>().ok()?,
-        attempt: entry.get("attempt").unwrap_or(0),
-        kind: entry.get::<String>("kind").map(|kind| ErrorKind::parse(Some(&kind), "")),
-        progress: entry.get::<String>("progress").and_then(|text| serde_json::from_str(&text).ok()),
+        status: text("status")?.parse::<Status>().ok()?,
+        attempt: text("attempt").and_then(|attempt| attempt.parse().ok()).unwrap_or(0),
+        kind: text("kind").map(|kind| ErrorKind::parse(Some(kind), "")),
+        progress: text("progress").and_then(|text| serde_json::from_str(text).ok()),
     })
 }
 
@@ -251,15 +263,14 @@ impl Store {
     pub async fn last_change(&self) -> Result<String, Error> {
         let mut newest = redis::cmd("XREVRANGE");
         newest.arg(self.keys().events()).arg("+").arg("-").arg("COUNT").arg(1);
-        let newest: StreamRangeReply = self.0.commands.call(&newest).await?;
-        Ok(newest.ids.first().map_or_else(|| "0-0".to_owned(), |entry| entry.id.clone()))
+        let newest: Vec<Entry> = self.0.commands.call(&newest).await?;
+        Ok(newest.first().map_or_else(|| "0-0".to_owned(), |(id, _)| id.clone()))
     }
 
-    async fn range(&self, from: &str, count: usize) -> Result<Vec<StreamId>, Error> {
+    async fn range(&self, from: &str, count: usize) -> Result<Vec<Entry>, Error> {
         let mut range = redis::cmd("XRANGE");
         range.arg(self.keys().events()).arg(from).arg("+").arg("COUNT").arg(count);
-        let reply: StreamRangeReply = self.0.commands.call(&range).await?;
-        Ok(reply.ids)
+        self.0.commands.call(&range).await
     }
 }
 
@@ -270,11 +281,11 @@ impl Follower {
             return Ok(());
         }
         let last = entry_of(&self.last);
-        let there = self.store.range(last, 1).await?.first().is_some_and(|entry| entry.id == last);
-        let Some(first) = self.store.range("-", 1).await?.into_iter().next() else { return Ok(()) };
-        if !there && is_after(&first.id, entry_of(&self.last)) {
+        let there = self.store.range(last, 1).await?.first().is_some_and(|(id, _)| id == last);
+        let Some((first, _)) = self.store.range("-", 1).await?.into_iter().next() else { return Ok(()) };
+        if !there && is_after(&first, entry_of(&self.last)) {
             // The first entry that is left shall be given, so the new position is just before it.
-            self.last = before(&first.id);
+            self.last = before(&first);
             self.page.push(Moment::Lagged(self.last.clone()));
         }
         Ok(())
@@ -299,9 +310,9 @@ impl Follower {
                 let start = if from.contains(PART) { entry_of(&from).to_owned() } else { format!("({from}") };
                 let entries = self.store.range(&start, PAGE).await?;
                 self.behind = entries.len() == PAGE;
-                if let Some(entry) = entries.last() {
+                if let Some((id, _)) = entries.last() {
                     // Entries that are not ours are passed over.
-                    self.last.clone_from(&entry.id);
+                    self.last.clone_from(id);
                 }
                 let changes = entries.iter().flat_map(|entry| events(entry, self.store.context()));
                 // The first ones of an entry may have been given.

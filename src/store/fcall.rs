@@ -64,6 +64,8 @@ impl Link {
         }
         let loaded: Result<String, Error> = self.call(redis::cmd("FUNCTION").arg("LOAD").arg(&LIBRARY.code)).await;
         match loaded {
+            // It would take it, and others.
+            Err(error) if error.is_busy() => Err(error),
             // Another server was first.
             Err(Error::Redis(error)) if error.to_string().contains("already exists") => Ok(()),
             Err(Error::Redis(error)) if !error.is_io_error() => {
@@ -80,12 +82,14 @@ impl Link {
         let known: Result<String, Error> = self.call(redis::cmd("FCALL_RO").arg(format!("{PUBLIC_NAME}_version")).arg(0)).await;
         match known {
             Ok(version) if !PUBLIC_LIBRARY.replaces(&version) => return Ok(()),
+            Err(error) if error.is_busy() => return Err(error),
             Err(Error::Redis(error)) if error.is_io_error() => return Err(error.into()),
             Err(Error::Deadline(deadline)) => return Err(Error::Deadline(deadline)),
             _ => {}
         }
         let loaded: Result<String, Error> = self.call(redis::cmd("FUNCTION").arg("LOAD").arg("REPLACE").arg(&PUBLIC_LIBRARY.code)).await;
         match loaded {
+            Err(error) if error.is_busy() => Err(error),
             Err(Error::Redis(error)) if !error.is_io_error() => {
                 self.home().library_refusal.note_public(&error);
                 Ok(())

@@ -121,8 +121,10 @@ impl Store {
 
     /// What the prerequisites of a job gave that came by a message, as that says; nothing of another job.
     pub async fn far_inputs(&self, job: &JobId) -> Result<Option<Vec<Input>>, Error> {
-        let inputs: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().job(job)).arg("inputs")).await?;
-        Ok(inputs.some().and_then(|inputs| serde_json::from_str(&inputs).ok()))
+        let key = self.keys().job(job);
+        let inputs: Text = self.0.commands.call(redis::cmd("HGET").arg(&key).arg("inputs")).await?;
+        let spoilt = |_| Error::spoilt(key, "has inputs that are no JSON as letters have it");
+        inputs.some().map(|inputs| serde_json::from_str(&inputs).map_err(spoilt)).transpose()
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Lost {
     pub caller: Option<String>,
 }
 
+/// How many texts stand before those of the jobs.
+const HEAD: usize = 3;
 /// How many texts are told of each.
 const OF_ONE: usize = 4;
 
@@ -38,15 +40,19 @@ impl Store {
         let looked: i64 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
         let Ok(looked) = usize::try_from(looked) else { return Ok(None) };
         let taken = answer.get(1).and_then(Text::parse::<usize>).unwrap_or_default();
+        let gone = answer.get(2).and_then(|keys| keys.0.as_deref()).unwrap_or_default();
+        for key in gone.split_whitespace() {
+            tracing::warn!(context = %self.context(), key, "a key that is for hero alone was of another type, because another program wrote there; it was deleted, so that jobs go on");
+        }
         if taken > 0 {
             tracing::info!(jobs = taken, context = %self.context(), "jobs were taken from who ran them, because their leases ran out; they run again");
         }
         if looked > 0 {
             self.0.releases.notify_one();
         }
-        self.0.wake_ups.wake_all(answer.iter().skip(2 + taken * OF_ONE).filter_map(|text| text.0.as_ref()));
+        self.0.wake_ups.wake_all(answer.iter().skip(HEAD + taken * OF_ONE).filter_map(|text| text.0.as_ref()));
         let text = |text: &Text| text.0.as_deref().unwrap_or_default().to_owned();
-        let lost = answer.get(2..).unwrap_or_default().chunks_exact(OF_ONE).take(taken).map(|one| Lost {
+        let lost = answer.get(HEAD..).unwrap_or_default().chunks_exact(OF_ONE).take(taken).map(|one| Lost {
             job: text(&one[0]),
             attempt: one[1].parse().unwrap_or_default(),
             actor: text(&one[2]),

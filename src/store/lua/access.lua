@@ -13,7 +13,10 @@ local LAST = 4294967295
 
 -- By how much the revision grows: by chance, about. After a failover that has lost a change the next one would have its revision else, and
 -- whoever has seen the lost one would not look again.
-local function step() return 1 + tonumber(redis.call('TIME')[2]) end
+local function step()
+  local _, micros = unpack(redis.call('TIME'))
+  return 1 + tonumber(micros)
+end
 
 -- Notes that something has changed of what callers may do, so that servers look again.
 function access.changed() commands.increase(keys.access, 'revision', step()) end

@@ -108,6 +108,7 @@ async fn what_others_made_of_the_keys_of_flows_harms_nobody() {
     }
     let _: i64 = house.redis.run(&["DEL", "flow:1"]).await;
     let _: i64 = house.redis.run(&["LPUSH", "flow:1", "x"]).await;
-    assert_eq!(client.fault("get_flow", json!([flow])).await.code, 1011);
+    let fault = client.fault("get_flow", json!([flow])).await;
+    assert_eq!((fault.code, &fault.data["key"]), (1009, &json!("flow:1")), "{fault:?}");
     assert_eq!(client.ok("run_flow_and_wait", json!({"jobs": {"a": {"script": "1"}}})).await["status"], "finished");
 }

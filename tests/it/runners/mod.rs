@@ -158,7 +158,8 @@ async fn runners_of_other_programs_are_read_and_their_numbers_are_left_to_them()
     assert_eq!(client.ok("create_runner", json!(["osis"])).await["runner_id"], 4);
     assert_eq!(house.store.runner(hero::model::RunnerId(4)).await.unwrap().unwrap().topic.as_str(), "runner4");
     let _: i64 = house.redis.run(&["LPUSH", "runner:9", "x"]).await;
-    assert_eq!(client.fault("get_runner", json!([9])).await.code, 1011);
+    let fault = client.fault("get_runner", json!([9])).await;
+    assert_eq!((fault.code, &fault.data["key"]), (1009, &json!("runner:9")), "{fault:?}");
 }
 
 #[tokio::test]
@@ -231,10 +232,12 @@ async fn a_topic_is_that_of_one_runner() {
     client.ok("delete_runner", json!([2])).await;
     let left: Vec<String> = house.redis.run(&["ZRANGE", "hero:meta:topics", "0", "-1"]).await;
     assert!(left.is_empty(), "{left:?}");
-    // What another program makes of the key gives way.
-    let _: i64 = house.redis.run(&["LPUSH", "hero:meta:topics", "x"]).await;
+    // What another program makes of the key is named, and gives way to the next topic.
     let by_topic = json!({"message": "x", "topic": "weather"});
     assert_eq!(client.fault("send_message", by_topic.clone()).await.code, -32602);
+    let _: i64 = house.redis.run(&["LPUSH", "hero:meta:topics", "x"]).await;
+    let fault = client.fault("send_message", by_topic.clone()).await;
+    assert_eq!((fault.code, &fault.data["key"]), (1009, &json!("hero:meta:topics")), "{fault:?}");
     client.ok("create_runner", json!({"script_type": "osis", "topic": "weather"})).await;
     client.ok("send_message", by_topic).await;
 }

@@ -136,8 +136,19 @@ async fn what_another_program_spoilt_is_named_with_its_cure_and_left_out_of_list
         let told = error.to_string();
         assert!(told.contains(key) && told.contains("delete or rename it"), "{told}");
     }
-    for (list, found) in lists(&store).await {
-        assert_eq!(found.unwrap(), usize::from(list == "actors"), "{list}");
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let writer = std::sync::Mutex::new(log.reopen().unwrap());
+    let listening = tracing::subscriber::set_default(tracing_subscriber::fmt().with_ansi(false).with_writer(writer).finish());
+    for _ in 0..2 {
+        for (list, found) in lists(&store).await {
+            assert_eq!(found.unwrap(), usize::from(list == "actors"), "{list}");
+        }
+    }
+    drop(listening);
+    let log = std::fs::read_to_string(log.path()).unwrap();
+    for key in ["message:7:7", "runner:7", "actor:7", "flow:7"] {
+        let told = log.lines().filter(|line| line.contains(&format!("the key {key} of Redis")) && line.contains("delete or rename it"));
+        assert_eq!(told.count(), 1, "{log}");
     }
     // What stands where a number or a record belongs is no more a sign that there is none.
     for (key, field) in [("hero:access:pubkeys", KEY), ("hero:access:tokens", "0123456789abcdef"), ("hero:osis:weather:objects", "x")] {

@@ -1,8 +1,8 @@
 -- Flags: allow-oom
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
 -- ARGV  at most so many of each · lease, ms
--- Gives {number of entries looked at, of jobs taken from their servers, of each of these: id · attempt · actor · caller; script types that
--- have work again …}; -1 instead of the first: the call was on its way for long.
+-- Gives {number of entries looked at, of jobs taken from their servers, keys that gave way (with spaces between), of each of those jobs:
+-- id · attempt · actor · caller; script types that have work again …}; -1 instead of the first: the call was on its way for long.
 local try = commands.try
 local read_lost = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority',
   'actor', 'caller_id')
@@ -21,12 +21,15 @@ local OLD = 60000
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', release = 'list', queues = 'set', paused = 'set',
   fair = 'set', with_left = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset',
-  time_offsets = 'hash', events = 'stream',
+  time_offsets = 'hash', events = 'stream', hours = 'set', types = 'set', flows_to_do = 'zset',
 }
 
-local function delete_wrong_type(key, kind)
+-- Deletes a key of another type, and notes that it did.
+local function delete_wrong_type(key, kind, gone)
   local is = redis.call('TYPE', key).ok
-  if is ~= kind and is ~= 'none' then redis.call('DEL', key) end
+  if is == kind or is == 'none' then return end
+  redis.call('DEL', key)
+  gone[#gone + 1] = key
 end
 
 -- Whether leases may be over. Where nobody looked at them for a while, because Redis was away, its clock stepped or every server has just
@@ -177,14 +180,15 @@ return function()
   -- What kept this call may have kept renewals, too: then no lease is over before their servers could call again. They call three times
   -- in a lease, and this may have been kept for the time between two looks more than it says.
   if request.delay > math.min(math.max(lease * 2 / 3 - 450, 100), 1000) then return { -1 } end
-  for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind) end
-  for _, status in ipairs({ 'error', 'left' }) do delete_wrong_type(keys.index_of_status(status), 'zset') end
+  local gone = {}
+  for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind, gone) end
+  for _, status in ipairs({ 'error', 'left' }) do delete_wrong_type(keys.index_of_status(status), 'zset', gone) end
   local looked, taken = reap_leases(limit, lease)
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
   for _, id in ipairs(watched) do look_at(id, lengths) end
   queues.clean()
   news.send_all()
-  local reply = { looked + #watched, #taken }
+  local reply = { looked + #watched, #taken, table.concat(gone, ' ') }
   for _, list in ipairs(taken) do
     for _, text in ipairs(list) do reply[#reply + 1] = text end
   end
