@@ -4,6 +4,7 @@
 
 mod actor;
 mod advice;
+mod arguments;
 mod audit;
 mod audit_log;
 mod backend;
@@ -22,6 +23,7 @@ mod daemon;
 mod demo;
 mod drain;
 mod engines;
+mod environment;
 mod exit;
 mod exposure;
 mod flow;

@@ -16,6 +16,10 @@ pub(super) struct Progress {
     terminal: bool,
     begun: Instant,
     said: Instant,
+    /// Since when what is waited for does not run, until that is said; without a terminal.
+    waits: Option<Instant>,
+    /// Whether it did run when it was looked at.
+    runs: bool,
     shown: bool,
     frame: usize,
 }
@@ -23,12 +27,14 @@ pub(super) struct Progress {
 impl Progress {
     /// How often a line is written if stderr is not a terminal.
     const SELDOM: Duration = Duration::from_secs(10);
-    /// How often to ask what to show, on a terminal.
+    /// How long something may wait until that is said, if stderr is not a terminal.
+    const PATIENCE: Duration = Duration::from_secs(2);
+    /// How often to ask what to show.
     const NEWS: Duration = Duration::from_secs(1);
 
     pub(super) fn new(quiet: bool) -> Self {
         let now = Instant::now();
-        Self { quiet, terminal: output::is_watched(), begun: now, said: now, shown: false, frame: 0 }
+        Self { quiet, terminal: output::is_watched(), begun: now, said: now, waits: Some(now), runs: false, shown: false, frame: 0 }
     }
 
     /// Whether anything is shown.
@@ -43,12 +49,14 @@ impl Progress {
 
     /// How often to ask what to show.
     pub(super) fn news(&self) -> Duration {
-        // Without a terminal: shortly before the next line is written.
-        if self.terminal { Self::NEWS } else { Self::SELDOM - Self::NEWS }
+        Self::NEWS
     }
 
-    /// Shows what is waited for, if it is time for that.
-    pub(super) fn show(&mut self, what: &str) {
+    /// Shows what is waited for, and whether it runs, if it is time for that.
+    pub(super) fn show(&mut self, what: &str, runs: bool) {
+        if std::mem::replace(&mut self.runs, runs) != runs {
+            self.waits = (!runs).then(Instant::now);
+        }
         if self.quiet || self.begun.elapsed() < SHOWN_AFTER {
             return;
         }
@@ -60,8 +68,8 @@ impl Progress {
             let line = Line::from(FRAMES[self.frame]) + " " + Line::from(what).cut(room.max(1)) + " " + waited;
             output::transient(Some(&line));
             self.shown = true;
-        } else if self.said.elapsed() >= Self::SELDOM {
-            self.said = Instant::now();
+        } else if self.said.elapsed() >= Self::SELDOM || self.waits.is_some_and(|since| since.elapsed() >= Self::PATIENCE) {
+            (self.said, self.waits) = (Instant::now(), None);
             output::note(Style::stderr().dim(format!("-- {what} {waited} --")));
         }
     }

@@ -13,7 +13,7 @@ use super::script::Source;
 use super::script_error;
 use super::settings::parse_time;
 use super::spec::{SingleArgs, SpecArgs};
-use super::watch::Watch;
+use super::watch::{RECONNECT, Watch};
 use crate::client::{Client, Error, Follow, JobFailure};
 use crate::model::{JobId, JobResult, JobSpec, LogLine, Seconds};
 
@@ -37,6 +37,9 @@ pub(super) struct Run {
     /// The longest wait for the result; then the job goes on without us (exit code 6) [default: to the end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
+    /// How long to look for the server when it goes away, as in a restart; the job goes on [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    reconnect: Option<Duration>,
     /// Run it again each time the file changes; what still runs then is stopped
     #[arg(long, conflicts_with_all = ["script", "idempotency_key", "job_id"])]
     watch: bool,
@@ -51,10 +54,11 @@ struct Begun {
 
 impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        self.spec.warn_of_json(global.json);
         if !self.watch {
             let client = global.connect().await?;
             let begun = self.begin(&client).await?;
-            return self.finish(&client, begun, global.json).await;
+            return self.finish(global, &client, begun).await;
         }
         let Some(file) = self.source.file() else {
             return Err(Usage("--watch needs a file, stdin does not change".to_owned()).into());
@@ -66,7 +70,7 @@ impl Run {
         let client = global.connect().await?;
         loop {
             let seen = look(file);
-            let Some(ended) = self.until_changed(&client, file, seen, global.json).await? else { continue };
+            let Some(ended) = self.until_changed(global, &client, file, seen).await? else { continue };
             match ended {
                 Ok(Exit::JobStopped) => return Ok(Exit::JobStopped),
                 Ok(_) => {}
@@ -84,10 +88,10 @@ impl Run {
     /// Runs the script to its end, or stops it as soon as its file has changed. In that case it gives `None`.
     async fn until_changed(
         &self,
+        global: &Global,
         client: &Client,
         file: &Path,
         seen: Option<Seen>,
-        json: bool,
     ) -> anyhow::Result<Option<anyhow::Result<Exit>>> {
         let begun = match self.begin(client).await {
             Ok(begun) => begun,
@@ -96,7 +100,7 @@ impl Run {
         let (context, job_id) = (begun.spec.context_id, begun.job_id.clone());
         tokio::select! {
             biased;
-            ended = self.finish(client, begun, json) => return Ok(Some(ended)),
+            ended = self.finish(global, client, begun) => return Ok(Some(ended)),
             () = changed(file, seen) => {}
         }
         output::note(Style::stderr().dim(format!("-- {} has changed: stopping job {job_id} to run it again --", file.display())));
@@ -126,10 +130,20 @@ impl Run {
         }
     }
 
-    async fn finish(&self, client: &Client, begun: Begun, json: bool) -> anyhow::Result<Exit> {
-        let Begun { spec, job_id, logs } = begun;
+    async fn finish(&self, global: &Global, client: &Client, begun: Begun) -> anyhow::Result<Exit> {
+        let (Begun { spec, job_id, logs }, json) = (begun, global.json);
         let context = spec.context_id;
-        let watch = Watch { client, context, job_id: &job_id, logs: Some(logs), limit: self.wait, interrupt_stops: true, quiet: json };
+        let watch = Watch {
+            global,
+            client: client.clone(),
+            context,
+            job_id: &job_id,
+            logs: Some(logs),
+            limit: self.wait,
+            reconnect: self.reconnect.unwrap_or(RECONNECT),
+            interrupt_stops: true,
+            quiet: json,
+        };
         let style = Style::stderr();
         let result = watch.finish(|line| log_line(style, json, line)).await?;
         match result {
@@ -192,13 +206,12 @@ fn log_line(style: Style, json: bool, line: &LogLine) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what the script returned: a text as it is, nothing for no value, everything else as JSON.
+/// Prints what the script returned as it stands in `output`: a text as it is, nothing for no value, else JSON as the script or its command wrote it.
 pub(super) fn print_value(result: &JobResult) -> anyhow::Result<()> {
     match &result.value {
         Some(value) if value.as_str() == "null" => Ok(()),
-        Some(value) if value.as_str().starts_with('"') => output::text(&serde_json::from_str::<String>(value.as_str())?),
-        Some(value) => output::text(&output::json_text(value)?),
-        None if result.output.is_empty() => Ok(()),
-        None => output::text(&result.output),
+        Some(value) if !value.as_str().starts_with('"') => output::text(&output::escaped(result.output.clone())),
+        _ if result.output.is_empty() && result.value.is_none() => Ok(()),
+        _ => output::text(&result.output),
     }
 }

@@ -2,10 +2,10 @@ use serde_json::{Value, json};
 
 use super::exit::Exit;
 use super::language;
-use super::output::{Line, Style};
+use super::output::{Line, Style, json_text};
 use super::script::{Source, as_rhai};
 use super::spec::SpecArgs;
-use crate::model::{ErrorKind, JobError, JobSpec, Seconds};
+use crate::model::{ErrorKind, JobError, JobSpec, Seconds, excerpt as excerpt_of, tree};
 
 /// A script that does not compile.
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +109,24 @@ pub(super) fn render(style: Style, file: &str, script: &str, timeout: Option<Sec
         }
     }
     lines.extend(error.stack.iter().map(|function| Line::from("  in ") + function));
+    lines.extend(thrown(error).map(|data| Line::from("  ") + style.dim("data:") + " " + data));
     lines
+}
+
+/// How many characters of what a script threw are shown.
+const MOST_DATA: usize = 2000;
+
+/// What a script threw, if there is more in it than the message says. What a process leaves is what stands in its log.
+fn thrown(error: &JobError) -> Option<String> {
+    let data = error.data.as_ref()?;
+    if let Ok(Value::Object(fields)) = tree(data.as_str()) {
+        let of_process = fields.contains_key("stderr") && (fields.contains_key("exit_code") || fields.contains_key("signal"));
+        if of_process || fields.len() == 1 && fields.get("message").and_then(Value::as_str) == Some(error.message.as_str()) {
+            return None;
+        }
+    }
+    let text = json_text(data).ok()?;
+    Some(excerpt_of(&text, MOST_DATA).into_owned())
 }
 
 /// How many characters of a line are shown where the width of the terminal is unknown.
@@ -141,6 +158,20 @@ mod tests {
             |         ^
           in total
         ");
+    }
+
+    #[test]
+    fn what_was_thrown_is_shown_unless_the_message_says_it() {
+        let shown = |message: &str, data: &str| {
+            let error = JobError { data: Some(serde_json::from_str(data).unwrap()), ..JobError::new(ErrorKind::Script, message) };
+            render(Style::stdout(), "a.rhai", "", None, &error)[1..].iter().map(|line| line.as_str().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown("no", r#"{"message": "no", "code": 7}"#), [r#"  data: {"message": "no", "code": 7}"#]);
+        assert_eq!(shown("[1]", "[1]"), ["  data: [1]"]);
+        assert!(shown("no", r#"{"message": "no"}"#).is_empty());
+        assert!(shown("exit code 3: oh", r#"{"exit_code": 3, "stderr": ["oh"]}"#).is_empty());
+        let long = format!("\"{}\"", "é".repeat(5000));
+        assert!(shown("é", &long)[0].ends_with("é…"));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Map, Value};
 
+use super::arguments::ArgumentArgs;
 use super::choices::{Types, one_of};
+use super::environment::EnvironmentArgs;
 use super::exit::Usage;
 use super::settings::parse_time;
-use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, exact, plain_zeros, tree};
+use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp};
 
 /// What every job can be given besides its script, also each of those that a schedule makes.
 #[derive(Debug, Clone, Args)]
@@ -15,12 +17,8 @@ pub(super) struct SpecArgs {
     /// [default: by the name of the file: python for .py, v for .v, bash for .sh, node for .js; else osis]
     #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: Option<ScriptType>,
-    /// One entry of the script's `args`; JSON if it reads as such, else text
-    #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = pair)]
-    arg: Vec<(String, String)>,
-    /// The script's `args` as a whole
-    #[arg(long, value_name = "JSON", value_parser = json)]
-    args: Option<Value>,
+    #[command(flatten)]
+    arguments: ArgumentArgs,
     /// The context it belongs to
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) context: u32,
@@ -48,9 +46,8 @@ pub(super) struct SpecArgs {
     /// It may run beside other jobs of its actor, if that is a sal actor
     #[arg(long)]
     concurrent: bool,
-    /// One entry of the script's `env`; the value is masked in logs, unless `HERO_PLAIN` names it
-    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = pair)]
-    env_vars: Vec<(String, String)>,
+    #[command(flatten)]
+    environment: EnvironmentArgs,
     /// Where to write its log file, below the server's log directory
     #[arg(long, value_name = "PATH")]
     log_path: Option<String>,
@@ -77,13 +74,18 @@ impl SpecArgs {
         self.script_type.is_some()
     }
 
+    /// Says which entries of `args` are no texts although they may have been meant so.
+    pub(super) fn warn_of_json(&self, as_json: bool) {
+        self.arguments.warn_of_json(as_json);
+    }
+
     /// The job these arguments and this script make, whose type is `by_name` if they name none.
     pub(super) fn spec(&self, script: String, by_name: Option<ScriptType>) -> anyhow::Result<JobSpec> {
         let this = self.clone();
         Ok(JobSpec {
             script,
             script_type: this.script_type.or(by_name).unwrap_or_default(),
-            args: arguments(this.args, this.arg)?.map(Into::into),
+            args: this.arguments.value()?.map(Into::into),
             context_id: ContextId(this.context),
             caller_id: this.caller,
             group: this.group,
@@ -93,7 +95,7 @@ impl SpecArgs {
             retries: this.retries,
             retry_backoff: this.retry_backoff,
             concurrent: this.concurrent,
-            env_vars: once("--env", this.env_vars)?.into_iter().collect(),
+            env_vars: this.environment.variables()?,
             log_path: this.log_path,
             retention: this.retention,
             name: this.name,
@@ -148,29 +150,8 @@ impl SingleArgs {
     }
 }
 
-/// Puts `--args` and all `--arg` together.
-fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Result<Option<Value>> {
-    if entries.is_empty() {
-        return Ok(whole);
-    }
-    let mut map = match whole {
-        None => Map::new(),
-        Some(Value::Object(map)) => map,
-        Some(_) => return Err(Usage("--arg adds to an object, but --args is something else; use one of them".to_owned()).into()),
-    };
-    for (name, text) in once("--arg", entries)? {
-        // What is no JSON is a text.
-        let value = match tree(&plain_zeros(&text)) {
-            Ok(value) => exact(&text, "it").map(|_| value).map_err(|reason| Usage(format!("--arg {name}: {reason}")))?,
-            Err(_) => Value::String(text),
-        };
-        map.insert(name, value);
-    }
-    Ok(Some(map.into()))
-}
-
 /// Entries of which each has a name of its own: of two, one would be lost without a word.
-fn once(option: &str, entries: Vec<(String, String)>) -> Result<Vec<(String, String)>, Usage> {
+pub(super) fn once<T>(option: &str, entries: Vec<(String, T)>) -> Result<Vec<(String, T)>, Usage> {
     let mut names = BTreeSet::new();
     match entries.iter().find(|(name, _)| !names.insert(name)) {
         Some((name, _)) => Err(Usage(format!("{option} {name} is given twice; give it once"))),
@@ -189,11 +170,6 @@ pub(super) fn seconds(text: &str) -> Result<Seconds, String> {
     parse_time(text).map(Seconds::from)
 }
 
-fn json(text: &str) -> Result<Value, String> {
-    let value = tree(&plain_zeros(text)).map_err(|error| format!("not JSON: {error}"))?;
-    exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string())
-}
-
 fn priority(text: &str) -> Result<Priority, String> {
     text.parse()
         .map_err(|_| ())
@@ -201,36 +177,43 @@ fn priority(text: &str) -> Result<Priority, String> {
         .map_err(|()| "a priority is 0 (urgent), 1 (normal) or 2 (low)".to_owned())
 }
 
+/// A point in time that is to come.
 pub(super) fn future(text: &str) -> Result<Timestamp, String> {
-    moment(text, Timestamp::plus)
+    let length = text.strip_suffix("from now").or_else(|| text.strip_prefix("in ")).unwrap_or(text);
+    moment(text, length).map(|moment| moment.unwrap_or_else(|length| Timestamp::local().plus(length)))
 }
 
-/// A point in time: RFC 3339, or a length of time from now in the direction of `from_now`.
-pub(super) fn moment(text: &str, from_now: fn(Timestamp, std::time::Duration) -> Timestamp) -> Result<Timestamp, String> {
-    text.parse().or_else(|error| {
-        parse_time(text).map(|length| from_now(Timestamp::local(), length)).map_err(|_| format!("{error}, or such as 30s, 5m, 24h"))
-    })
+/// A point in time that has passed.
+pub(super) fn past(text: &str) -> Result<Timestamp, String> {
+    let length = text.strip_suffix("ago").unwrap_or(text);
+    moment(text, length).map(|moment| moment.unwrap_or_else(|length| Timestamp::local().minus(length)))
+}
+
+/// A point in time: RFC 3339, or a length of time from now.
+fn moment(text: &str, length: &str) -> Result<Result<Timestamp, Duration>, String> {
+    match text.parse() {
+        Ok(time) => Ok(Ok(time)),
+        Err(error) => parse_time(length.trim()).map(Err).map_err(|_| format!("{error}, or such as 30s, 5m, 24h")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
-    fn an_argument_is_json_if_it_reads_as_such() {
-        let given = [("n", "3"), ("list", "[1]"), ("name", "Ada"), ("zip", "\"0123\"")].map(|(k, v)| (k.to_owned(), v.to_owned()));
-        let args = arguments(Some(json!({ "n": 1, "m": 2 })), given.into()).unwrap().unwrap();
-        assert_eq!(args, json!({ "n": 3, "m": 2, "list": [1], "name": "Ada", "zip": "0123" }));
-        let args = arguments(Some(super::json("[-0]").unwrap()), Vec::new()).unwrap().unwrap();
-        assert_eq!(args, json!([0]));
-        assert_eq!(arguments(None, vec![("n".to_owned(), "-0".to_owned())]).unwrap().unwrap(), json!({ "n": 0 }));
-        // JSON in a text is none, whatever serde_json thinks of its name.
-        let marked = r#"{"$serde_json::private::RawValue":"[1]"}"#;
-        let args = arguments(Some(super::json(marked).unwrap()), vec![("a".to_owned(), marked.to_owned())]).unwrap().unwrap();
-        assert_eq!(args.to_string(), r#"{"$serde_json::private::RawValue":"[1]","a":{"$serde_json::private::RawValue":"[1]"}}"#);
-        let twice = arguments(None, [("a", "1"), ("a", "2")].map(|(k, v)| (k.to_owned(), v.to_owned())).into());
-        assert!(twice.unwrap_err().to_string().contains("--arg a is given twice"));
-        assert!(arguments(Some(json!([1])), vec![("a".to_owned(), "b".to_owned())]).is_err());
+    fn a_moment_is_said_as_the_help_says_it() {
+        for text in ["3s", "3s from now", "in 3s", "3 s from now", "1m from now"] {
+            assert!(future(text).unwrap() > Timestamp::local(), "{text}");
+        }
+        for text in ["1h", "1h ago", "2 d ago"] {
+            assert!(past(text).unwrap() < Timestamp::local(), "{text}");
+        }
+        let known = "2026-11-21T10:00:00.000Z";
+        assert!([future(known), past(known)].into_iter().all(|time| time.unwrap().to_string() == known));
+        for wrong in ["", "soon", "from now", "3s ago", "in", "3s from", "-3s"] {
+            assert!(future(wrong).is_err(), "{wrong}");
+        }
+        assert!(past("3s from now").is_err());
     }
 }

@@ -2,9 +2,11 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
 
+use super::global::Global;
+use super::output::{self, Style};
 use super::progress::Progress;
 use super::translate::translated;
 use crate::client::{Client, Error, Follow, code};
@@ -19,34 +21,77 @@ const FIRST: Duration = Duration::from_millis(300);
 /// How often the log is asked for these last lines.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
+/// How long to look for a server that went away.
+pub(super) const RECONNECT: Duration = Duration::from_secs(30);
+/// How often to look for it.
+const LOOK: Duration = Duration::from_millis(300);
+
 /// A job that is waited for, with its log if that was subscribed to.
 pub(super) struct Watch<'a> {
-    pub(super) client: &'a Client,
+    /// Where the server is.
+    pub(super) global: &'a Global,
+    pub(super) client: Client,
     pub(super) context: ContextId,
     pub(super) job_id: &'a JobId,
     /// Its log, subscribed to before the job started, so that no line is missed.
     pub(super) logs: Option<Follow<LogLine>>,
     /// The longest wait; `None` waits to the end.
     pub(super) limit: Option<Duration>,
+    /// How long to look for a server that went away.
+    pub(super) reconnect: Duration,
     /// Whether Ctrl-C stops the job; else it stops the waiting.
     pub(super) interrupt_stops: bool,
     /// Whether to show nothing while waiting.
     pub(super) quiet: bool,
 }
 
+/// What ends a command from outside.
+struct Signals {
+    interrupts: Signal,
+    terminations: Signal,
+}
+
+/// What is known of a job that has not ended.
+struct News {
+    told: String,
+    runs: bool,
+}
+
 impl Watch<'_> {
-    /// Waits for the end of the job and gives every line of its log to `line`, the last one before this returns.
+    /// Waits for the end of the job and gives every line of its log to `line`, the last one before this returns. A server that goes away
+    /// meanwhile is looked for: the job is still there when it is back.
     pub(super) async fn finish(mut self, mut line: impl FnMut(&LogLine) -> anyhow::Result<()>) -> anyhow::Result<Result<JobResult, Error>> {
-        let (client, context, job_id) = (self.client, self.context, self.job_id);
+        let begun = Instant::now();
+        let mut signals = Signals { interrupts: signal(SignalKind::interrupt())?, terminations: signal(SignalKind::terminate())? };
+        loop {
+            let left = self.limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+            match self.wait(left, &mut signals, &mut line).await? {
+                Err(lost @ Error::Closed(_)) if !self.reconnect.is_zero() => {
+                    if !self.finds_server_again(&lost, left, &mut signals).await? {
+                        return Ok(Err(lost));
+                    }
+                }
+                result => return Ok(result),
+            }
+        }
+    }
+
+    /// Waits as long as the server is there.
+    async fn wait(
+        &mut self,
+        limit: Option<Duration>,
+        signals: &mut Signals,
+        line: &mut impl FnMut(&LogLine) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Result<JobResult, Error>> {
+        let (client, context, job_id) = (&self.client.clone(), self.context, self.job_id);
         let mut progress = Progress::new(self.quiet);
         let mut ticks = interval(progress.every());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let wait = client.wait_to_the_end(context, job_id, self.limit);
+        let wait = client.wait_to_the_end(context, job_id, limit);
         tokio::pin!(wait);
-        let told = RefCell::new(format!("waiting for job {job_id}"));
-        let news = news(client, context, job_id, progress.news(), &told);
+        let known = RefCell::new(News { told: format!("waiting for job {job_id}"), runs: false });
+        let news = news(client, context, job_id, progress.news(), &known);
         tokio::pin!(news);
-        let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let mut following = self.logs.is_some();
         let result = loop {
             tokio::select! {
@@ -60,7 +105,7 @@ impl Watch<'_> {
                     Err(error) => break Err(error),
                 },
                 result = &mut wait => break result,
-                _ = interrupts.recv() => {
+                _ = signals.interrupts.recv() => {
                     if !self.interrupt_stops {
                         anyhow::bail!("interrupted; job {job_id} goes on");
                     }
@@ -71,27 +116,74 @@ impl Watch<'_> {
                         break Err(error);
                     }
                 },
-                _ = terminations.recv() => anyhow::bail!("ended by SIGTERM; job {job_id} goes on"),
+                _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; job {job_id} goes on"),
                 _ = &mut news, if progress.is_on() => {}
-                _ = ticks.tick(), if progress.is_on() => progress.show(&told.borrow()),
+                _ = ticks.tick(), if progress.is_on() => {
+                    let known = known.borrow();
+                    progress.show(&known.told, known.runs);
+                }
             }
         };
         drop(progress);
         let over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(code::WAIT_RAN_OUT));
         if let Some(logs) = self.logs.as_ref().filter(|_| over) {
-            drain(client, context, job_id, logs.cursor().map(str::to_owned), &mut line).await?;
+            drain(client, context, job_id, logs.cursor().map(str::to_owned), line).await?;
         }
         Ok(result)
     }
+
+    /// Connects to the server again, which went away for this reason, and says whether that succeeded in time.
+    async fn finds_server_again(&mut self, lost: &Error, limit: Option<Duration>, signals: &mut Signals) -> anyhow::Result<bool> {
+        let patience = limit.map_or(self.reconnect, |limit| limit.min(self.reconnect));
+        if !self.quiet {
+            let told = format!("-- {lost}; job {} goes on; looking for the server for {:.0} s --", self.job_id, patience.as_secs_f64());
+            output::note(Style::stderr().dim(told));
+        }
+        let deadline = Instant::now() + patience;
+        loop {
+            tokio::select! {
+                biased;
+                _ = signals.interrupts.recv() => anyhow::bail!("interrupted; job {} goes on", self.job_id),
+                _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; job {} goes on", self.job_id),
+                () = sleep(LOOK) => {}
+            }
+            match timeout_at(deadline, self.connect_again()).await {
+                Ok(Ok(())) => return Ok(true),
+                // It is another error than that nobody is there.
+                Ok(Err(error)) if error.downcast_ref().is_none_or(|error| !is_absent(error)) => return Err(error),
+                Ok(Err(_)) if Instant::now() < deadline => {}
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    async fn connect_again(&mut self) -> anyhow::Result<()> {
+        let client = self.global.connect().await?;
+        if let Some(logs) = &self.logs {
+            self.logs = Some(client.follow_logs(self.context, self.job_id, logs.cursor()).await?);
+        }
+        self.client = client;
+        Ok(())
+    }
 }
 
-/// Keeps `told` up to date with why the job has not ended.
-async fn news(client: &Client, context: ContextId, job_id: &JobId, every: Duration, told: &RefCell<String>) -> Infallible {
+/// Whether an error says that no server is there now. One behind a proxy answers 502 to 504.
+const fn is_absent(error: &Error) -> bool {
+    matches!(error, Error::Unreachable { .. } | Error::Silent { .. } | Error::Closed(_) | Error::Refused { status: 429 | 502..=504, .. })
+}
+
+/// Keeps `known` up to date with why the job has not ended.
+async fn news(client: &Client, context: ContextId, job_id: &JobId, every: Duration, known: &RefCell<News>) -> Infallible {
     sleep(every.min(FIRST)).await;
     loop {
         match client.explain_job(context, job_id).await {
-            Ok(explanation) => *told.borrow_mut() = why(&explanation),
-            Err(error) if error.has_code(code::STORE_UNAVAILABLE) => *told.borrow_mut() = "Redis does not answer the server".to_owned(),
+            Ok(explanation) => {
+                let runs = matches!(explanation.reason, Reason::Running | Reason::Ended);
+                *known.borrow_mut() = News { told: why(&explanation), runs };
+            }
+            Err(error) if error.has_code(code::STORE_UNAVAILABLE) => {
+                known.borrow_mut().told = "Redis does not answer the server".to_owned()
+            }
             Err(_) => {} // What is known stays; the wait itself tells of errors.
         }
         sleep(every).await;

@@ -40,8 +40,10 @@ impl Client {
             let wait = left.min(LONGEST_WAIT);
             let params = json!({ "flow_id": flow_id, "wait_timeout": wait.as_secs_f64(), "context_id": context_id });
             match self.call_within(Self::waiting(wait), "wait_flow", params).await {
-                // A server that shuts down may answer earlier.
-                Err(error) if error.has_code(code::WAIT_RAN_OUT) && left >= LONGEST_WAIT => tokio::time::sleep(PAUSE).await,
+                // A server that shuts down answers earlier.
+                Err(error) if error.has_code(code::WAIT_RAN_OUT) && limit.is_none_or(|limit| begun.elapsed() < limit) => {
+                    tokio::time::sleep(PAUSE).await;
+                }
                 answer => return answer,
             }
         }

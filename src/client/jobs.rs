@@ -122,8 +122,10 @@ impl Client {
         loop {
             let left = limit.map_or(LONGEST_WAIT, |limit| limit.saturating_sub(begun.elapsed()));
             match self.wait_job(context_id, job_id, left).await {
-                // A server that shuts down may answer earlier.
-                Err(error) if error.has_code(code::WAIT_RAN_OUT) && left >= LONGEST_WAIT => tokio::time::sleep(PAUSE).await,
+                // A server that shuts down answers earlier.
+                Err(error) if error.has_code(code::WAIT_RAN_OUT) && limit.is_none_or(|limit| begun.elapsed() < limit) => {
+                    tokio::time::sleep(PAUSE).await;
+                }
                 answer => return answer,
             }
         }

@@ -69,5 +69,5 @@ pub use signer::{InvalidSignerKey, SignerKey};
 pub use spec::JobSpec;
 pub use state::{Event, Illegal, Next, Status};
 pub use terminal::{controls_terminal, escaped};
-pub use time::{InvalidTime, Seconds, Timestamp};
+pub use time::{InvalidTime, Seconds, Timestamp, number_and_unit};
 pub use tree::tree;

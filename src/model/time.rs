@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::excerpt::excerpt;
 
 /// The error for a text that is not a point in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -137,6 +140,28 @@ impl Seconds {
     pub fn new(seconds: f64) -> Option<Self> {
         (0.0..=Self::MAX).contains(&seconds).then(|| Self(Duration::from_secs_f64(seconds)))
     }
+
+    /// Reads `90`, `0.5`, `250ms`, `30s`, `5m`, `24h` or `7d`.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let bad = || format!("{:?} is not a length of time (seconds, or such as 250ms, 30s, 5m, 24h, 7d)", excerpt(text, 48));
+        let (number, unit) = number_and_unit(text).ok_or_else(bad)?;
+        let unit = match unit.as_str() {
+            "ms" => 0.001,
+            "" | "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            "d" => 86400.0,
+            _ => return Err(bad()),
+        };
+        Self::new(number * unit).ok_or_else(bad)
+    }
+}
+
+/// Splits `64MB` into its number and its unit in lower case.
+pub fn number_and_unit(text: &str) -> Option<(f64, String)> {
+    let at = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(text.len());
+    let number = text[..at].replace('_', "").parse().ok()?;
+    Some((number, text[at..].trim().to_ascii_lowercase()))
 }
 
 impl From<Duration> for Seconds {
@@ -171,10 +196,42 @@ impl Serialize for Seconds {
     }
 }
 
+/// Reads a number of seconds, or a text with a unit, such as `5m`: a text that is a number alone may be a mistake.
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let seconds = f64::deserialize(deserializer)?;
-        Self::new(seconds).ok_or_else(|| serde::de::Error::custom(format!("{seconds} is not a number of seconds from 0 to {}", Self::MAX)))
+        struct Length;
+
+        impl Visitor<'_> for Length {
+            type Value = Seconds;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of seconds, or a text with a unit such as \"250ms\" or \"5m\"")
+            }
+
+            fn visit_f64<E: Error>(self, seconds: f64) -> Result<Seconds, E> {
+                let wrong = || E::custom(format!("{seconds} is not a number of seconds from 0 to {}", Seconds::MAX));
+                Seconds::new(seconds).ok_or_else(wrong)
+            }
+
+            #[expect(clippy::cast_precision_loss, reason = "beyond 2^53 it is too large as well")]
+            fn visit_u64<E: Error>(self, seconds: u64) -> Result<Seconds, E> {
+                self.visit_f64(seconds as f64)
+            }
+
+            #[expect(clippy::cast_precision_loss, reason = "beyond 2^53 it is too large as well")]
+            fn visit_i64<E: Error>(self, seconds: i64) -> Result<Seconds, E> {
+                self.visit_f64(seconds as f64)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Seconds, E> {
+                if number_and_unit(text).is_some_and(|(_, unit)| unit.is_empty()) {
+                    return Err(E::custom(format!("{:?} is a text without a unit: a number of seconds is no text", excerpt(text, 48))));
+                }
+                Seconds::read(text).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(Length)
     }
 }
 
@@ -207,8 +264,11 @@ mod tests {
 
     #[test]
     fn seconds_are_neither_negative_nor_endless() {
-        for bad in ["-1", "1e300", "\"1\""] {
+        for bad in ["-1", "1e300", "\"1\"", "\"\"", "\"5 parsecs\"", "true", "[1]", "null"] {
             assert!(serde_json::from_str::<Seconds>(bad).is_err(), "{bad}");
+        }
+        for (text, millis) in [("\"250ms\"", 250), ("\"1.5 s\"", 1500), ("\"5m\"", 300_000), ("2", 2000)] {
+            assert_eq!(serde_json::from_str::<Seconds>(text).unwrap().duration(), Duration::from_millis(millis), "{text}");
         }
         assert_eq!(serde_json::from_str::<Seconds>("1.5").unwrap().duration(), Duration::from_millis(1500));
         assert_eq!(serde_json::to_string(&Seconds::new(60.0).unwrap()).unwrap(), "60");

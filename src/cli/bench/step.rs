@@ -35,7 +35,7 @@ impl Steps {
                 result = &mut work => break result,
                 _ = ticks.tick(), if progress.is_on() => {
                     let done = if jobs > 0 { format!(", {} of {jobs}", self.done.get().min(jobs)) } else { String::new() };
-                    progress.show(&format!("{what}{done}"));
+                    progress.show(&format!("{what}{done}"), true);
                 }
             }
         };

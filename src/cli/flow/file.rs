@@ -1,11 +1,12 @@
 //! The file of a flow: YAML, of which JSON is a part.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::{Location, Spanned};
 
@@ -28,9 +29,9 @@ pub(super) struct FlowFile {
     /// Jobs, none of the flow's own, that must finish before it begins, by their ids.
     #[serde(default)]
     pub(super) prerequisites: Vec<JobId>,
-    /// Seconds to keep the flow and its jobs after its end; seven days by default.
+    /// How long to keep the flow and its jobs after its end, in seconds or such as `12h`; seven days by default.
     #[serde(default)]
-    #[schemars(with = "Option<f64>")]
+    #[schemars(with = "Option<Length>")]
     pub(super) retention: Option<Seconds>,
     /// The context it belongs to.
     #[serde(default)]
@@ -73,16 +74,16 @@ pub(super) struct FileJob {
     /// 0 urgent, 1 normal, 2 low.
     #[serde(default, deserialize_with = "or_default")]
     pub(super) priority: Priority,
-    /// The most seconds one attempt may take; 60 by default.
+    /// The longest one attempt may take, in seconds or such as `5m`; 60 s by default.
     #[serde(default)]
-    #[schemars(with = "Option<f64>")]
+    #[schemars(with = "Option<Length>")]
     pub(super) timeout: Option<Seconds>,
     /// Extra attempts after an error or a timeout.
     #[serde(default)]
     pub(super) retries: u32,
-    /// Seconds before the second attempt, doubling for each further one up to 300; 1 by default.
+    /// How long to wait before the second attempt, in seconds or such as `200ms`, doubling for each further one up to 300 s; 1 s by default.
     #[serde(default)]
-    #[schemars(with = "Option<f64>")]
+    #[schemars(with = "Option<Length>")]
     pub(super) retry_backoff: Option<Seconds>,
     /// What the script sees as `env` besides what the flow gives.
     #[serde(default)]
@@ -90,6 +91,23 @@ pub(super) struct FileJob {
     /// Labels to find the job by.
     #[serde(default)]
     pub(super) labels: BTreeMap<String, String>,
+}
+
+/// How the schema describes a length of time.
+struct Length;
+
+impl JsonSchema for Length {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Length".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["number", "string"], "minimum": 0, "pattern": "^[0-9][0-9_.]* *(ms|s|m|min|h|d)$" })
+    }
 }
 
 /// The jobs of a flow by their names, and where each name stands.

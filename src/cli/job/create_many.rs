@@ -1,7 +1,9 @@
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::cli::advice::not_started;
 use crate::cli::exit::Usage;
@@ -16,8 +18,8 @@ use crate::rpc::read_as_parameter;
 /// Several jobs to store.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateMany {
-    /// A JSON file with a list of jobs, or - for stdin. Each is an object with `script` and what else a job can be given, by the names that `hero job
-    /// show` uses: [{"script": "40 + 2", "name": "first", "timeout": 5}]
+    /// A file with a JSON list of jobs, or an object for each job in a line of its own (JSON Lines), or - for stdin. A job has a `script`, and what else it
+    /// can be given by the names that `hero job show` uses: [{"script": "40 + 2", "name": "first", "timeout": "5m"}]
     #[arg(value_name = "FILE|-", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
     /// Start them as well, one after the other
@@ -29,11 +31,8 @@ impl CreateMany {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let text = read_text("list of jobs", &self.file)?;
         let file = if self.file == Path::new("-") { "stdin".to_owned() } else { self.file.display().to_string() };
-        if text.trim_start().starts_with('{') {
-            let why = format!("{file} has one object and not a list of jobs; put it between [ and ], as in [{{\"script\": \"40 + 2\"}}]");
-            return Err(Usage(why).into());
-        }
-        let specs = jobs(&text).map_err(|error| Usage(format!("{file} is not a JSON list of jobs: {error:#}")))?;
+        let specs =
+            jobs(&text).map_err(|error| Usage(format!("{file} is no JSON list of jobs, and no JSON object for each: {error:#}")))?;
         script_error::check_all(&specs, &file)?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
@@ -63,9 +62,16 @@ async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Res
     first.map_or(Ok(()), |error| Err(not_started(error, ids, left)))
 }
 
-/// Reads jobs as the server does.
+/// Reads jobs as the server does: a list, or one object after another.
 fn jobs(text: &str) -> anyhow::Result<Vec<JobSpec>> {
     // With line and column, which only a file has.
-    let _: serde::de::IgnoredAny = serde_json::from_str(text)?;
-    Ok(read_as_parameter(text, "jobs")?)
+    let list = if text.trim_start().starts_with('[') {
+        let _: serde::de::IgnoredAny = serde_json::from_str(text)?;
+        Cow::Borrowed(text)
+    } else {
+        let objects: Vec<&RawValue> = serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>()?;
+        anyhow::ensure!(!objects.is_empty(), "it is empty");
+        Cow::Owned(format!("[{}]", objects.iter().map(|object| object.get()).collect::<Vec<_>>().join(",")))
+    };
+    Ok(read_as_parameter(&list, "jobs")?)
 }

@@ -6,7 +6,7 @@ use crate::cli::choices::{Types, Wanted, one_of};
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::paging::{Paging, note_more};
-use crate::cli::spec::{moment, pair};
+use crate::cli::spec::{pair, past};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::dispatch::{JobFilter, JobPage};
 use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
@@ -91,10 +91,6 @@ impl Used {
             Self::Time => format!("{used} ms"),
         }
     }
-}
-
-fn past(text: &str) -> Result<Timestamp, String> {
-    moment(text, Timestamp::minus)
 }
 
 impl List {

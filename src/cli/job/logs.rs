@@ -3,7 +3,7 @@ use clap::Args;
 use super::Named;
 use crate::cli::global::Global;
 use crate::cli::output::{self, Style};
-use crate::cli::watch::{PAGE, Watch};
+use crate::cli::watch::{PAGE, RECONNECT, Watch};
 use crate::client::Client;
 use crate::model::LogLine;
 
@@ -20,7 +20,7 @@ pub(in crate::cli) struct Logs {
 impl Logs {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let client = global.connect().await?;
-        if self.follow { self.follow(&client, global.json).await } else { self.print(&client, global.json).await }
+        if self.follow { self.follow(client, global).await } else { self.print(&client, global.json).await }
     }
 
     async fn print(&self, client: &Client, json: bool) -> anyhow::Result<()> {
@@ -38,10 +38,11 @@ impl Logs {
         }
     }
 
-    async fn follow(&self, client: &Client, json: bool) -> anyhow::Result<()> {
-        let (context, job_id) = (self.named.context(), &self.named.job_id);
+    async fn follow(&self, client: Client, global: &Global) -> anyhow::Result<()> {
+        let (context, job_id, json) = (self.named.context(), &self.named.job_id, global.json);
         let logs = Some(client.follow_logs(context, job_id, None).await?);
-        let watch = Watch { client, context, job_id, logs, limit: None, interrupt_stops: false, quiet: json || !output::is_watched() };
+        let quiet = json || !output::is_watched();
+        let watch = Watch { global, client, context, job_id, logs, limit: None, reconnect: RECONNECT, interrupt_stops: false, quiet };
         match watch.finish(|line| show(json, line)).await? {
             Err(error) if error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()) => Err(error.into()),
             _ => Ok(()), // How the job ended is not what was asked.

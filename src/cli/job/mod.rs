@@ -20,7 +20,7 @@ use super::output::{self, Line, Style};
 use super::run::print_value;
 use super::settings::parse_time;
 use super::translate::translated;
-use super::watch::Watch;
+use super::watch::{RECONNECT, Watch};
 use crate::client::Client;
 use crate::model::{ContextId, ErrorKind, JobId, Status};
 
@@ -29,7 +29,7 @@ use crate::model::{ContextId, ErrorKind, JobId, Status};
 pub(super) enum Job {
     /// Store a job and print its id
     Create(Box<create::Create>),
-    /// Store the jobs of a JSON file, all or none, and print their ids
+    /// Store the jobs of a JSON or JSON Lines file, all or none, and print their ids
     CreateMany(create_many::CreateMany),
     /// Put a created job into its queue
     Start(Named),
@@ -77,6 +77,9 @@ pub(super) struct Wait {
     /// The longest wait; then exit code 6 [default: to the end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
+    /// How long to look for the server when it goes away, as in a restart; the job goes on [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    reconnect: Option<Duration>,
 }
 
 impl Job {
@@ -126,7 +129,9 @@ impl Wait {
     async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         let client = global.connect().await?;
         let (context, job_id) = (self.named.context(), &self.named.job_id);
-        let watch = Watch { client: &client, context, job_id, logs: None, limit: self.wait, interrupt_stops: false, quiet: global.json };
+        let reconnect = self.reconnect.unwrap_or(RECONNECT);
+        let watch =
+            Watch { global, client, context, job_id, logs: None, limit: self.wait, reconnect, interrupt_stops: false, quiet: global.json };
         let result = watch.finish(|_| Ok(())).await??;
         if global.json {
             output::json(&result)?

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
+use crate::model::{Seconds, number_and_unit};
+
 /// A value from a TOML file, which knows its type, or from elsewhere, which is text.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
@@ -83,26 +85,9 @@ pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
     Ok(items.into_iter().filter(|item| !item.is_empty()).collect())
 }
 
-/// Splits `64MB` into its number and its unit in lower case.
-fn number_and_unit(text: &str) -> Option<(f64, String)> {
-    let at = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(text.len());
-    let number = text[..at].replace('_', "").parse().ok()?;
-    Some((number, text[at..].trim().to_ascii_lowercase()))
-}
-
 /// Reads `90`, `0.5`, `250ms`, `30s`, `5m`, `24h` or `7d`, up to 100 years.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
-    let bad = || format!("{text:?} is not a length of time (seconds, or such as 250ms, 30s, 5m, 24h, 7d)");
-    let (number, unit) = number_and_unit(text).ok_or_else(bad)?;
-    let unit = match unit.as_str() {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "d" => 86400.0,
-        _ => return Err(bad()),
-    };
-    crate::model::Seconds::new(number * unit).map(crate::model::Seconds::duration).ok_or_else(bad)
+    Seconds::read(text).map(Seconds::duration)
 }
 
 /// Reads `65536`, `64KB`, `2MB` or `1GB`; as in Redis these count in 1024.

@@ -103,6 +103,19 @@ async fn run_shows_every_log_line_once_and_prints_the_value() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_result_is_printed_as_it_was_written() {
+    for (output, value, printed) in
+        [("0.30", json!(0.3), "0.30\n"), ("{\"a\": 1e2}", json!({ "a": 1e2 }), "{\"a\": 1e2}\n"), ("0.30", json!("0.30"), "0.30\n")]
+    {
+        let end = json!({ "job_id": ID, "status": "finished", "output": output, "value": value, "attempt": 1 });
+        let fake = Fake::start(Ok(end)).await;
+        for arguments in [&["run", "a.rhai"][..], &["job", "wait", ID]] {
+            assert_eq!(fake.hero(arguments).out, printed, "{arguments:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failed_script_is_shown_with_its_line_and_a_caret() {
     let ended = Fake::start(failed(code::JOB_FAILED, "script")).await.hero(&["run", "a.rhai"]);
     assert_eq!((ended.code, ended.out.as_str()), (3, ""));

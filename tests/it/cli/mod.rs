@@ -85,6 +85,8 @@ fn arguments_that_cannot_be_meant_end_with_2() {
         &["run", "a.rhai", "--timeout", "-1"],
         &["run", "a.rhai", "--arg", "novalue"],
         &["run", "a.rhai", "--args", "{"],
+        &["run", "a.rhai", "--arg-text", "novalue"],
+        &["run", "a.rhai", "--reconnect", "soon"],
         &["run", &script, "--server", "http://127.0.0.1:1"],
         &["run", &script, "--server", "nowhere"],
         &["serve", "--lease", "soon"],
@@ -156,9 +158,9 @@ fn a_script_in_a_list_of_jobs_is_checked_before_anything_is_sent() {
     let document: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!((ended.code, &document["error"]["data"]["index"]), (2, &2.into()));
     assert_eq!((&document["error"]["data"]["error"]["line"], &document["error"]["data"]["error"]["column"]), (&2.into(), &9.into()));
-    hero.file("one.json", r#"{"script": "1"}"#);
-    let ended = hero.run(&["job", "create-many", "one.json"]);
-    assert!(ended.code == 2 && ended.err.contains("put it between [ and ]"), "{}", ended.err);
+    hero.file("lines.json", "{\"script\": \"1\"}\n{\"script\": \"1 +\"}\n");
+    let ended = hero.run(&["job", "create-many", "lines.json"]);
+    assert!(ended.code == 2 && ended.err.starts_with("lines.json: jobs[1]: script:1:"), "{}", ended.err);
 }
 
 #[test]

@@ -20,7 +20,9 @@ async fn wrong_parameters_are_named() {
         ("create_job", json!({"script": "1", "priority": 3}), "parameter `priority`: a priority is 0 (urgent), 1 (normal) or 2 (low)"),
         ("create_job", json!({"script": "1", "timeout": -1}), "parameter `timeout`: -1 is not a number of seconds"),
         ("create_job", json!({"script": "1", "timeout": 0}), "timeout: is 0"),
-        ("create_job", json!({"script": "1", "timeout": "1"}), "parameter `timeout`: expected a number, but got \"1\""),
+        ("create_job", json!({"script": "1", "timeout": "1"}), "parameter `timeout`: \"1\" is a text without a unit"),
+        ("create_job", json!({"script": "1", "timeout": "1 parsec"}), "parameter `timeout`: \"1 parsec\" is not a length of time"),
+        ("create_job", json!({"script": "1", "timeout": {}}), "parameter `timeout`: "),
         (
             "create_job",
             json!({"script": "1", "retries": -1}),

@@ -252,7 +252,7 @@ pub fn ask<T: FromRedisValue>(port: u16, words: &[&str]) -> impl Future<Output =
 }
 
 /// Ports that nobody uses now, and that the kernel gives to nobody while a node is away: one after another, below those that it gives.
-fn free_ports() -> [u16; 3] {
+pub fn free_ports() -> [u16; 3] {
     const FIRST: u32 = 10_000;
     const COUNT: u32 = 22_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);

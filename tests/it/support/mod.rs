@@ -14,7 +14,7 @@ mod server;
 mod web;
 
 pub use authority::Authority;
-pub use cluster::{Cluster, MASTERS, Node, ask};
+pub use cluster::{Cluster, MASTERS, Node, ask, free_ports};
 pub use hole::Hole;
 pub use house::{CONTEXT, House, spec};
 pub use mycelium::{MyceliumNode, Network};

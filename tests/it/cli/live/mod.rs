@@ -4,11 +4,13 @@ mod command;
 mod complete;
 mod display;
 mod flow;
+mod given;
 mod job;
 mod message;
 mod object;
 mod own_server;
 mod refused;
+mod restart;
 mod run;
 mod schedule;
 mod silence;
@@ -44,7 +46,10 @@ impl Server {
     /// The same where programs are found elsewhere.
     fn with_path(hero: Hero, arguments: &[&str], path: &std::ffi::OsStr) -> Self {
         let log = std::fs::File::options().create(true).append(true).open(hero.home().join("serve.log")).unwrap();
-        let mut command = hero.command(&["serve", "--listen", "127.0.0.1:0", "--data", "data"]);
+        let mut command = hero.command(&["serve", "--data", "data"]);
+        if !arguments.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
         command.args(arguments).env("PATH", path).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -148,7 +148,7 @@ fn a_job_that_somebody_else_stops_ends_run_with_4() {
 fn run_says_which_job_it_lost_sight_of() {
     let server = Server::start();
     server.hero.file("endless.rhai", "print(JOB_ID);\nloop {}");
-    let mut run = server.piped(&["run", "endless.rhai"]);
+    let mut run = server.piped(&["run", "endless.rhai", "--reconnect", "0"]);
     let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
     let id = lines.next().unwrap().unwrap();
     let mut server = server;

@@ -44,7 +44,7 @@ fn at_60_columns_the_wait_is_one_line_that_says_its_reason() {
 }
 
 #[test]
-fn without_a_terminal_a_line_says_now_and_then_why_a_job_waits() {
+fn without_a_terminal_a_line_says_soon_why_a_job_waits() {
     let server = Server::start();
     server.ok(&["queue", "pause", "osis"]);
     let mut run = server.piped(&["run", "-e", "40 + 2"]);
@@ -52,6 +52,12 @@ fn without_a_terminal_a_line_says_now_and_then_why_a_job_waits() {
     assert!(line.starts_with("-- ") && line.contains("place 1 of 1") && line.contains("is paused") && line.ends_with(" s) --"), "{line}");
     server.ok(&["queue", "resume", "osis"]);
     assert_eq!(run.wait().unwrap().code(), Some(0));
+    // One that is to be tried again waits, too.
+    let mut run = server.piped(&["run", "-e", "throw `no`", "--retries", "1", "--retry-backoff", "1h"]);
+    let line = BufReader::new(run.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(line.starts_with("-- waiting: ") && line.contains("attempt"), "{line}");
+    signal(&run, Signal::INT);
+    assert_eq!(run.wait().unwrap().code(), Some(4));
 }
 
 #[test]
@@ -122,7 +128,7 @@ async fn with_redis_down_the_command_says_so_and_run_names_its_job() {
     let mut redis = Redis::start().await;
     tokio::task::block_in_place(|| {
         let server = Server::with(Hero::new(), &["--pool", "osis=1", "--redis", &redis.url()]);
-        let mut run = server.piped(&["run", "-e", "print(JOB_ID); loop {}", "--timeout", "1h"]);
+        let mut run = server.piped(&["run", "-e", "print(JOB_ID); loop {}", "--timeout", "1h", "--reconnect", "0"]);
         let mut err = BufReader::new(run.stderr.take().unwrap()).lines();
         let id = err.next().unwrap().unwrap();
         redis.kill();

@@ -1,0 +1,138 @@
+//! What a script sees as `args`, from the command line.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::exit::Usage;
+use super::output::{self, Style};
+use super::script::read_text;
+use super::spec::{once, pair};
+use crate::model::{exact, plain_zeros, tree};
+
+/// The options that make `args`.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct ArgumentArgs {
+    /// One entry of `args`: JSON if it reads as such (3, true, [1, 2]), else text
+    #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = pair)]
+    arg: Vec<(String, String)>,
+    /// One entry of `args` that is a text, whatever it reads as
+    #[arg(long = "arg-text", value_name = "KEY=TEXT", value_parser = pair)]
+    arg_text: Vec<(String, String)>,
+    /// `args` as a whole: JSON, or a file that has it (@- is stdin)
+    #[arg(long, value_name = "JSON|@FILE", value_parser = whole)]
+    args: Option<Whole>,
+}
+
+/// `args` as a whole.
+#[derive(Debug, Clone)]
+enum Whole {
+    Json(Value),
+    File(PathBuf),
+}
+
+fn whole(text: &str) -> Result<Whole, String> {
+    match text.strip_prefix('@') {
+        Some("") => Err("the name of a file is expected behind the @".to_owned()),
+        Some(file) => Ok(Whole::File(file.into())),
+        None => read(text).map(Whole::Json),
+    }
+}
+
+fn read(text: &str) -> Result<Value, String> {
+    let value = tree(&plain_zeros(text)).map_err(|error| format!("not JSON: {error}"))?;
+    exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string())
+}
+
+impl Whole {
+    fn value(self) -> anyhow::Result<Value> {
+        match self {
+            Self::Json(value) => Ok(value),
+            Self::File(file) => {
+                let text = read_text("file of --args", &file)?;
+                let said = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+                Ok(read(&text).map_err(|reason| Usage(format!("--args: {said} is {reason}")))?)
+            }
+        }
+    }
+}
+
+impl ArgumentArgs {
+    /// What they make, if any is given.
+    pub(super) fn value(&self) -> anyhow::Result<Option<Value>> {
+        let whole = self.args.clone().map(Whole::value).transpose()?;
+        let texts = self.arg_text.iter().map(|(name, text)| (name.clone(), Ok(text.clone())));
+        let entries: Vec<(String, Result<String, String>)> =
+            self.arg.iter().map(|(name, text)| (name.clone(), Err(text.clone()))).chain(texts).collect();
+        if entries.is_empty() {
+            return Ok(whole);
+        }
+        let mut map = match whole {
+            None => Map::new(),
+            Some(Value::Object(map)) => map,
+            Some(_) => return Err(Usage("--arg adds to an object, but --args is something else; use one of them".to_owned()).into()),
+        };
+        for (name, text) in once("--arg", entries)? {
+            let value = match text {
+                Ok(text) => Value::String(text),
+                Err(text) => entry(&text).map_err(|reason| Usage(format!("--arg {name}: {reason}")))?,
+            };
+            map.insert(name, value);
+        }
+        Ok(Some(map.into()))
+    }
+
+    /// Says which entries are no texts although they may have been meant so: numbers and words are seen to be none.
+    pub(super) fn warn_of_json(&self, as_json: bool) {
+        for (name, text) in &self.arg {
+            let what = match entry(text) {
+                Ok(Value::Array(_)) => "list",
+                Ok(Value::Object(_)) => "map",
+                _ => continue,
+            };
+            let warning = format!("--arg {name} is read as JSON, a {what}; --arg-text gives it as a text");
+            if as_json {
+                output::note_json(&json!({ "warning": warning }));
+            } else {
+                output::note(Style::stderr().dim(format!("-- {warning} --")));
+            }
+        }
+    }
+}
+
+/// The value of an entry: what is no JSON is a text.
+fn entry(text: &str) -> Result<Value, String> {
+    match tree(&plain_zeros(text)) {
+        Ok(value) => exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string()),
+        Err(_) => Ok(Value::String(text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(args: Option<Value>, arg: &[(&str, &str)], arg_text: &[(&str, &str)]) -> anyhow::Result<Option<Value>> {
+        let owned = |entries: &[(&str, &str)]| entries.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        ArgumentArgs { arg: owned(arg), arg_text: owned(arg_text), args: args.map(Whole::Json) }.value()
+    }
+
+    #[test]
+    fn an_argument_is_json_if_it_reads_as_such() {
+        let given = [("n", "3"), ("list", "[1]"), ("name", "Ada"), ("zip", "\"0123\"")];
+        let args = made(Some(json!({ "n": 1, "m": 2 })), &given, &[("text", "[1]")]).unwrap().unwrap();
+        assert_eq!(args, json!({ "n": 3, "m": 2, "list": [1], "name": "Ada", "zip": "0123", "text": "[1]" }));
+        assert_eq!(made(Some(read("[-0]").unwrap()), &[], &[]).unwrap().unwrap(), json!([0]));
+        assert_eq!(made(None, &[("n", "-0")], &[]).unwrap().unwrap(), json!({ "n": 0 }));
+        // JSON in a text is none, whatever serde_json thinks of its name.
+        let marked = r#"{"$serde_json::private::RawValue":"[1]"}"#;
+        let args = made(Some(read(marked).unwrap()), &[("a", marked)], &[]).unwrap().unwrap();
+        assert_eq!(args.to_string(), r#"{"$serde_json::private::RawValue":"[1]","a":{"$serde_json::private::RawValue":"[1]"}}"#);
+        for twice in [made(None, &[("a", "1"), ("a", "2")], &[]), made(None, &[("a", "1")], &[("a", "2")])] {
+            assert!(twice.unwrap_err().to_string().contains("--arg a is given twice"));
+        }
+        assert!(made(Some(json!([1])), &[("a", "b")], &[]).is_err());
+        assert!(made(Some(json!([1])), &[], &[("a", "b")]).is_err());
+    }
+}
