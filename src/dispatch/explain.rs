@@ -31,7 +31,9 @@ const FIELDS: [&str; 15] = [
 impl Dispatcher {
     /// Why a job has not ended: a word, a sentence for people, and the facts behind it.
     pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
-        self.explained(context, id, None).await
+        let (explained, store) = (self.explained(context, id, None).await?, self.store(context).await?);
+        let attempts = store.earlier_attempts(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        Ok(Explanation { attempts, ..explained })
     }
 
     /// The same for a waiter that has waited since then. It costs little, because many waits can run out together: they share one list of

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{JobId, Progress, Status, Timestamp};
+use super::{Attempt, JobId, Progress, Status, Timestamp};
 
 /// Why a job does not run now, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -98,6 +98,9 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Progress")]
     pub progress: Option<Progress>,
+    /// How its attempts ended that others followed, or will.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
 }
 
 impl Explanation {
@@ -117,6 +120,7 @@ impl Explanation {
             running: None,
             max_running: None,
             progress: None,
+            attempts: Vec::new(),
         }
     }
 }

@@ -3,21 +3,7 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, JobError, JobId, Json, Name, Output, Priority, ScriptType, Seconds, Status, Timestamp};
-
-/// What an attempt used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Usage {
-    /// Script operations.
-    pub operations: u64,
-    /// The most memory the script held at once, or one process of a command that it ran, in bytes.
-    pub peak_memory: u64,
-    /// How long the script ran, in milliseconds.
-    pub run_ms: u64,
-    /// How much processor time it took, with its commands, in microseconds; 0 where that is not known, as of a script whose engine was killed.
-    #[serde(default)]
-    pub cpu_us: u64,
-}
+use super::{Attempt, ContextId, JobError, JobId, Json, Name, Output, Priority, ScriptType, Seconds, Status, Timestamp, Usage};
 
 /// How far a running script says it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -250,6 +236,9 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
+    /// Its attempts, the newest 17 at most: only `get_job` has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
     /// In a list: what is cut or left out here because it is long. `get_job` gives all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub truncated: Vec<String>,

@@ -2,6 +2,7 @@
 
 mod actor;
 mod address;
+mod attempt;
 mod context;
 mod environment;
 mod event;
@@ -36,6 +37,7 @@ mod tree;
 
 pub use actor::{Actor, Presence};
 pub use address::{Address, InvalidAddress, Place};
+pub use attempt::{Attempt, Usage};
 pub use context::{Context, ContextLimits, ContextPage, ContextStatus};
 pub use environment::{PLAIN, is_plain, secrets, shown};
 pub use event::JobEvent;
@@ -47,7 +49,7 @@ pub use hex::{hex, unhex};
 pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
 pub use identity::{Identity, IdentityId, IdentityPage, InvalidPublicKey, InvalidTokenId, PublicKey, Role, Token, TokenId};
 pub use integer::{Beyond, exact, plain_zeros};
-pub use job::{Input, Job, JobResult, Progress, Usage};
+pub use job::{Input, Job, JobResult, Progress};
 pub use json::{Json, without_position};
 pub use log::{LogLevel, LogLine};
 pub use message::{Message, MessageFormat, MessageKey, MessageList, MessageLog, MessagePage, MessageStatus, MessageType};

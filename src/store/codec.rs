@@ -221,6 +221,7 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
         output: if status == Status::Finished { Some(fields.remove("output").unwrap_or_default().0.unwrap_or_default()) } else { None },
         error: failure[0].0.is_some().then(|| error(failure)),
         usage: fields.remove("usage").and_then(|text| parse_usage(&text)),
+        attempts: Vec::new(),
         truncated: Vec::new(),
     }
 }

@@ -1,14 +1,26 @@
 use redis::Pipeline;
 
+use super::attempts::{all, earlier};
 use super::codec::{Text, job};
 use super::{Error, Store};
-use crate::model::{Job, JobId, Status, Timestamp};
+use crate::model::{Attempt, Job, JobId, Status, Timestamp};
 
 impl Store {
     /// A job, if it exists.
     pub async fn job(&self, id: &JobId) -> Result<Option<Job>, Error> {
         let fields = self.hash(&self.keys().job(id)).await?;
-        Ok((!fields.is_empty()).then(|| job(id, fields.0)))
+        if fields.is_empty() {
+            return Ok(None);
+        }
+        let earlier = fields.0.get("attempts").map(earlier).unwrap_or_default();
+        let job = job(id, fields.0);
+        Ok(Some(Job { attempts: all(earlier, &job), ..job }))
+    }
+
+    /// How the attempts of a job ended that others followed, the newest 16 at most.
+    pub async fn earlier_attempts(&self, id: &JobId) -> Result<Vec<Attempt>, Error> {
+        let text: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().job(id)).arg("attempts")).await?;
+        Ok(earlier(&text))
     }
 
     /// Which of these jobs exist, in their order.

@@ -21,7 +21,7 @@ macro_rules! files {
 
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
-    "commands" "values" "keys" "time" "request" "leases" "notes" "jobs" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "cycles" "index"
+    "commands" "values" "keys" "time" "request" "leases" "notes" "jobs" "attempts" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "cycles" "index"
     "filter" "foreign" "awaited" "schedules" "conveyor" "fair" "limit" "masks" "objects" "once" "access" "calling" "letters" "messages" "message_jobs" "unsent"
 );
 

@@ -4,6 +4,7 @@
 
 mod access;
 mod acl;
+mod attempts;
 mod batch;
 mod bounds;
 mod claimed;

@@ -1,5 +1,6 @@
 //! `hero job …`: everything about single jobs.
 
+mod attempts;
 mod create;
 mod create_many;
 mod list;
@@ -15,7 +16,7 @@ use serde_json::json;
 
 use super::exit::Exit;
 use super::global::Global;
-use super::output::{self, Style};
+use super::output::{self, Line, Style};
 use super::run::print_value;
 use super::settings::parse_time;
 use super::translate::translated;
@@ -145,6 +146,7 @@ async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
     let why = format!(" ({}): {}", explanation.reason, translated(&explanation.message));
     let kind = kind(&client, named, explanation.status).await;
     output::paragraph(Style::stdout().status(explanation.status, kind) + why, 2)?;
+    attempts::lines(&explanation.attempts).into_iter().try_for_each(|line| output::paragraph(Line::from("attempt ") + line, 8))?;
     explanation.position.map_or(Ok(()), |position| {
         output::line(format!("place {position} of {} in {}", explanation.depth.unwrap_or(position), explanation.queue.unwrap_or_default()))
     })

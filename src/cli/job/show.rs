@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::Named;
+use super::{Named, attempts};
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script_error;
@@ -14,7 +14,7 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
     }
     let style = Style::stdout();
     let fields = tree(&serde_json::to_string(&job)?)?;
-    let long = ["script", "output", "error", "status"];
+    let long = ["script", "output", "error", "status", "attempts"];
     output::line(Line::from(format!("{:<18} ", "status")) + style.status(job.status, job.error.as_ref().map(|error| error.kind)))?;
     for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| !long.contains(&name.as_str())) {
         let text = match value {
@@ -24,6 +24,9 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
         output::paragraph(format!("{name:<18} {text}"), 19)?;
     }
     let plain = |text: &str| text.lines().map(Line::from).collect::<Vec<_>>();
+    if job.attempts.len() > 1 {
+        section(style, "attempts", attempts::lines(&job.attempts))?;
+    }
     section(style, "script", plain(&job.script))?;
     if let Some(text) = job.output.as_deref().filter(|text| !text.is_empty()) {
         section(style, "output", plain(text))?;

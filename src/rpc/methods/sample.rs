@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Context, ContextId, ContextLimits, Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowSpec, FlowStatus, FlowSummary, Identity,
+    Attempt, Context, ContextId, ContextLimits, Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowSpec, FlowStatus, FlowSummary, Identity,
     IdentityId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Message, MessageFormat, MessageStatus, MessageType, OnFailure,
     Pong, PongAnswer, Priority, PrivateKey, Queue, Runner, RunnerId, Schedule, ScheduleId, ScheduleSpec, ScriptType, Status, Target,
     Timestamp, Token, Usage,
@@ -229,6 +229,14 @@ pub(super) fn job() -> Job {
         output: Some("42".into()),
         error: None,
         usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1, cpu_us: 250 }),
+        attempts: vec![Attempt {
+            attempt: 1,
+            actor: None,
+            started_at: Some(time(1)),
+            ended_at: Some(time(2)),
+            error: None,
+            usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1, cpu_us: 250 }),
+        }],
         truncated: Vec::new(),
     }
 }

@@ -211,7 +211,11 @@ impl Inner {
                 Err(error) => Err(error),
             };
             match answers {
-                Ok(Some(answers)) if answers.iter().all(Created::is_stored) => return Ok(answers),
+                Ok(Some(answers)) if answers.iter().all(Created::is_stored) => {
+                    // What some of them wait for may have ended meanwhile.
+                    self.releases.notify_one();
+                    return Ok(answers);
+                }
                 // What is left goes by itself within a minute, where it cannot be taken away now.
                 Ok(Some(answers)) => {
                     self.unstage(&group).await;

@@ -78,7 +78,10 @@ function ends.crashed(id, attempt, crashes, script_type, job)
   crashes = (tonumber(crashes) or 0) + 1
   redis.call('HSET', keys.job(id), 'crashes', crashes)
   news.count(script_type, 'crashed')
-  if crashes < jobs.CRASHES then return false end
+  if crashes < jobs.CRASHES then
+    attempts.keep(id, attempt, 'error', 'the engine or actor died under it')
+    return false
+  end
   ends.fail(id, attempt, 'crashed', 'the engine or actor died ' .. crashes .. ' times under this job', job)
   return true
 end

@@ -209,6 +209,7 @@ function foreign.settle(id, status)
     insist('ZADD', keys.scheduled, request.now + foreign.backoff(job.retry_backoff, failures, chance_of(id, failures)), id)
     redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind,
       'updated_at', request.now_text)
+    attempts.keep(id, attempt, 'error')
     if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', attempt, kind)
     news.count(job.script_type or jobs.DEFAULT_TYPE, 'retried')

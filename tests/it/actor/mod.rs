@@ -1,5 +1,6 @@
 //! Pools that run real scripts.
 
+mod attempts;
 mod away;
 mod inside;
 mod leases;

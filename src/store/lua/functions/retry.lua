@@ -46,10 +46,11 @@ end
 -- Clears what the attempts before have left. It may have ended while it waited.
 local function clear(id, job, script_type)
   local key = keys.job(id)
+  attempts.keep_log(id)
+  attempts.keep(id, job.attempt, job.status, nil, true)
   redis.call('HDEL', key, unpack(OF_THE_LAST))
   try('ZREM', keys.index_of_status('error'), id)
   redis.call('PERSIST', key)
-  redis.call('PERSIST', keys.log(id))
   redis.call('DEL', keys.reply(id))
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
   local fields = relations.unlink(id)

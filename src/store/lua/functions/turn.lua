@@ -63,6 +63,7 @@ local function fail(id, job, rest, failure, usage, logged, script_type)
     'error_kind', failure.kind, 'error_line', failure.line, 'error_column', failure.column, 'error_stack', failure.stack,
     'error_limit', failure.limit, 'error_data', failure.data, 'usage', usage, 'updated_at', ended)
   if again then
+    attempts.keep(id, job.attempt, 'error')
     -- How far the next attempt is it says itself.
     redis.call('HDEL', key, 'progress')
     if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
@@ -71,7 +72,9 @@ local function fail(id, job, rest, failure, usage, logged, script_type)
     return 'scheduled'
   end
   redis.call('HSET', key, 'finished_at', ended)
-  ends.end_job(id, 'error', job.attempt, failure.message, failure.kind, logged, job)
+  local is_first = not job.failures and not rest.crashes
+  if not is_first and failure.kind ~= 'stopped' then attempts.log_last(id, job.attempt, failure) end
+  ends.end_job(id, 'error', job.attempt, failure.message, failure.kind, logged or not is_first, job)
   return 'error'
 end
 

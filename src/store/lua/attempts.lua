@@ -1,0 +1,76 @@
+-- The attempts of a job before its last one: how each ended, in the field `attempts`, a line of JSON for each. Of the last one the other
+-- fields of its hash say so. A job that ends with its first attempt has no such field.
+local try = commands.try
+local attempts = {}
+
+-- How many are kept, the newest, and how long the message of an error may be there, bytes.
+local MOST, LONGEST = 16, 1024
+-- More than those take, bytes.
+local LONGEST_OF_ALL = 65536
+-- How many lines of a log are kept, and how long, s, if its job vanishes; as in log.rs.
+local LOG_LINES, LOG_SECONDS = '10000', 691200
+
+local read = jobs.reader('attempts', 'actor', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column',
+  'error_limit')
+
+-- The beginning of a text, not into the middle of a character.
+local function cut(text)
+  if #text <= LONGEST then return text end
+  local at = LONGEST
+  while at > LONGEST - 3 and string.find(string.sub(text, at + 1, at + 1), '[\128-\191]') do at = at - 1 end
+  return string.sub(text, 1, at) .. '…'
+end
+
+-- Writes a line about an attempt that failed into the log of its job.
+local function log(id, attempt, message, line, column, rest)
+  local place = ''
+  if line and line ~= '' then place = ' (line ' .. line .. (column and column ~= '' and ', column ' .. column or '') .. ')' end
+  local text = 'attempt ' .. attempt .. ' failed: ' .. cut(message) .. place .. rest
+  if try('XADD', keys.log(id), 'MAXLEN', '~', LOG_LINES, '*', 'level', 'error', 'text', text) then
+    redis.call('EXPIRE', keys.log(id), LOG_SECONDS)
+  end
+end
+
+-- Has the log of a job that goes on be there for as long as one whose job has vanished.
+function attempts.keep_log(id) redis.call('EXPIRE', keys.log(id), LOG_SECONDS) end
+
+-- Keeps how an attempt ended that is about to be followed by another, as the hash of its job says it, which has its end already. Of one
+-- whose actor died under it that says nothing: `death` is told instead. `was_last`: no other was to follow.
+function attempts.keep(id, attempt, status, death, was_last)
+  local job = read(id)
+  local number = tonumber(attempt) or 0
+  if not job or number < 1 then return end
+  local known = job.attempts or ''
+  -- Only a foreign program writes so much.
+  if #known > LONGEST_OF_ALL then known = '' end
+  local is_logged = was_last and known ~= ''
+  -- It was stopped, say, while it waited for the next.
+  if number <= (tonumber(string.match(known, '"attempt":(%d+)[^\n]*\n$')) or 0) then return end
+  local function some(value) return value and value ~= '' and value or nil end
+  local ended_at = was_last and some(job.finished_at) or request.now_text
+  local one = { actor = some(job.actor), started_at = some(job.started_at), ended_at = ended_at }
+  if death then
+    one.error, one.error_kind = death, 'crashed'
+  else
+    one.usage = some(job.usage)
+    if status == 'error' then
+      one.error, one.error_kind = cut(job.error or ''), some(job.error_kind)
+      one.error_line, one.error_column, one.error_limit = some(job.error_line), some(job.error_column), some(job.error_limit)
+    end
+  end
+  local text = values.json(one)
+  if not text then return end
+  known = known .. '{"attempt":' .. values.digits(number) .. ',' .. string.sub(text, 2) .. '\n'
+  local _, many = string.gsub(known, '\n', '')
+  if many > MOST then known = string.match(known, '^[^\n]*\n(.*)$') end
+  redis.call('HSET', keys.job(id), 'attempts', known)
+  if not one.error or is_logged then return end
+  log(id, attempt, one.error, one.error_line, one.error_column, was_last and '' or '; it is tried again')
+end
+
+-- Has the log of a job that was tried several times say how the last one failed.
+function attempts.log_last(id, attempt, failure)
+  log(id, attempt, failure.message, failure.line, failure.column, '')
+end
+
+return attempts
