@@ -63,9 +63,9 @@ impl Flows {
             if !store.store_flow_jobs(flow, &new, &numbers).await.map_err(failed)? {
                 return Err(Error::NotFound(flow));
             }
-            self.store_all(&spec, &members, jobs).await
+            Box::pin(self.store_all(&spec, &members, jobs)).await
         };
-        if let Err(error) = Box::pin(storing).await {
+        if let Err(error) = storing.await {
             // What cannot be taken back now the keeper takes back.
             let _ = drive(&store, flow, FlowAction::GiveUp).await;
             return Err(error);

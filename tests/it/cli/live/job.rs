@@ -40,6 +40,23 @@ fn a_job_goes_through_its_life_by_commands() {
 }
 
 #[test]
+fn the_attempts_of_a_job_are_shown_with_the_places_of_their_errors() {
+    let server = Server::start();
+    let script = "if ATTEMPT < 3 { throw `no ${ATTEMPT}` } ATTEMPT";
+    let run = server.json(&["run", "-e", script, "--retries", "5", "--retry-backoff", "1ms"]);
+    let id = run["job_id"].as_str().unwrap();
+    let show = server.ok(&["job", "show", id]);
+    let attempts: Vec<&str> = show.lines().skip_while(|line| *line != "attempts").skip(1).take(3).collect();
+    assert!(attempts[0].starts_with("  1  osis:default:") && attempts[0].contains("  1:"), "{show}");
+    assert!(attempts[0].ends_with("script: no 1") && attempts[1].ends_with("script: no 2") && attempts[2].ends_with(" ms"), "{show}");
+    assert_eq!(server.json(&["job", "show", id])["attempts"].as_array().unwrap().len(), 3);
+    let explained = server.ok(&["job", "explain", id]);
+    assert!(explained.contains("attempt 1  osis:default:") && explained.contains("script: no 2"), "{explained}");
+    let logs = server.ok(&["job", "logs", id]);
+    assert!(logs.contains("attempt 1 failed: no 1 (line 1, column ") && logs.contains("attempt 2 failed: no 2"), "{logs}");
+}
+
+#[test]
 fn create_hands_every_flag_on() {
     let server = Server::start();
     server.hero.file("a.rhai", "args.n");
