@@ -11,18 +11,19 @@ use crate::support::{CONTEXT, House, PATIENCE, objects, spec, until};
 /// Longer than any call to Redis may take, and shorter than a lease.
 const AWAY: Duration = Duration::from_secs(7);
 
-/// Has these jobs run, halts Redis as soon as all have begun, and gives how they ended when it was back. Each begins with a wait in which that happens.
-async fn halted(house: &House, jobs: Vec<JobSpec>) -> Vec<(JobId, Result<JobResult, Error>)> {
+/// Has these jobs run, halts Redis as soon as all have begun, and gives how they ended when it was back. Each begins with a wait of so many seconds in which
+/// that happens.
+async fn halted(house: &House, jobs: Vec<JobSpec>, begins_after: u32, away: Duration) -> Vec<(JobId, Result<JobResult, Error>)> {
     let mut ids = Vec::new();
     for job in jobs {
-        let script = format!("sleep(2);\n{}", job.script);
+        let script = format!("sleep({begins_after});\n{}", job.script);
         ids.push(house.start(JobSpec { script, ..job }).await);
     }
     for id in &ids {
         house.is(id, Status::Started).await;
     }
     house.redis.halt(true);
-    tokio::time::sleep(AWAY).await;
+    tokio::time::sleep(away).await;
     house.redis.halt(false);
     let mut ended = Vec::new();
     for id in ids {
@@ -61,7 +62,7 @@ async fn what_scripts_ask_while_redis_is_away_is_answered_when_it_is_back() {
         (r#"[osis::exists("people", "ada"), osis::list("people").objects.len(), SLOT]"#, "[true,2,null]"),
         ("print(1); job::progress(40, \"half\"); for i in 0..300 { print(`line ${i}`); } sleep(4); 7", "7"),
     ];
-    let ended = halted(&house, asked.iter().map(|(script, _)| of(script)).collect()).await;
+    let ended = halted(&house, asked.iter().map(|(script, _)| of(script)).collect(), 2, AWAY).await;
     for ((script, expected), (id, end)) in asked.into_iter().zip(&ended) {
         let result = end.as_ref().unwrap_or_else(|error| panic!("{script}: {error}"));
         assert_eq!((result.output.as_str(), result.attempt), (expected, 1), "{script}");
@@ -97,7 +98,7 @@ async fn what_scripts_write_while_redis_is_away_is_done_once() {
         (r#"job::spawn(#{ script: "1", name: "keyed child", idempotency_key: "k" }); 4"#, "4"),
         (r#"job::then(#{ script: "1", name: "heir", job_id: "00000000-0000-4000-8000-000000000001" }); 5"#, "5"),
     ];
-    let ended = halted(&house, asked.iter().map(|(script, _)| spec(script)).collect()).await;
+    let ended = halted(&house, asked.iter().map(|(script, _)| spec(script)).collect(), 2, AWAY).await;
     for ((script, expected), (id, end)) in asked.into_iter().zip(&ended) {
         let result = end.as_ref().unwrap_or_else(|error| panic!("{script}: {error}"));
         assert_eq!((result.output.as_str(), result.attempt), (expected, 1), "{script}");
@@ -123,9 +124,10 @@ async fn an_attempt_whose_time_is_over_while_it_waits_for_redis_is_given_back_an
     let house = House::open(1).await;
     let first = house.start(JobSpec { name: Some("first".into()), ..spec("40") }).await;
     house.is(&first, Status::Finished).await;
-    let timeout = Some(Duration::from_secs(5).into());
+    let timeout = Some(Duration::from_secs(6).into());
     let job = JobSpec { prerequisites: vec![first], timeout, ..spec("inputs.first + ATTEMPT + 1") };
-    let ended = halted(&house, vec![job]).await;
+    // Its time is over in the middle of that.
+    let ended = halted(&house, vec![job], 4, AWAY + Duration::from_secs(5)).await;
     let (id, end) = &ended[0];
     let result = end.as_ref().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((result.output.as_str(), result.attempt), ("42", 1));
