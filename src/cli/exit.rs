@@ -64,3 +64,15 @@ impl Exit {
         }
     }
 }
+
+/// An error with its causes, without those whose text is in its own already.
+pub(super) fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if !text.ends_with(&cause) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&cause);
+        }
+    }
+    text
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use metrics::{counter, gauge};
+use metrics::{counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::metric_families::{self, ACTORS, JOBS, LEASES, QUEUES};
@@ -41,6 +41,14 @@ pub(super) fn collect() -> anyhow::Result<Metrics> {
     let buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0];
     let handle = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &buckets)?.install_recorder()?;
     metric_families::describe();
+    // Those that hardly ever happen are shown before they do, too.
+    for name in ["hero_log_files_failed_total", "hero_letters_set_aside_total"] {
+        counter!(name).increment(0);
+    }
+    for bus in ["redis", "mycelium"] {
+        counter!("hero_messages_unanswered_total", "bus" => bus).increment(0);
+        drop(histogram!("hero_message_delivery_seconds", "bus" => bus));
+    }
     Ok(Metrics { handle, latest: Arc::default() })
 }
 

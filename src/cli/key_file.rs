@@ -5,9 +5,8 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, anyhow};
 
-use super::exit::Usage;
+use super::exit::{Usage, chain};
 use super::private_file::{self, ensure_writable};
-use super::report::chain;
 
 /// A file with a key, and the setting that says where it is.
 pub(super) struct KeyFile<'p> {

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::exit::Usage;
-use super::report::chain;
+use super::exit::{Usage, chain};
 use super::script::read_text;
 use crate::dispatch::Schemas;
 use crate::model::{Name, tree};

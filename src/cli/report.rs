@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::advice::{Unstarted, advice, without};
-use super::exit::{Exit, Usage};
+use super::exit::{Exit, Usage, chain};
 use super::output::{self, Style};
 use super::script_error::Wrong;
 use super::settings;
@@ -22,18 +22,6 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     }
     let pipe = error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
     if pipe { Exit::Ok } else { Exit::Other } // `hero job list | head` is no failure.
-}
-
-/// An error with its causes, without those whose text is in its own already.
-pub(super) fn chain(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
-        if !text.ends_with(&cause) {
-            text.push_str(if text.is_empty() { "" } else { ": " });
-            text.push_str(&cause);
-        }
-    }
-    text
 }
 
 /// Tells the user of an error: on stderr for people, as a document on stdout with `--json`.

@@ -165,5 +165,5 @@ async fn a_server_with_a_certificate_is_used_by_wss_and_reads_a_new_one_at_sighu
     let (code, told) = start(&["--tls-cert", &certificate]);
     assert!(code == 2 && told.contains("give tls_key, too"), "{code} {told}");
     let (code, told) = start(&["--tls-cert", &certificate, "--tls-key", &key]);
-    assert!(code == 1 && told.contains("has no certificate in PEM"), "{code} {told}");
+    assert!(code == 2 && told.contains("has no certificate in PEM"), "{code} {told}");
 }

@@ -19,7 +19,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::support::{CONTEXT, Client, House, PATIENCE, Redis, Server, until};
 
 /// What stands for each placeholder of a pattern: what nobody else in these tests has.
-const SAMPLES: [(&str, &str); 22] = [
+const SAMPLES: [(&str, &str); 23] = [
     ("{id}", ID),
     ("{t}", "sal"),
     ("{g}", "io"),
@@ -42,6 +42,7 @@ const SAMPLES: [(&str, &str); 22] = [
     ("{yyyymmddhh}", "2001010101"),
     ("{sha256}", "00"),
     ("{circle}", "ring"),
+    ("{place}", "1"),
 ];
 const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
 const NUMBER: &str = "900";

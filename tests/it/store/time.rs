@@ -115,7 +115,7 @@ async fn where_nobody_looked_at_leases_for_a_while_none_is_over_before_it_could_
 async fn the_functions_write_times_as_the_program_does() {
     let redis = Redis::start().await;
     // As if it were that time, and the server believed in another.
-    let time = "{ math.floor(ARGV[4] / 1000), ARGV[4] % 1000 * 1000 }";
+    let time = "({ math.floor(ARGV[4] / 1000), ARGV[4] % 1000 * 1000 })";
     let script = script_behind_the_modules("return request.now_text").replace("redis.call('TIME')", time);
     let written = async |believed: &str, text: &str, now: i64| -> String {
         redis.run(&["EVAL", &script, "0", "0 server 1 1 1", believed, text, &now.to_string()]).await
