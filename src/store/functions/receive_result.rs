@@ -51,7 +51,11 @@ impl Store {
             call.arg(*field).arg(value);
         }
         match self.0.commands.function::<String>(&call).await?.as_str() {
-            "stored" => Ok(Received::Stored),
+            "stored" => {
+                // The job that it ends may have relatives, which wait for no look then.
+                self.0.releases.notify_one();
+                Ok(Received::Stored)
+            }
             "duplicate" => Ok(Received::Duplicate),
             "full" => Ok(Received::Full(Lack::In)),
             "number" => Ok(Received::Full(Lack::Number)),
