@@ -25,7 +25,7 @@ use super::log_room::cost;
 use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, Limits, LogRecord, Outcome, Question};
 use crate::model::{ErrorKind, JobError, Output, Usage};
 use crate::process::Spawner;
-use crate::process::confine::{self, Profile};
+use crate::process::confine::{self, Profile, SupervisorRights};
 use outbox::Outbox;
 
 /// How long a new engine may take until it is ready.
@@ -72,9 +72,11 @@ impl Child {
         let (mut command, directory) = if settings.program.has_processes() {
             let directory = Directory::create()?;
             spawner.later(directory::remove_left);
-            let mut command = confine::command(&settings.hero, &Profile::Supervisor, &settings.hero, &["supervisor"]);
+            let readable = settings.program.paths().map(ToOwned::to_owned).collect();
+            let rights = SupervisorRights { writable: directory.path().to_owned(), is_temporary: true, readable };
+            let mut command = confine::command(&settings.hero, &Profile::Supervisor(rights), &settings.hero, &["supervisor"]);
             // It ends by itself when the socket is closed, and with it what a job has started.
-            command.current_dir(directory.path()).kill_on_drop(false);
+            command.current_dir(directory.path()).env_clear().kill_on_drop(false);
             (command, Some(directory))
         } else {
             let address_space = OWN_ADDRESS_SPACE.saturating_add(settings.limits.memory.saturating_mul(2));

@@ -7,10 +7,12 @@
 
 mod descriptors;
 mod exec;
+mod inside;
 mod landlock;
 mod namespaces;
 mod profile;
 mod request;
+mod root;
 mod seccomp;
 mod steps;
 mod user;
@@ -27,7 +29,8 @@ use super::Spawner;
 pub use self::landlock::{readable_by_engines, readable_by_jobs};
 pub use descriptors::hand_over;
 pub use exec::exec_main;
-pub use profile::{JobRights, OF_JOB, Profile, QUESTIONS, RESULT};
+pub(super) use inside::FIRST;
+pub use profile::{JobRights, OF_JOB, Profile, QUESTIONS, RESULT, SupervisorRights};
 pub use steps::left_out;
 pub use user::JobUser;
 
@@ -36,11 +39,6 @@ pub const CONFINEMENT: &str = "HERO_CONFINED";
 
 /// How long a child that is tried out may take.
 const TRIED: Duration = Duration::from_secs(10);
-
-/// Whether a report says that what this process starts is in a PID namespace of its own, so that the first must be [its first](super::init_main).
-pub fn starts_in_namespace(report: &str) -> bool {
-    steps::in_force(report, namespaces::PROCESSES)
-}
 
 /// The command that runs `program` confined by `profile`, as a child of this process. `hero` is this program.
 ///
@@ -74,7 +72,12 @@ pub fn plain_command(hero: &Path, profile: &Profile, program: &Path, args: &[imp
                 command.arg("--rw").arg(directory);
             }
         }
-        Profile::Supervisor => {}
+        Profile::Supervisor(rights) => {
+            command.arg("--rw").arg(&rights.writable).args(rights.is_temporary.then_some("--temporary"));
+            for path in &rights.readable {
+                command.arg("--ro").arg(path);
+            }
+        }
         Profile::Job(rights) => {
             command.arg("--memory").arg(rights.memory.to_string()).arg("--rw").arg(&rights.writable);
             for path in &rights.readable {

@@ -3,46 +3,36 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
-use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, set_parent_process_death_signal, wait};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, set_parent_process_death_signal, wait,
+};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::OURSELVES;
-use super::confine::{self, CONFINEMENT};
+use super::confine;
 
 /// The exit code when it could not serve.
 const FAILED: u8 = 70;
 
-/// The first process of the namespace that this process' children are born into. It adopts what others of them leave, and ends with
-/// this process, also at kill -9, or when it is dropped.
+/// The first process of the namespace that this process' children are born into, where it is another one. It adopts what others of them leave, and
+/// ends with this process, also at kill -9, or when it is dropped.
 #[derive(Debug)]
 pub struct Init {
     pid: Pid,
-    /// Its standard input. When this end is closed it ends.
-    held: UnixStream,
+    /// Can be read when it has ended.
+    end: OwnedFd,
 }
 
 impl Init {
-    /// Has this process adopt what its children leave, and starts the first process of the namespace that they are born into, if they are
-    /// born into one. It must come before any other child.
+    /// Has this process adopt what its children leave, unless the first process of the namespace that they are born into does. That one was
+    /// started [before this became what it is](super::confine). Where this process is the first itself, it adopts all.
     pub fn for_children() -> Result<Option<Self>, String> {
         set_child_subreaper(Some(getpid())).map_err(|error| format!("orphans cannot be adopted: {error}"))?;
-        let report = std::env::var(CONFINEMENT).unwrap_or_default();
-        let init = confine::starts_in_namespace(&report).then(|| Self::start(Path::new(OURSELVES))).transpose();
-        init.map_err(|error| format!("the first process of the namespace cannot be started: {error}"))
-    }
-
-    fn start(hero: &Path) -> io::Result<Self> {
-        let (held, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(hero);
-        command.arg("init").env_clear().current_dir("/");
-        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
-        let pid = command.spawn()?.id();
-        Ok(Self { pid: Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?, held })
+        let Some(pid) = std::env::var(confine::FIRST).ok().and_then(|pid| Pid::from_raw(pid.parse().ok()?)) else { return Ok(None) };
+        let end = pidfd_open(pid, PidfdFlags::empty());
+        Ok(Some(Self { pid, end: end.map_err(|error| format!("the first process of the namespace of jobs cannot be watched: {error}"))? }))
     }
 
     /// Its number outside of the namespace.
@@ -50,14 +40,27 @@ impl Init {
         self.pid
     }
 
+    /// Can be read when it has ended.
+    pub fn end(&self) -> &OwnedFd {
+        &self.end
+    }
+
     /// Whether it is still there. If it is not, nothing can be started any more.
     pub fn is_there(&self) -> bool {
-        matches!(recv(&self.held, &mut [0], RecvFlags::DONTWAIT), Err(Errno::AGAIN | Errno::INTR))
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        !matches!(poll(&mut [PollFd::new(&self.end, PollFlags::IN)], Some(&now)), Ok(1..))
     }
 }
 
-/// The body of the hidden `hero init`: waits for the dead until descriptor 0 is closed.
-pub fn init_main() -> ExitCode {
+impl Drop for Init {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = pidfd_send_signal(&self.end, Signal::KILL);
+    }
+}
+
+/// What a process does that is only to be the first of a namespace: waits for the dead until descriptor 0 is closed.
+pub(crate) fn init_main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(FAILED),

@@ -22,7 +22,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, getpid, pidfd_open, wait};
 use rustix::stdio::{dup2_stderr, dup2_stdout};
 use rustix::system::sysinfo;
 
-use super::confine::{self, JobRights, JobUser, Profile};
+use super::confine::{self, JobRights, JobUser, Profile, SupervisorRights};
 use super::held::{FIRST_LOOK, Held, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, of_status, pause_after};
 use super::{Init, OURSELVES, tree};
 
@@ -99,7 +99,8 @@ impl fmt::Display for Said {
 pub fn command(hero: &Path, rights: &JobRights, working: &Path, shell_command: &str) -> tokio::process::Command {
     let (memory, user) = (rights.memory.to_string(), rights.user.to_string());
     let args = [OsStr::new("keep"), memory.as_ref(), rights.writable.as_os_str(), user.as_ref(), shell_command.as_ref()];
-    let mut command = confine::command(hero, &Profile::Supervisor, hero, &args);
+    let seen = SupervisorRights { writable: rights.writable.clone(), is_temporary: false, readable: Vec::new() };
+    let mut command = confine::command(hero, &Profile::Supervisor(seen), hero, &args);
     // It ends by itself when the socket is closed, and with it what the command has started.
     command.current_dir(working).env_clear().kill_on_drop(false);
     command

@@ -16,7 +16,8 @@ pub mod tree;
 
 pub use arguments::arguments;
 pub use identity::{has_ended, identity};
-pub use init::{Init, init_main};
+pub use init::Init;
+pub(crate) use init::init_main;
 pub use spawn::Spawner;
 
 /// This program, also if its file was replaced.

@@ -7,7 +7,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
 
 /// A process that runs. When it started tells it from a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,6 +149,17 @@ pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
         left.iter().for_each(|process| process.signal(Signal::KILL));
         thread::sleep(PAUSE);
     }
+}
+
+/// Whether this process is the first of its PID namespace.
+pub fn is_first() -> bool {
+    getpid() == Pid::INIT
+}
+
+/// Kills everything in the PID namespace whose first process this is. The system does it at once, so none starts another meanwhile, however many they are.
+pub fn end_all() {
+    // Nobody may be left.
+    let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(-1), nix::sys::signal::Signal::SIGKILL);
 }
 
 /// Kills a process with everything below it, for which it must adopt orphans. It is held meanwhile, so that it does.

@@ -269,8 +269,8 @@ struct Ready {
 /// Ends what a job left, and waits for the dead. Orphans have become children of this process, or of the adopter, which is one of the spared.
 ///
 /// Of the job's process it has to be known whether it has ended. Its group is killed at once: so not even processes that start each other as
-/// quickly as they can escape, unless they leave the group. If they are too many to be caught, all of the adopter's namespace ends at once, and
-/// nothing can be started any more.
+/// quickly as they can escape, unless they leave the group. If they are too many to be caught, or one cannot be found, the system ends all of the
+/// namespace at once. If this process is its first, it goes on, and without the spared ones; if another is, nothing can be started any more.
 pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool)>) {
     let has_children = |pid: Pid| {
         let children = tree::children(pid);
@@ -286,7 +286,7 @@ pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool
             let _ = kill_process_group(process, Signal::KILL);
         }
     }
-    let too_many = adopter.is_some() && tree::pids(getpid(), spared).len() > MOST_CAUGHT;
+    let too_many = (adopter.is_some() || tree::is_first()) && tree::pids(getpid(), spared).len() > MOST_CAUGHT;
     // Numbers of processes begin anew, so one may start behind the back of whoever looks for all.
     let ended = !too_many
         && (0..MOST_ROUNDS).any(|_| {
@@ -294,20 +294,28 @@ pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool
             wait_for_dead();
             ended && !has_children(getpid())
         });
-    let until = Instant::now() + WAITED_FOR;
-    if let Some(adopter) = adopter.filter(|_| !ended) {
-        let _ = kill_process(adopter, Signal::KILL);
-        // It waits until its dead were waited for.
-        while tree::children(getpid()).is_none_or(|children| !children.is_empty()) && Instant::now() < until {
+    if ended {
+        // Whoever adopted them waits for them, and only then it is known what they used.
+        let until = Instant::now() + WAITED_FOR;
+        let waits = |pid: &Pid| tree::children(*pid).is_some_and(|children| !children.is_empty());
+        while spared.iter().any(waits) && Instant::now() < until {
             thread::sleep(PAUSE);
-            wait_for_dead();
         }
-        return;
+        // What it still waits for was not found: a `/proc` may hide it.
+        if !adopter.as_ref().is_some_and(waits) {
+            return;
+        }
     }
-    // Whoever adopted them waits for them, and only then it is known what they used.
-    let waits = |pid: &Pid| tree::children(*pid).is_some_and(|children| !children.is_empty());
-    while spared.iter().any(waits) && Instant::now() < until {
+    match adopter {
+        Some(adopter) => drop(kill_process(adopter, Signal::KILL)),
+        None if tree::is_first() => tree::end_all(),
+        None => return,
+    }
+    // They are gone when they were waited for.
+    let until = Instant::now() + WAITED_FOR;
+    while tree::children(getpid()).is_none_or(|children| !children.is_empty()) && Instant::now() < until {
         thread::sleep(PAUSE);
+        wait_for_dead();
     }
 }
 

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::Pid;
 
 use super::directory;
 use super::environment::fault;
@@ -81,14 +81,12 @@ fn serve(directory: &Path) -> Result<(), String> {
         Said::Gone => return Ok(()),
     };
     let init = Init::for_children()?;
-    let end = init.as_ref().map(|init| pidfd_open(init.pid(), PidfdFlags::empty())).transpose();
-    let end = end.map_err(|error| format!("the first process of the namespace of jobs cannot be watched: {error}"))?;
     let mut supervisor = Supervisor::new(directory, limits, program, init)?;
     let confinement = supervisor.confinement()?;
     actor.say(vec![FromEngine::Ready { pid: std::process::id(), confinement }]);
     loop {
         // A job that was not read when this ends was not begun.
-        actor.wait(end.as_ref());
+        actor.wait(supervisor.init.as_ref().map(Init::end));
         if !can_start(supervisor.init.as_ref()) {
             return Err(Lost::FIRST.into());
         }

@@ -38,14 +38,19 @@ pub(super) fn take_over() -> io::Result<Option<Given>> {
     if !socket_type(&stdin).is_ok_and(|kind| kind == SocketType::STREAM) {
         return Ok(Some(Given { result: kept(fcntl_dupfd_cloexec(&stdin, 3)?)?, questions: None }));
     }
+    Ok(Some(Given { result: kept(received(&stdin)?)?, questions: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) }))
+}
+
+/// The descriptor that was handed over.
+pub(super) fn received(socket: impl AsFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(&stdin, &mut [IoSliceMut::new(&mut [0])], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    recvmsg(socket, &mut [IoSliceMut::new(&mut [0])], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
     let result = ancillary.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
     });
-    Ok(Some(Given { result: kept(result.ok_or(Errno::BADF)?)?, questions: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) }))
+    Ok(result.ok_or(Errno::BADF)?)
 }
 
 /// Has a descriptor stay open.

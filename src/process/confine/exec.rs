@@ -12,6 +12,7 @@ use rustix::process::{
 };
 use rustix::thread::set_no_new_privs;
 
+use super::inside::{self, FIRST, Outside};
 use super::namespaces::USER;
 use super::profile::{Profile, QUESTIONS, RESULT};
 use super::request::Request;
@@ -67,9 +68,13 @@ fn exec(request: &Request) -> String {
 
     steps.take("rlimits", profile.limits().into_iter().try_for_each(|(resource, most)| lower(resource, most)));
     // Later the right to do so is gone, or the calls are refused.
-    namespaces::enter(profile, request.inherited.as_deref(), &mut steps);
+    let outside = match enter_namespaces(request, &mut steps) {
+        Ok(outside) => outside,
+        Err(why) => return why,
+    };
+    command.envs(outside.as_ref().map(|outside| (FIRST, outside.first.to_string())));
     steps.take("no_new_privs", set_no_new_privs(true));
-    if !matches!(profile, Profile::Supervisor) {
+    if !matches!(profile, Profile::Supervisor(_)) {
         restrict_files(request, &mut steps);
     }
     match user {
@@ -81,7 +86,8 @@ fn exec(request: &Request) -> String {
         steps.take("capabilities", user::give_up_capabilities(profile.capabilities()));
     }
     // Another user takes the signal away.
-    steps.take("parent_death_signal", set_parent_process_death_signal(profile.death_signal()));
+    let signal = if request.is_inside { inside::DEATH } else { profile.death_signal() };
+    steps.take("parent_death_signal", set_parent_process_death_signal(signal));
     // If the parent died before the signal was set, it is never sent. A parent outside of the PID namespace has no number in it, but
     // the namespace ends with it.
     if let parent @ Some(_) = getppid()
@@ -97,6 +103,25 @@ fn exec(request: &Request) -> String {
     format!("{} can't be run: {error}", request.program.display())
 }
 
+/// Enters namespaces. A supervisor that finds them whole goes on as their first process, and of the one outside this does not come back.
+fn enter_namespaces(request: &Request, steps: &mut Steps) -> Result<Option<Outside>, String> {
+    let inherited = request.inherited.as_deref();
+    match &request.profile {
+        Profile::Supervisor(rights) if request.is_inside => {
+            namespaces::inherit(inherited.unwrap_or_default(), steps);
+            inside::enter(rights, &request.program, steps).map(|()| None)
+        }
+        Profile::Supervisor(rights) => {
+            namespaces::enter(&request.profile, inherited, steps);
+            inside::start(request, rights, steps)
+        }
+        _ => {
+            namespaces::enter(&request.profile, inherited, steps);
+            Ok(None)
+        }
+    }
+}
+
 /// The user to become, if the child is to become another, or why it cannot.
 fn user_of(request: &Request) -> Option<Result<u32, String>> {
     match &request.profile {
@@ -107,7 +132,7 @@ fn user_of(request: &Request) -> Option<Result<u32, String>> {
             JobUser::Root(why) => Some(Err(why.clone())),
         },
         // The files of Redis are those of hero's user, and a supervisor starts the jobs of other users.
-        Profile::Redis { .. } | Profile::Supervisor => None,
+        Profile::Redis { .. } | Profile::Supervisor(_) => None,
     }
 }
 

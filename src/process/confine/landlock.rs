@@ -81,7 +81,7 @@ fn rules(ruleset: RulesetCreated, profile: &Profile, program: &Path) -> Result<R
             allow(ruleset, writable.iter().map(PathBuf::as_path), AccessFs::from_all(TESTED) & !BitFlags::from(AccessFs::Execute))
         }
         // It is not restricted.
-        Profile::Supervisor => Ok(ruleset),
+        Profile::Supervisor(_) => Ok(ruleset),
         Profile::Job(rights) => {
             let ruleset = allow(allow(ruleset, run_by_jobs(), execute)?, [program], execute)?;
             let ruleset = allow(ruleset, rights.readable.iter().map(PathBuf::as_path), execute)?;
@@ -102,6 +102,11 @@ pub fn readable_by_engines() -> impl Iterator<Item = PathBuf> {
 /// The same for the processes of jobs, which also read what runs their scripts.
 pub fn readable_by_jobs() -> impl Iterator<Item = PathBuf> {
     run_by_jobs().map(PathBuf::from).chain(read_by_jobs())
+}
+
+/// The devices that jobs may open.
+pub(super) fn devices() -> impl Iterator<Item = PathBuf> {
+    DEVICES.into_iter().map(PathBuf::from)
 }
 
 fn run_by_jobs() -> impl Iterator<Item = &'static str> {

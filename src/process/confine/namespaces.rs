@@ -17,18 +17,20 @@ pub(super) const PROCESSES: &str = "PID namespace";
 
 const NETWORK: (&str, CloneFlags) = ("network namespace", CloneFlags::CLONE_NEWNET);
 const IPC: (&str, CloneFlags) = ("IPC namespace", CloneFlags::CLONE_NEWIPC);
-const PID: (&str, CloneFlags) = (PROCESSES, CloneFlags::CLONE_NEWPID);
+/// In which only what is needed can be seen of the files of the system.
+pub(super) const MOUNTS: &str = "mount namespace";
+/// A `/proc` of the PID namespace.
+pub(super) const PROC: &str = "own /proc";
 
-/// Enters namespaces of its own. The processes of jobs are born into those of their supervisor, so that a job costs none:
+/// Enters namespaces of its own, but for those in which a [supervisor](super::inside) has others be born. The processes of jobs are born into those of their supervisor, so that a job costs none:
 /// `inherited` is the report of that one. An engine starts no processes.
 pub(super) fn enter(profile: &Profile, inherited: Option<&str>, steps: &mut Steps) {
     let own: &[(&str, CloneFlags)] = match profile {
-        Profile::Engine { .. } | Profile::Redis { .. } => &[NETWORK, IPC],
-        Profile::Supervisor => &[NETWORK, IPC, PID],
+        Profile::Engine { .. } | Profile::Redis { .. } | Profile::Supervisor(_) => &[NETWORK, IPC],
         Profile::Job(_) => {
             match inherited {
-                Some(report) => steps.inherit(report, |step| step.ends_with(NAMESPACE)),
-                None => [NETWORK, IPC, PID].iter().for_each(|(name, _)| steps.miss(name, &"its supervisor has none")),
+                Some(report) => inherit(report, steps),
+                None => [NETWORK.0, IPC.0, PROCESSES, MOUNTS, PROC].iter().for_each(|name| steps.miss(name, &"its supervisor has none")),
             }
             return;
         }
@@ -39,6 +41,11 @@ pub(super) fn enter(profile: &Profile, inherited: Option<&str>, steps: &mut Step
     for (name, flag) in own {
         steps.take(name, unshare(*flag).map_err(std::io::Error::from));
     }
+}
+
+/// Takes over what the parent has entered.
+pub(super) fn inherit(report: &str, steps: &mut Steps) {
+    steps.inherit(report, |step| step.ends_with(NAMESPACE) || step == PROC);
 }
 
 /// Enters a user namespace in which there is nobody but this user.

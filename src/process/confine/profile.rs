@@ -22,10 +22,22 @@ pub enum Profile {
         /// Its data and socket directories; they must exist.
         writable: Vec<PathBuf>,
     },
-    /// What starts and watches the processes of jobs. It runs no script itself, so it may do what hero may, but has an empty environment.
-    Supervisor,
+    /// What starts and watches the processes of jobs. It runs no script itself, so it may do what hero may, but has an empty environment, and sees
+    /// no more than what its jobs may.
+    Supervisor(SupervisorRights),
     /// The process of a job: the system's programs and libraries to read, a directory of its own to write, no socket but pairs.
     Job(JobRights),
+}
+
+/// What a supervisor and its jobs are to see, besides what all jobs do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SupervisorRights {
+    /// Where they write.
+    pub writable: PathBuf,
+    /// That is removed with the supervisor, if nothing is in it any more.
+    pub is_temporary: bool,
+    /// What jobs may read and run.
+    pub readable: Vec<PathBuf>,
 }
 
 /// What the process of a job may use.
@@ -60,7 +72,7 @@ impl Profile {
         match self {
             Self::Engine { .. } => "engine",
             Self::Redis { .. } => "redis",
-            Self::Supervisor => "supervisor",
+            Self::Supervisor(_) => "supervisor",
             Self::Job(_) => "job",
         }
     }
@@ -71,7 +83,7 @@ impl Profile {
         match self {
             Self::Engine { .. } | Self::Job(_) => Some(Signal::KILL),
             Self::Redis { .. } => Some(Signal::TERM),
-            Self::Supervisor => None,
+            Self::Supervisor(_) => None,
         }
     }
 
@@ -81,7 +93,7 @@ impl Profile {
         match self {
             Self::Engine { .. } => Vec::new(),
             // Those of jobs, for the jobs.
-            Self::Supervisor => std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(OF_JOB.as_bytes())).collect(),
+            Self::Supervisor(_) => std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(OF_JOB.as_bytes())).collect(),
             Self::Redis { .. } => handed_on(&["PATH", "TZ"]),
             Self::Job(_) => {
                 let of_job = |(name, value): (OsString, _)| {
@@ -99,7 +111,7 @@ impl Profile {
             // The data directory may be somebody else's.
             Self::Redis { .. } => CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER,
             // What its jobs have open it sees only so.
-            Self::Supervisor => OF_ROOT | CapabilitySet::SYS_PTRACE,
+            Self::Supervisor(_) => OF_ROOT | CapabilitySet::SYS_PTRACE,
         }
     }
 
@@ -108,7 +120,7 @@ impl Profile {
         match self {
             Self::Engine { .. } => Some(MOST_TASKS_OF_AN_ENGINE),
             Self::Job(_) => Some(MOST_TASKS),
-            Self::Redis { .. } | Self::Supervisor => None,
+            Self::Redis { .. } | Self::Supervisor(_) => None,
         }
     }
 
@@ -119,7 +131,7 @@ impl Profile {
                 vec![(Resource::Core, 0), (Resource::Nofile, 64), (Resource::Fsize, 0), (Resource::As, *address_space)]
             }
             Self::Redis { .. } => vec![(Resource::Core, 0), (Resource::Nofile, 65_536)],
-            Self::Supervisor => vec![(Resource::Core, 0)],
+            Self::Supervisor(_) => vec![(Resource::Core, 0)],
             // Some interpreters reserve far more address space than they use, so only what is for data counts.
             Self::Job(JobRights { memory, .. }) => {
                 vec![(Resource::Core, 0), (Resource::Nofile, 1024), (Resource::Fsize, LARGEST_FILE), (Resource::Data, *memory)]

@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{JobRights, JobUser, Profile};
+use super::{JobRights, JobUser, Profile, SupervisorRights};
 
 /// A command line of `hero exec`, understood.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,16 +12,18 @@ pub(super) struct Request {
     pub(super) args: Vec<OsString>,
     /// How the parent is confined, where that holds for the child.
     pub(super) inherited: Option<String>,
+    /// Whether this is the first process of a PID namespace, started by one of the same profile.
+    pub(super) is_inside: bool,
 }
 
 impl Request {
     /// Reads `PROFILE --parent PID [--address-space BYTES] [--memory BYTES] [--rw DIR]… [--ro PATH]… [--user USER]
-    /// [--inherited REPORT] -- program args…`.
+    /// [--inherited REPORT] [--temporary] [--inside] -- program args…`.
     pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.into_iter();
         let word = args.next().ok_or("a profile is missing: engine, redis, supervisor or job")?;
         let (mut parent, mut address_space, mut memory, mut writable, mut readable) = (None, None, None, Vec::new(), Vec::new());
-        let (mut user, mut inherited) = (JobUser::Same, None);
+        let (mut user, mut inherited, mut is_temporary, mut is_inside) = (JobUser::Same, None, false, false);
         loop {
             let option = args.next().ok_or("`-- program` is missing")?;
             let mut value = || args.next().ok_or_else(|| format!("{} needs a value", option.display()));
@@ -33,6 +35,8 @@ impl Request {
                 Some("--ro") => readable.push(PathBuf::from(value()?)),
                 Some("--user") => user = text(value()?).parse()?,
                 Some("--inherited") => inherited = Some(text(value()?)),
+                Some("--temporary") => is_temporary = true,
+                Some("--inside") => is_inside = true,
                 Some("--rw") => writable.push(PathBuf::from(value()?)),
                 _ => return Err(format!("unknown option {}", option.display())),
             }
@@ -40,7 +44,9 @@ impl Request {
         let profile = match word.to_str() {
             Some("engine") => Profile::Engine { address_space: address_space.ok_or("--address-space is missing")? },
             Some("redis") => Profile::Redis { writable },
-            Some("supervisor") => Profile::Supervisor,
+            Some("supervisor") => {
+                Profile::Supervisor(SupervisorRights { writable: writable.pop().ok_or("--rw is missing")?, is_temporary, readable })
+            }
             Some("job") => Profile::Job(JobRights {
                 writable: writable.pop().ok_or("--rw is missing")?,
                 readable,
@@ -50,7 +56,7 @@ impl Request {
             _ => return Err(format!("unknown profile {}: engine, redis, supervisor or job", word.display())),
         };
         let program = args.next().ok_or("the program is missing")?.into();
-        Ok(Self { profile, parent: parent.ok_or("--parent is missing")?, program, args: args.collect(), inherited })
+        Ok(Self { profile, parent: parent.ok_or("--parent is missing")?, program, args: args.collect(), inherited, is_inside })
     }
 }
 
@@ -78,7 +84,8 @@ mod tests {
         for profile in [
             Profile::Engine { address_space: 1 << 30 },
             Profile::Redis { writable: vec!["/data".into(), "/with space".into()] },
-            Profile::Supervisor,
+            Profile::Supervisor(SupervisorRights { writable: "/jobs".into(), is_temporary: true, readable: vec!["/opt/x".into()] }),
+            Profile::Supervisor(SupervisorRights { writable: "/jobs".into(), is_temporary: false, readable: Vec::new() }),
             rights(JobUser::Same),
             rights(JobUser::Own(1_879_048_192)),
             rights(JobUser::Root("/a b is closed".into())),
@@ -103,6 +110,7 @@ mod tests {
             ("redis --parent 1", "`-- program`"),
             ("redis --parent 1 --", "the program is missing"),
             ("redis --rw", "needs a value"),
+            ("supervisor --parent 1 -- x", "--rw is missing"),
             ("job --parent 1 --memory 1 -- x", "--rw is missing"),
             ("job --parent 1 --rw /x -- x", "--memory is missing"),
             ("redis --open", "unknown option"),

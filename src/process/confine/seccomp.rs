@@ -193,7 +193,7 @@ impl Refused {
 pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
     let mut refused = Refused::default();
     refused.always(NEVER);
-    if let Profile::Supervisor = profile {
+    if let Profile::Supervisor(_) = profile {
         return refused.apply(libc::EPERM);
     }
     refused.always(NOT_IN_THE_CONFINED);
@@ -247,7 +247,7 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
             refused.always(&[libc::SYS_connect]);
             refused.when(libc::SYS_socket, &[(0, SeccompCmpOp::Ne, bits(libc::AF_UNIX))])?;
         }
-        Profile::Supervisor => {}
+        Profile::Supervisor(_) => {}
     }
     // Of other processes.
     refused.when(libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;

@@ -7,11 +7,6 @@ pub fn left_out(report: &str) -> Vec<&str> {
     parts(report).0.collect()
 }
 
-/// Whether a step is in force by a report.
-pub(super) fn in_force(report: &str, name: &str) -> bool {
-    parts(report).1.any(|step| step == name)
-}
-
 /// What is missing in a report, and the steps in force.
 fn parts(report: &str) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
     let (weak, done) = report.strip_prefix("weak: ").map_or(("", report), |rest| rest.split_once("; ").unwrap_or((rest, "")));

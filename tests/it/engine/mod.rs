@@ -17,6 +17,7 @@ mod python_ends;
 mod python_inside;
 mod questions;
 mod reference;
+mod room;
 mod scripts;
 mod v;
 
@@ -131,6 +132,14 @@ fn job(script: &str) -> EngineJob {
 /// Whether a process exists, be it a zombie.
 fn exists(pid: u32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// The process that starts those of jobs: that of the engine, or, where there is a PID namespace with a `/proc` of its own, the first one in it, for
+/// which that of the engine only waits.
+fn supervisor(engine: u32) -> u32 {
+    let children = std::fs::read_to_string(format!("/proc/{engine}/task/{engine}/children")).unwrap_or_default();
+    let is_it = |pid: &&str| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().ends_with(b"\0supervisor\0");
+    children.split_whitespace().find(is_it).map_or(engine, |pid| pid.parse().unwrap())
 }
 
 /// The processes of jobs by the numbers that they have for each other, which are those of a namespace of their own where there is one.

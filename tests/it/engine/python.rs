@@ -193,7 +193,9 @@ async fn a_job_in_python_writes_only_in_its_directory_and_reaches_no_other_proce
         ["open('/tmp/hero-was-here', 'w')", "open('../hero-was-here', 'w')", "open('/etc/shadow')", "import os; os.mknod('x', 0o60600, 1)"]
     {
         let error = bench.error(forbidden).await;
-        assert!(error.message.starts_with("PermissionError"), "{forbidden}: {error:?}");
+        // What is not seen is not there.
+        let refusals = ["PermissionError", "FileNotFoundError", "OSError: [Errno 30]"];
+        assert!(refusals.iter().any(|refusal| error.message.starts_with(refusal)), "{forbidden}: {error:?}");
     }
     let error = bench.error("import socket; socket.create_connection(('127.0.0.1', 1))").await;
     assert!(["Permission denied", "not permitted"].iter().any(|refusal| error.message.contains(refusal)), "{error:?}");
@@ -237,9 +239,9 @@ async fn where_no_process_can_be_forked_each_job_starts_its_own() {
     python.readable.push(python.interpreter.clone());
     python.interpreter = stand_in;
     let mut bench = Bench::with(with(python)).await;
-    // A parent outside of its namespace has no number.
+    // A parent outside of its namespace has no number, and the first in it has that.
     let parent = bench.text("import hero, os; hero.result(os.getppid())").await;
-    assert!(parent == "0" || parent == bench.child.pid().to_string(), "{parent}");
+    assert!(parent == "0" || parent == "1" || parent == bench.child.pid().to_string(), "{parent}");
     let error = bench.error("def f():\n    raise ValueError('x')\nf()").await;
     assert_eq!((error.message.as_str(), error.line, error.stack), ("ValueError: x", Some(2), vec!["f (line 2)".to_owned()]));
     let (outcome, _) = stopped(&mut bench, &job("import time; print('ready'); time.sleep(1000)")).await;

@@ -161,6 +161,11 @@ async fn an_interpreter_that_is_gone_is_named_by_the_error_of_the_job() {
     assert_eq!(bench.text("import hero; hero.result(1)").await, "1");
     rustix::process::kill_process(rustix::process::Pid::from_raw(zygote).unwrap(), rustix::process::Signal::KILL).unwrap();
     until("it has died", || !exists(zygote.unsigned_abs()) || zombie(zygote)).await;
+    if !bench.child.confinement().contains("no mount namespace") {
+        // Its own root has the link as it was.
+        assert_eq!(bench.text("import hero; hero.result(1)").await, "1");
+        return;
+    }
     let error = bench.error("pass").await;
     assert!(error.kind == ErrorKind::Unavailable && error.message.starts_with(&format!("{} can't be run", link.display())), "{error:?}");
     assert!(bench.child.is_alive());

@@ -170,9 +170,12 @@ impl Process {
         self.children().into_iter().filter(|kin| kin.command().ends_with("\0engine\0")).collect()
     }
 
-    /// Its engines whose jobs are processes.
+    /// Its engines whose jobs are processes. Where one is the first of a PID namespace, there are two: one waits outside for the other.
     pub fn supervisors(&self) -> Vec<Kin> {
-        self.children().into_iter().filter(|kin| kin.command().ends_with("\0supervisor\0")).collect()
+        let is_one = |kin: &Kin| kin.command().ends_with("\0supervisor\0");
+        let outside: Vec<Kin> = self.children().into_iter().filter(is_one).collect();
+        let inside = below(outside.iter().map(|kin| kin.pid).collect()).into_iter().filter(is_one);
+        inside.chain(outside).collect()
     }
 
     /// What runs below its engines whose jobs are processes, and what these have left.

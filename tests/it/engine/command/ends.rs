@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::super::child::freeze;
-use super::super::{Numbers, exists, job, until};
+use super::super::{Numbers, exists, job, supervisor, until};
 use super::{AtLine, Bench, bash, command, number, stopped};
 
 /// A process in a session of its own, with the pipes of the job, whose number is logged. The shell goes on when it is there.
@@ -108,13 +108,16 @@ async fn processes_that_start_each_other_again_end_with_their_job() {
     assert!(!bench.child.is_alive() || below(supervisor) == 0, "{}", below(supervisor));
 }
 
-/// How many processes of jobs are below this one. The first of their namespace always is.
-fn below(supervisor: u32) -> usize {
+/// How many processes of jobs are below an engine. The first of their namespace always is.
+fn below(engine: u32) -> usize {
     let of = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let (mut found, mut parents) = (0, vec![supervisor.to_string()]);
+    let (mut found, mut parents) = (0, vec![supervisor(engine).to_string()]);
     while let Some(parent) = parents.pop() {
         let children = of(&parent);
-        let is_first = |pid: &&str| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().ends_with(b"\0init\0");
+        // Outside of a supervisor that is not in it there is the first process of the namespace.
+        let is_first = |pid: &&str| {
+            std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().split(|byte| *byte == 0).any(|word| word == b"--inside")
+        };
         found += children.split_whitespace().filter(|pid| !is_first(pid)).count();
         parents.extend(children.split_whitespace().map(ToOwned::to_owned));
     }
@@ -149,20 +152,20 @@ async fn more_processes_than_a_job_may_have_end_it() {
 #[tokio::test]
 async fn an_engine_that_does_not_obey_is_killed_with_everything_below_it() {
     let mut bench = Bench::with(bash()).await;
-    let supervisor = bench.child.pid();
-    let numbers = Numbers::below(supervisor);
+    let engine = bench.child.pid();
+    let numbers = Numbers::below(engine);
     let script = job(&format!("{STRAY} echo ready; sleep 1000"));
     let frozen = std::cell::Cell::new(false);
     let mut log = AtLine { line: "ready", then: || frozen.set(true), seen: Vec::new() };
     let stop = bench.stop.clone();
     let (outcome, ()) = tokio::join!(bench.child.run(&script, &mut log, &bench.stop), async {
         until("the stray is there", || frozen.get()).await;
-        freeze(supervisor).await;
+        freeze(supervisor(engine)).await;
         stop.cancel();
     });
     assert_eq!(outcome.unwrap().result.unwrap_err().kind, ErrorKind::Stopped);
     let stray: u32 = log.seen[0].text.parse().unwrap();
-    assert!(!exists(supervisor) && !bench.child.is_alive());
+    assert!(!exists(engine) && !bench.child.is_alive());
     until("the stray is gone", || !numbers.exists(stray)).await;
 }
 
@@ -220,11 +223,9 @@ async fn an_engine_whose_actor_is_gone_ends_its_job_and_removes_its_files() {
     assert!(status.success() && !directory.exists() && !exists(stray));
 }
 
-/// The first process of the namespace that the jobs of a supervisor are in, if there is one.
-fn first_of(supervisor: u32) -> Option<Pid> {
-    let children = std::fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children")).unwrap();
-    let is_first = |pid: &&str| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().ends_with(b"\0init\0");
-    let first = children.split_whitespace().find(is_first).and_then(|pid| Pid::from_raw(pid.parse().unwrap()));
+/// The first process of the namespace that the jobs of an engine are in, if there is one.
+fn first_of(engine: u32) -> Option<Pid> {
+    let first = Numbers::below(engine).outside(1).filter(|first| *first != 1).and_then(|pid| Pid::from_raw(pid.cast_signed()));
     if first.is_none() {
         println!("skipped: there is no namespace of jobs");
     }
@@ -248,7 +249,9 @@ async fn a_job_whose_namespace_is_ended_by_somebody_else_has_no_outcome() {
     let Some(first) = first_of(bench.child.pid()) else { return };
     let mut log = AtLine { line: "ready", then: || kill_process(first, Signal::KILL).unwrap(), seen: Vec::new() };
     let died = bench.child.run(&job("echo ready; exec sleep 1000"), &mut log, &bench.stop).await.unwrap_err();
-    assert!(died.had_job && died.how.contains("first process of the namespace"), "{died:?}");
+    // It is the supervisor itself, where that has a `/proc` of its own.
+    let how = if bench.child.confinement().contains("no own /proc") { "first process of the namespace" } else { "signal 9" };
+    assert!(died.had_job && died.how.contains(how), "{died:?}");
     assert!(!bench.child.is_alive());
 }
 

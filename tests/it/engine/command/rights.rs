@@ -43,7 +43,9 @@ async fn a_job_reads_what_programs_need_and_writes_only_in_its_own_directory() {
         assert_eq!(error.kind, ErrorKind::Script, "{forbidden}");
         let said = error.message.to_lowercase();
         assert!(
-            ["denied", "not permitted", "no such device", "no such process"].iter().any(|word| said.contains(word)),
+            ["denied", "not permitted", "no such device", "no such process", "no such file", "read-only"]
+                .iter()
+                .any(|word| said.contains(word)),
             "{forbidden}: {said}"
         );
     }

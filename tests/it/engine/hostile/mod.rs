@@ -67,7 +67,10 @@ async fn no_hostile_script_ends_the_server_or_harms_its_neighbours_and_the_memor
         let (engines, kept) = (server.engines(), server.below_engines());
         let of_usual_size = |kin: &Kin| resident(kin).is_none_or(|bytes| bytes <= ENGINE);
         let all = engines.len() >= ACTORS && engines.iter().chain(&kept).all(of_usual_size);
-        let is_ours = |kin: &Kin| ["runner.py\0serve\0", "\0init\0"].iter().any(|end| kin.command().ends_with(end));
+        let is_ours = |kin: &Kin| {
+            let command = kin.command();
+            command.ends_with("runner.py\0serve\0") || command.ends_with("\0supervisor\0")
+        };
         (all && kept.iter().all(is_ours)).then_some(())
     })
     .await;
