@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
+use crate::engine::Meter;
 use crate::store::PRESENCE;
 
 /// How the actors of a pool are. An actor is named by its index in the pool, a worker by its index in the actor.
@@ -13,8 +14,10 @@ pub struct PoolStatus {
 #[derive(Debug, Clone, Default)]
 struct ActorStatus {
     confinement: Option<String>,
-    /// The processes of its engines, by worker.
-    engines: BTreeMap<usize, u32>,
+    /// Its engines, by worker.
+    engines: BTreeMap<usize, Arc<Meter>>,
+    /// The processor time of those before them.
+    before: Duration,
     live: bool,
     /// How many jobs it runs.
     running: usize,
@@ -72,21 +75,28 @@ impl PoolStatus {
 
     /// The processes of the engines.
     pub fn engines(&self) -> Vec<u32> {
-        self.locked().iter().flat_map(|actor| actor.engines.values().copied()).collect()
+        self.locked().iter().flat_map(|actor| actor.engines.values().map(|engine| engine.pid())).collect()
+    }
+
+    /// The processor time of all engines, also of those that have ended.
+    pub fn processor_time(&self) -> Duration {
+        self.locked().iter().map(|actor| actor.before + actor.engines.values().map(|engine| engine.read()).sum::<Duration>()).sum()
     }
 
     /// Notes a fresh engine.
-    pub(super) fn engine(&self, actor: usize, worker: usize, pid: u32, confinement: &str) {
+    pub(super) fn engine(&self, actor: usize, worker: usize, engine: &Arc<Meter>, confinement: &str) {
         if let Some(status) = self.locked().get_mut(actor) {
             (status.confinement, status.live) = (Some(confinement.to_owned()), true);
-            status.engines.insert(worker, pid);
+            let ended = status.engines.insert(worker, Arc::clone(engine));
+            status.before += ended.map_or(Duration::ZERO, |ended| ended.read());
         }
     }
 
     /// Notes that the engine of a worker has ended because there is nothing to do for it.
     pub(super) fn engine_ended(&self, actor: usize, worker: usize) {
         if let Some(status) = self.locked().get_mut(actor) {
-            status.engines.remove(&worker);
+            let ended = status.engines.remove(&worker);
+            status.before += ended.map_or(Duration::ZERO, |ended| ended.read());
         }
     }
 

@@ -73,7 +73,7 @@ impl Worker {
     async fn run(mut self) {
         'engines: loop {
             let Some(mut engine) = self.start_engine().await else { return };
-            self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
+            self.status.engine(self.actor, self.worker, engine.meter(), engine.confinement());
             if self.reports.send(Report::Ready { actor: self.actor, worker: self.worker }).await.is_err() {
                 return;
             }
@@ -115,7 +115,7 @@ impl Worker {
                     && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine_now()).await
                 {
                     (engine, successor) = (fresh, None);
-                    self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
+                    self.status.engine(self.actor, self.worker, engine.meter(), engine.confinement());
                 }
                 let ended = tokio::select! {
                     ended = self.attempt(&mut engine, &work) => ended,
@@ -131,7 +131,7 @@ impl Worker {
                     && let Ok(Some(fresh)) = started.await
                 {
                     engine = fresh;
-                    self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
+                    self.status.engine(self.actor, self.worker, engine.meter(), engine.confinement());
                 }
                 let ready = engine.is_alive();
                 let report = Report::Done { actor: self.actor, worker: self.worker, ended: Box::new(ended), ran: began.elapsed(), ready };
@@ -220,7 +220,7 @@ impl Worker {
             && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine_now()).await
         {
             *engine = fresh;
-            self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
+            self.status.engine(self.actor, self.worker, engine.meter(), engine.confinement());
             ran = engine.run(&run, &mut host, &work.stop).await;
         }
         match ran {

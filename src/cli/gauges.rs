@@ -1,13 +1,13 @@
 //! What `/metrics` shows besides what happens in this process: queues, actors, Redis, engines.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use super::metric_families::{self, ACTORS, JOBS, LEASES, QUEUES};
+use super::metric_families::{self, ACTORS, JOBS, LEASES, PROCESSOR, QUEUES};
 use super::series::{LatestSeries, OTHER, largest};
 use crate::actor::PoolStatus;
 use crate::model::ScriptType;
@@ -16,8 +16,6 @@ use crate::store::{Error, Store};
 
 /// How often the gauges are read.
 const PERIOD: Duration = Duration::from_secs(5);
-/// The kernel counts processor time in hundredths of a second.
-const TICKS: f64 = 100.0;
 
 /// How many events are shown of a script type. The functions in Redis count a dozen.
 const MOST_EVENTS: usize = 32;
@@ -58,8 +56,6 @@ pub(super) struct Gauges {
     /// The pools that serve the context.
     pools: Vec<(ScriptType, Arc<PoolStatus>)>,
     metrics: Metrics,
-    /// The processor time of each engine at the last reading.
-    cpu: HashMap<u32, f64>,
 }
 
 impl Gauges {
@@ -73,7 +69,7 @@ impl Gauges {
         for (script_type, _) in &pools {
             counter!("hero_engine_deaths_total", store.labels([("script_type", script_type.to_string())])).increment(0);
         }
-        Self { store, pools, metrics, cpu: HashMap::new() }
+        Self { store, pools, metrics }
     }
 
     /// Reads what has names that callers and foreign programs choose: queues, groups, script types.
@@ -84,7 +80,7 @@ impl Gauges {
         let queues = store.queues().await?.into_iter().map(|queue| ((queue.name, queue.script_type.to_string()), one(queue.depth)));
         let shown = largest(queues.collect(), &pair()).into_iter();
         let labels = |(name, script_type)| vec![("queue", name), ("script_type", script_type)];
-        latest.show(QUEUES, context, shown.map(|(names, depth)| (labels(names), depth[""])).collect());
+        latest.show(QUEUES, context, shown.map(|(names, depth)| (labels(names), depth[""] as f64)).collect());
 
         let mut actors: BTreeMap<(String, String), u64> = BTreeMap::new();
         for actor in store.actors().await? {
@@ -92,48 +88,42 @@ impl Gauges {
         }
         let shown = largest(actors.into_iter().map(|(names, count)| (names, one(count))).collect(), &pair()).into_iter();
         let labels = |(script_type, group)| vec![("script_type", script_type), ("group", group)];
-        latest.show(ACTORS, context, shown.map(|(names, count)| (labels(names), count[""])).collect());
+        latest.show(ACTORS, context, shown.map(|(names, count)| (labels(names), count[""] as f64)).collect());
 
         let counters = store.counters().await?.into_iter().map(|(script_type, counters)| (script_type.to_string(), counters));
         let (mut jobs, mut leases) = (Vec::new(), Vec::new());
         for (script_type, mut counters) in largest(counters.collect(), &OTHER.to_owned()) {
             let of_type = || ("script_type", script_type.clone());
-            leases.push((vec![of_type()], counters.remove("lease_lost").unwrap_or_default()));
-            jobs.extend(counters.into_iter().take(MOST_EVENTS).map(|(event, count)| (vec![of_type(), ("event", event)], count)));
+            leases.push((vec![of_type()], counters.remove("lease_lost").unwrap_or_default() as f64));
+            jobs.extend(counters.into_iter().take(MOST_EVENTS).map(|(event, count)| (vec![of_type(), ("event", event)], count as f64)));
         }
         latest.show(JOBS, context, jobs);
         latest.show(LEASES, context, leases);
         Ok(())
     }
 
-    fn read_engines(&mut self) {
-        let (mut seen, mut resident_of) = (HashMap::new(), HashMap::new());
+    fn read_engines(&self) {
+        let (mut resident, mut processor) = (BTreeMap::<&ScriptType, u64>::new(), BTreeMap::<&ScriptType, f64>::new());
         for (script_type, status) in &self.pools {
-            let memory: &mut u64 = resident_of.entry(script_type).or_default();
-            for pid in status.engines() {
-                let Some((cpu, resident)) = read_process(pid) else { continue };
-                *memory += resident;
-                let before = self.cpu.get(&pid).copied().unwrap_or(0.0);
-                // The counter counts whole seconds. The rest is counted at the next reading.
-                counter!("hero_engine_cpu_seconds_total", self.store.labels([("script_type", script_type.to_string())]))
-                    .increment((cpu - before).max(0.0) as u64);
-                seen.insert(pid, before + (cpu - before).max(0.0).floor());
-            }
+            *resident.entry(script_type).or_default() += status.engines().into_iter().filter_map(resident_of).sum::<u64>();
+            *processor.entry(script_type).or_default() += status.processor_time().as_secs_f64();
         }
-        for (script_type, memory) in resident_of {
+        for (script_type, memory) in resident {
             gauge!("hero_engine_memory_bytes", self.store.labels([("script_type", script_type.to_string())])).set(memory as f64);
         }
-        self.cpu = seen;
+        let shown = processor.into_iter().map(|(script_type, seconds)| {
+            // It is counted in hundredths.
+            (vec![("script_type", script_type.to_string())], (seconds * 100.0).round() / 100.0)
+        });
+        self.metrics.latest.show(PROCESSOR, self.store.context(), shown.collect());
     }
 }
 
-/// Processor seconds and resident bytes of a process.
-fn read_process(pid: u32) -> Option<(f64, u64)> {
+/// Resident bytes of a process.
+fn resident_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
-    let pages = fields.get(21)?.parse::<u64>().ok()?;
-    Some((ticks / TICKS, pages * rustix::param::page_size() as u64))
+    let pages = stat.rsplit_once(')')?.1.split_whitespace().nth(21)?.parse::<u64>().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
 }
 
 impl Service for Gauges {

@@ -54,6 +54,12 @@ pub(super) const LEASES: Family = counter(
     "Running jobs that were taken from actors that had fallen silent; over all servers of this Redis.",
 );
 
+pub(super) const PROCESSOR: Family = counter(
+    "hero_engine_cpu_seconds_total",
+    &["script_type"],
+    "Processor time of the engines of this process, with the processes that they have waited for.",
+);
+
 /// All metric families, in the order of the documentation.
 const FAMILIES: &[Family] = &[
     QUEUES,
@@ -65,7 +71,7 @@ const FAMILIES: &[Family] = &[
     LEASES,
     counter("hero_engine_deaths_total", &["script_type"], "Engines of this process that died under a job."),
     gauge("hero_engine_memory_bytes", &["script_type"], "Resident memory of the engines of this process."),
-    counter("hero_engine_cpu_seconds_total", &["script_type"], "Processor time of the engines of this process."),
+    PROCESSOR,
     gauge("hero_redis_memory_bytes", &[], "Memory that Redis uses."),
     gauge("hero_redis_memory_limit_bytes", &[], "Memory that Redis may use; 0 is no limit."),
     counter("hero_jobs_evicted_total", &[], "Finished jobs that this process deleted early because the memory of Redis was short."),

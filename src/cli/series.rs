@@ -11,7 +11,7 @@ use crate::model::ContextId;
 pub(super) type Labels = Vec<(&'static str, String)>;
 
 /// A series and its value.
-pub(super) type Shown = (Labels, u64);
+pub(super) type Shown = (Labels, f64);
 
 /// How many values of a label are shown of a family and context. The others are shown together as one series.
 pub(super) const MOST: usize = 100;
@@ -84,9 +84,9 @@ mod tests {
     #[test]
     fn what_is_gone_is_shown_no_more_and_values_are_escaped() {
         let (latest, family) = (LatestSeries::default(), Family { name: "f", kind: Kind::Gauge, labels: &["l"], help: "h." });
-        latest.show(family, ContextId(0), vec![(vec![("l", "a\"\\".to_owned())], 1)]);
-        latest.show(family, ContextId(2), vec![(vec![("l", "b".to_owned())], 2)]);
-        assert_eq!(latest.render(), "# HELP f h.\n# TYPE f gauge\nf{l=\"a\\\"\\\\\"} 1\nf{l=\"b\",context=\"2\"} 2\n");
+        latest.show(family, ContextId(0), vec![(vec![("l", "a\"\\".to_owned())], 1.5)]);
+        latest.show(family, ContextId(2), vec![(vec![("l", "b".to_owned())], 2.0)]);
+        assert_eq!(latest.render(), "# HELP f h.\n# TYPE f gauge\nf{l=\"a\\\"\\\\\"} 1.5\nf{l=\"b\",context=\"2\"} 2\n");
         latest.show(family, ContextId(2), Vec::new());
         assert!(!latest.render().contains("context"));
     }

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::pin::pin;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, Interest};
@@ -22,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::directory::{self, Directory};
 use super::frame::{FromEngine, Inbox, ToEngine};
 use super::log_room::cost;
-use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, Limits, LogRecord, Outcome, Question};
+use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, Limits, LogRecord, Meter, Outcome, Question};
 use crate::model::{ErrorKind, JobError, Output, Usage};
 use crate::process::Spawner;
 use crate::process::confine::{self, Profile, SupervisorRights};
@@ -55,7 +56,7 @@ pub struct Child {
     spawner: Spawner,
     /// That of a supervisor; it is removed when that has ended.
     directory: Option<Directory>,
-    pid: u32,
+    meter: Arc<Meter>,
     confinement: String,
     started: Instant,
     jobs: u64,
@@ -84,7 +85,7 @@ impl Child {
         };
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = Self {
-            pid: 0,
+            meter: Arc::default(),
             process: None,
             socket: UnixStream::from_std(ours)?,
             inbox: Inbox::default(),
@@ -104,7 +105,7 @@ impl Child {
         spawner.surely(async move {
             let spawned = spawning.spawn(command).await;
             let spawned = spawned.map(|process| {
-                child.pid = process.id().unwrap_or_default();
+                child.meter.begin(process.id().unwrap_or_default());
                 child.process = Some(process);
                 child
             });
@@ -274,7 +275,7 @@ impl Child {
 
     /// The engine's process.
     pub fn pid(&self) -> u32 {
-        self.pid
+        self.meter.pid()
     }
 
     /// How it is confined: `weak: no …` with what is missing, then the steps in force.
@@ -295,7 +296,7 @@ impl Child {
     /// Notes its size. Reading /proc costs more than a small job, so that is done only now and then.
     fn look_up_size(&mut self, allocated: u64, peak: u64) {
         if self.jobs.is_multiple_of(LOOK_UP_EVERY) || peak >= LARGE_JOB {
-            self.bytes = resident(self.pid).unwrap_or_default().max(allocated);
+            self.bytes = resident(self.pid()).unwrap_or_default().max(allocated);
         } else {
             self.bytes = self.bytes.max(allocated);
         }

@@ -26,6 +26,7 @@ pub mod fuzzing;
 mod job;
 mod limits;
 mod log_room;
+mod meter;
 mod outside;
 mod question;
 pub mod reference;
@@ -39,6 +40,7 @@ pub use command::{Command, Program, Python, V, confinement_main, supervisor_main
 pub use error::{Died, Error};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::{Limits, size};
+pub use meter::Meter;
 pub use outside::{FileCall, LARGEST_TEXT, NetCall, OutsideCall, ProcessCall, RedisCall, RedisCommand};
 pub use question::{Answer, JobCall, ObjectCall, Question, Use};
 pub use rhai::{Names, check, engine_main, is_heroscript};

@@ -133,12 +133,13 @@ pub fn table() -> Table {
         .method::<queue::PauseQueue>()
         .method::<queue::ResumeQueue>()
         .method::<this::ServerInfo>()
-        .method::<this::DrainServer>()
         .method::<this::Ping>()
         .subscription::<event::SubscribeJob>()
         .subscription::<flow_event::SubscribeFlow>()
         .subscription::<event::SubscribeEvents>()
         .subscription::<log::SubscribeLogs>()
+        // Nothing is called behind it.
+        .method::<this::DrainServer>()
 }
 
 /// The OpenRPC document of `table`: what `rpc.discover`, `GET /openrpc.json` and `hero openrpc` give.

@@ -4,6 +4,8 @@
 //! on every schema and none that a method makes, components that are objects or plain `enum`s, no arrays of types, no remote
 //! references and nothing beside one, a summary and a result on every method, descriptions of one line, `rpc.discover` not listed,
 //! integers that JavaScript can represent, examples that give each parameter up to the last one used.
+//!
+//! The examples are one story, in the order of the document: each works on a fresh server after those before it.
 
 mod schema;
 mod served;
@@ -111,69 +113,27 @@ pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec
     method["result"] = json!({"name": "result", "schema": describer.output::<M::Output>()});
     method["errors"] = errors(M::ERRORS);
     method["examples"] = examples.collect();
-    method["paramStructure"] = structure(&params).into();
     method["params"] = params.into();
     vec![method]
 }
 
-/// How the document says that parameters are given. All can be given by name and by position. But for methods that say so, a common
-/// generator mistakes a parameter that was not given for a member of JavaScript's arrays with the same name.
-fn structure(params: &[Value]) -> &'static str {
-    let is_of_lists = |param: &Value| param["name"].as_str().is_some_and(|name| OF_LISTS.contains(&name));
-    if params.iter().any(is_of_lists) { "by-position" } else { "either" }
+/// The id of a subscription in examples, of which each method has its own.
+fn subscription_id(name: &str) -> String {
+    format!("Kx3vQ9bTz1mW5nRa-{name}")
 }
-
-/// The members of lists in JavaScript.
-const OF_LISTS: [&str; 32] = [
-    "at",
-    "concat",
-    "entries",
-    "every",
-    "fill",
-    "filter",
-    "find",
-    "flat",
-    "includes",
-    "join",
-    "keys",
-    "length",
-    "map",
-    "pop",
-    "push",
-    "reduce",
-    "reverse",
-    "shift",
-    "slice",
-    "some",
-    "sort",
-    "splice",
-    "unshift",
-    "values",
-    "with",
-    "constructor",
-    "flatMap",
-    "forEach",
-    "indexOf",
-    "toString",
-    "findIndex",
-    "findLast",
-];
-
-/// The id of a subscription in examples.
-const ID: &str = "Kx3vQ9bTz1mW5nRa";
 
 /// The method that subscribes, and the one that ends it.
 pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Describer) -> Vec<Value> {
     const ERRORS: [Code; 2] = [Code::InvalidRequest, Code::TooManySubscriptions];
     let examples = || S::examples().into_iter();
-    let params = describer.params::<S>();
+    let (params, id) = (describer.params::<S>(), subscription_id(S::NAME));
     let mut method = heading::<S>(S::NAME, S::TAG);
     method["result"] = json!({
         "name": "subscription", "description": "The id that notifications carry, and that ends the subscription.",
         "schema": {"type": "string"},
     });
     method["errors"] = errors(&[&ERRORS, S::ERRORS].concat());
-    method["examples"] = examples().map(|example| pairing(example.name, &params, &example.params, ID.into())).collect();
+    method["examples"] = examples().map(|example| pairing(example.name, &params, &example.params, id.clone().into())).collect();
     method["params"] = params.into();
     method["x-subscription"] = json!({
         "notification": {
@@ -182,7 +142,7 @@ pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Descr
                 {"name": "subscription", "required": true, "schema": {"type": "string"}},
                 {"name": "result", "required": true, "schema": describer.output::<S::Item>()},
             ],
-            "examples": examples().map(|example| json!({"subscription": ID, "result": example.result})).collect::<Value>(),
+            "examples": examples().map(|example| json!({"subscription": id, "result": example.result})).collect::<Value>(),
         },
         "unsubscribe": S::UNSUBSCRIBE,
     });
@@ -202,7 +162,8 @@ fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
         "result": {"name": "result", "schema": {"type": "boolean"}},
         "errors": errors(&[Code::InvalidRequest]),
         "examples": [{
-            "name": "unsubscribe", "params": [{"name": "subscription", "value": ID}], "result": {"name": "result", "value": true},
+            "name": format!("end what {} began", S::NAME), "params": [{"name": "subscription", "value": subscription_id(S::NAME)}],
+            "result": {"name": "result", "value": true},
         }],
     })
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use crate::model::{FlowJob, Status};
 
 /// The jobs of a flow as a graph, in the language of Mermaid: each a box in the colour of its status, with an arrow to each that waits for it.
-pub(super) fn graph(jobs: &[FlowJob]) -> String {
+pub fn graph(jobs: &[FlowJob]) -> String {
     let mut text = "flowchart TD\n".to_owned();
     let places: HashMap<&str, usize> = jobs.iter().enumerate().map(|(at, job)| (job.name.as_str(), at)).collect();
     for (at, job) in jobs.iter().enumerate() {

@@ -16,6 +16,7 @@ mod wait;
 pub use error::{Error, Failure};
 pub use graph::{Problem, order, problems};
 pub use keeper::Keeper;
+pub use mermaid::graph as drawn;
 
 use crate::coordinator::Runners;
 use crate::dispatch::{self, Dispatcher, InUse};

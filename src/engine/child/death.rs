@@ -1,5 +1,6 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -7,17 +8,23 @@ use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
 use super::{Child, OBEY};
-use crate::engine::Died;
+use crate::engine::{Died, Meter};
 use crate::process::tree;
 
 /// How long to wait for the end of a killed engine and the rest of its error output.
 const END: Duration = Duration::from_secs(5);
 
 impl Child {
+    /// Its processor time, also when it has ended.
+    pub fn meter(&self) -> &Arc<Meter> {
+        &self.meter
+    }
+
     /// Kills it and waits for its end.
     pub(super) async fn kill(&mut self) -> Option<ExitStatus> {
         self.idle = false;
         let mut process = self.process.take()?;
+        self.meter.end();
         match process.id().and_then(|pid| Pid::from_raw(pid.cast_signed())).filter(|_| self.directory.is_some()) {
             // What its jobs have started is found only below it.
             Some(pid) => drop(tokio::task::spawn_blocking(move || tree::end_with(pid, END)).await),
@@ -37,6 +44,7 @@ impl Child {
         let stderr = self.process.as_mut().and_then(|process| process.stderr.take());
         // Its end of the socket is closed, so it has ended or is ending. It is killed only if it does not end, so that its exit
         // status tells what happened.
+        self.meter.end();
         let waited = match self.process.as_mut() {
             Some(process) => timeout(OBEY, process.wait()).await.ok().and_then(Result::ok),
             None => None,
@@ -70,6 +78,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
+        self.meter.end();
         match (self.process.take(), self.directory.take()) {
             (Some(process), None) => self.spawner.kill(process),
             // It ends when the socket is closed, which is right after this, and with it everything that it started.

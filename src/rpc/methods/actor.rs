@@ -42,7 +42,7 @@ impl Method for ListActors {
             ..Presence::default()
         };
         let group = Name::default_group();
-        let actor = Actor { script_type: ScriptType::osis(), group, instance: 0, foreign: false, unavailable: None, presence };
+        let actor = Actor { script_type: ScriptType::osis(), group, instance: 1, foreign: false, unavailable: None, presence };
         vec![Example { name: "actors", params: Self { context_id: ContextId(0) }, result: vec![actor] }]
     }
 

@@ -46,8 +46,10 @@ impl Method for CreateContext {
 
     fn examples() -> Vec<Example<Self, Context>> {
         let result = sample::context();
+        let another = Context { context_id: ContextId(2), name: None, limits: ContextLimits::default(), ..result.clone() };
         let params = Self { name: result.name.clone(), admins: BTreeSet::new(), limits: Some(result.limits) };
-        vec![Example { name: "create", params, result }]
+        let plain = Self { name: None, admins: BTreeSet::new(), limits: None };
+        vec![Example { name: "create", params, result }, Example { name: "one without a name", params: plain, result: another }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -98,8 +100,8 @@ impl Method for UpdateContext {
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {
-        let result = Context { context_id: ContextId(0), ..sample::context() };
-        let params = Self { context_id: ContextId(0), name: result.name.clone(), limits: None };
+        let result = sample::context();
+        let params = Self { context_id: result.context_id, name: result.name.clone(), limits: None };
         vec![Example { name: "rename", params, result }]
     }
 
@@ -134,11 +136,8 @@ impl Method for GetContext {
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {
-        vec![Example {
-            name: "get",
-            params: Self { context_id: ContextId(0) },
-            result: Context { context_id: ContextId(0), ..sample::context() },
-        }]
+        let result = sample::context();
+        vec![Example { name: "get", params: Self { context_id: result.context_id }, result }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -211,7 +210,7 @@ impl Method for DeleteContext {
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {
-        vec![Example { name: "delete", params: Self { context_id: sample::context().context_id, stop_jobs: true }, result: true }]
+        vec![Example { name: "delete", params: Self { context_id: ContextId(2), stop_jobs: true }, result: true }]
     }
 
     fn concern(&self) -> Concern<'_> {

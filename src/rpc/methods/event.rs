@@ -38,8 +38,9 @@ impl Subscription for SubscribeJob {
     type Item = EventNotice;
 
     fn examples() -> Vec<Example<Self, EventNotice>> {
-        let params = Self { job_id: sample::job_id(), cursor: None, context_id: ContextId(0) };
-        vec![Example { name: "follow a job", params, result: EventNotice::Event(sample::event()) }]
+        let job_id = sample::waiting_job_id();
+        let result = EventNotice::Event(sample::event(job_id.clone(), Status::Created));
+        vec![Example { name: "follow a job", params: Self { job_id, cursor: None, context_id: ContextId(0) }, result }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -79,8 +80,10 @@ impl Subscription for SubscribeEvents {
 
     fn examples() -> Vec<Example<Self, EventNotice>> {
         let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
-        let params = Self { filter, cursor: None, context_id: ContextId(0) };
-        vec![Example { name: "follow what finishes", params, result: EventNotice::Event(sample::event()) }]
+        // From the first that Redis still has.
+        let params = Self { filter, cursor: Some("0-0".into()), context_id: ContextId(0) };
+        let result = EventNotice::Event(sample::event(sample::job_id(), Status::Finished));
+        vec![Example { name: "follow what finishes", params, result }]
     }
 
     fn concern(&self) -> Concern<'_> {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{sample, tag};
-use crate::model::{ContextId, Explanation, JobId, Reason, ScriptType, Status};
+use crate::model::{ContextId, Explanation, JobId, Reason, Status};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -30,16 +30,9 @@ impl Method for ExplainJob {
     type Output = Explanation;
 
     fn examples() -> Vec<Example<Self, Explanation>> {
-        let message = "no live actor takes jobs of sal; it waits in its queue until one starts";
-        let result = Explanation {
-            queue: Some(sample::queue_name(ScriptType::sal())),
-            depth: Some(1),
-            position: Some(1),
-            actors: Some(0),
-            running: Some(0),
-            ..Explanation::new(sample::job_id(), Status::Dispatched, Reason::NoLiveActor, message)
-        };
-        vec![Example { name: "explain", params: Self { job_id: sample::job_id(), context_id: ContextId(0) }, result }]
+        let (job_id, message) = (sample::waiting_job_id(), "it was never started; start_job starts it");
+        let result = Explanation::new(job_id.clone(), Status::Created, Reason::NotStarted, message);
+        vec![Example { name: "explain", params: Self { job_id, context_id: ContextId(0) }, result }]
     }
 
     fn concern(&self) -> Concern<'_> {

@@ -56,7 +56,8 @@ impl Method for CreateFlow {
     type Output = FlowId;
 
     fn examples() -> Vec<Example<Self, FlowId>> {
-        vec![Example { name: "two jobs", params: Self { spec: sample::flow_spec() }, result: FlowId(1) }]
+        let made = |name, flow| Example { name, params: Self { spec: sample::flow_spec() }, result: FlowId(flow) };
+        vec![made("two jobs", 1), made("again", 2)]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -114,7 +115,7 @@ impl Method for RunFlowAndWait {
 
     fn examples() -> Vec<Example<Self, Flow>> {
         let params = Self { spec: sample::flow_spec(), wait_timeout: Wait::default() };
-        vec![Example { name: "two jobs", params, result: sample::flow() }]
+        vec![Example { name: "two jobs", params, result: sample::flow(3) }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -197,7 +198,7 @@ impl Method for WaitFlow {
 
     fn examples() -> Vec<Example<Self, Flow>> {
         let params = Self { flow_id: FlowId(1), wait_timeout: Wait::default(), context_id: ContextId(0) };
-        vec![Example { name: "wait", params, result: sample::flow() }]
+        vec![Example { name: "wait", params, result: sample::flow(1) }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -235,7 +236,7 @@ impl Method for GetFlow {
 
     fn examples() -> Vec<Example<Self, Flow>> {
         let params = Self { flow_id: FlowId(1), context_id: ContextId(0) };
-        vec![Example { name: "flow", params, result: sample::flow() }]
+        vec![Example { name: "flow", params, result: sample::flow(1) }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -310,7 +311,7 @@ impl Method for StopFlow {
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {
-        let params = Self { flow_id: FlowId(1), context_id: ContextId(0) };
+        let params = Self { flow_id: FlowId(2), context_id: ContextId(0) };
         vec![Example { name: "stop", params, result: FlowStatus::Error }]
     }
 
@@ -342,7 +343,7 @@ impl Method for RetryFlow {
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {
-        let params = Self { flow_id: FlowId(1), context_id: ContextId(0) };
+        let params = Self { flow_id: FlowId(2), context_id: ContextId(0) };
         vec![Example { name: "retry", params, result: FlowStatus::Started }]
     }
 
@@ -374,7 +375,7 @@ impl Method for DeleteFlow {
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {
-        vec![Example { name: "delete", params: Self { flow_id: FlowId(1), context_id: ContextId(0) }, result: true }]
+        vec![Example { name: "delete", params: Self { flow_id: FlowId(3), context_id: ContextId(0) }, result: true }]
     }
 
     fn concern(&self) -> Concern<'_> {

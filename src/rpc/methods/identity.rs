@@ -41,7 +41,11 @@ impl Method for CreateIdentity {
 
     fn examples() -> Vec<Example<Self, Identity>> {
         let sample = sample::identity();
-        vec![Example { name: "create", params: Self { pubkey: sample.pubkey.clone(), address: sample.address.clone() }, result: sample }]
+        let another = Identity { identity_id: IdentityId(2), pubkey: None, address: Vec::new(), ..sample.clone() };
+        vec![
+            Example { name: "create", params: Self { pubkey: sample.pubkey.clone(), address: sample.address.clone() }, result: sample },
+            Example { name: "one without a key", params: Self { pubkey: None, address: Vec::new() }, result: another },
+        ]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -188,7 +192,7 @@ impl Method for DeleteIdentity {
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {
-        vec![Example { name: "delete", params: Self { identity_id: sample::identity().identity_id }, result: true }]
+        vec![Example { name: "delete", params: Self { identity_id: IdentityId(2) }, result: true }]
     }
 
     fn concern(&self) -> Concern<'_> {

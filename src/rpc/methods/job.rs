@@ -63,9 +63,7 @@ impl Method for CreateJob {
     type Output = JobId;
 
     fn examples() -> Vec<Example<Self, JobId>> {
-        let args = serde_json::json!({"a": 40, "b": 2});
-        let spec = JobSpec { script: "args.a + args.b".into(), args: Some(args.into()), ..JobSpec::default() };
-        vec![Example { name: "create", params: Self { spec }, result: sample::job_id() }]
+        vec![Example { name: "create", params: Self { spec: sample::job_spec() }, result: sample::job_id() }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -102,9 +100,10 @@ impl Method for CreateJobs {
     type Output = Vec<JobId>;
 
     fn examples() -> Vec<Example<Self, Vec<JobId>>> {
-        let job = |script: &str| JobSpec { script: script.into(), ..JobSpec::default() };
-        let result = vec![sample::job_id(), sample::other_job_id()];
-        vec![Example { name: "create two", params: Self { jobs: vec![job("40 + 2"), job("6 * 7")] }, result }]
+        let job = |script: &str, id: &JobId| JobSpec { script: script.into(), job_id: Some(id.clone()), ..JobSpec::default() };
+        let ids = vec![sample::stopped_job_id(), sample::waiting_job_id(), sample::deleted_job_id()];
+        let jobs = std::iter::zip(["40 + 2", "6 * 7", "84 / 2"], &ids).map(|(script, id)| job(script, id)).collect();
+        vec![Example { name: "create three", params: Self { jobs }, result: ids }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -175,7 +174,7 @@ impl Method for StopJob {
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {
-        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        let params = Self { job_id: sample::stopped_job_id(), context_id: ContextId(0) };
         vec![Example { name: "stop", params, result: Status::Error }]
     }
 
@@ -210,7 +209,7 @@ impl Method for RetryJob {
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {
-        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        let params = Self { job_id: sample::stopped_job_id(), context_id: ContextId(0) };
         vec![Example { name: "retry", params, result: Status::Dispatched }]
     }
 
@@ -359,7 +358,7 @@ impl Method for DeleteJob {
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {
-        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        let params = Self { job_id: sample::deleted_job_id(), context_id: ContextId(0) };
         vec![Example { name: "delete", params, result: true }]
     }
 

@@ -87,7 +87,7 @@ impl Method for Authenticate {
         let params = Self { pubkey: key.public_key(), signature: key.sign(sample::NONCE), nonce: sample::NONCE.into() };
         let expires_at = sample::time(24 * 60 * 60 * 1000);
         vec![Example {
-            name: "log in",
+            name: "log in with the nonce that fetch_nonce gave",
             params,
             result: LoggedIn { identity_id: token.identity_id, token: "hero_kV1r…".into(), expires_at },
         }]

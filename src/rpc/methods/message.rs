@@ -95,7 +95,7 @@ impl Method for SendMessage {
             caller_id: None,
             context_id: ContextId(0),
         };
-        vec![Example { name: "chat", params, result: sample }]
+        vec![Example { name: "to another context of the server", params, result: sample }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -203,9 +203,9 @@ impl Method for GetMessage {
     type Output = Message;
 
     fn examples() -> Vec<Example<Self, Message>> {
-        let sample = sample::message();
-        let params = Self { caller_id: sample.caller_id, message_id: sample.message_id, context_id: ContextId(0) };
-        vec![Example { name: "get", params, result: sample }]
+        let sample = sample::message_that_came();
+        let params = Self { caller_id: sample.caller_id, message_id: sample.message_id, context_id: sample.context_id };
+        vec![Example { name: "get one that came", params, result: sample }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -261,10 +261,11 @@ impl Method for ListMessages {
             cursor: None,
             limit: PageSize::default(),
             caller_id: None,
-            context_id: ContextId(0),
+            context_id: sample::SHOP,
             status: None,
         };
-        vec![Example { name: "messages", params, result: MessagePage { messages: vec![sample::message()], next_cursor: None } }]
+        let result = MessagePage { messages: vec![sample::message_that_came()], next_cursor: None };
+        vec![Example { name: "what came", params, result }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -302,8 +303,8 @@ impl Method for AcknowledgeMessage {
     type Output = Message;
 
     fn examples() -> Vec<Example<Self, Message>> {
-        let mut sample = sample::message();
-        let params = Self { caller_id: sample.caller_id, message_id: sample.message_id, context_id: ContextId(0) };
+        let mut sample = sample::message_that_came();
+        let params = Self { caller_id: sample.caller_id, message_id: sample.message_id, context_id: sample.context_id };
         sample.status = MessageStatus::Acknowledged;
         vec![Example { name: "acknowledge", params, result: sample }]
     }

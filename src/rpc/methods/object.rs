@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{PageSize, is_default, tag};
 use crate::dispatch::{self, Room};
-use crate::model::{Collection, Condition, ContextId, Find, Index, Json, Name, ObjectId, ObjectPage};
+use crate::model::{Collection, Condition, ContextId, Find, Json, Name, ObjectId, ObjectPage};
 use crate::rpc::act;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
@@ -29,6 +29,10 @@ fn ada() -> ObjectId {
 
 fn object() -> Json {
     json!({"id": "ada", "name": "Ada Lovelace", "born": 1815}).into()
+}
+
+fn another() -> Json {
+    json!({"id": "grace", "name": "Grace Hopper", "born": 1906}).into()
 }
 
 /// Stores an object in a collection, in place of one with the same id. Gives its id.
@@ -90,11 +94,11 @@ impl Method for SetObject {
     type Output = ObjectId;
 
     fn examples() -> Vec<Example<Self, ObjectId>> {
-        vec![Example {
-            name: "set",
-            params: Self { collection: people(), object: Fields(object()), context_id: ContextId(0) },
-            result: ada(),
-        }]
+        let set = |object| Self { collection: people(), object: Fields(object), context_id: ContextId(0) };
+        vec![
+            Example { name: "set", params: set(object()), result: ada() },
+            Example { name: "set another", params: set(another()), result: "grace".parse().expect("grace is an id") },
+        ]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -204,7 +208,7 @@ impl Method for FindObjects {
             cursor: None,
             context_id: ContextId(0),
         };
-        let result = ObjectPage { objects: vec![object()], next_cursor: None, compared: vec!["born".into()], looked_at: 1 };
+        let result = ObjectPage { objects: vec![object()], next_cursor: None, compared: vec!["born".into()], looked_at: 2 };
         vec![Example { name: "find", params, result }]
     }
 
@@ -279,8 +283,7 @@ impl Method for ListCollections {
     type Output = Vec<Collection>;
 
     fn examples() -> Vec<Example<Self, Vec<Collection>>> {
-        let indexes = vec![Index { field: "born".into(), ready: true }];
-        let people = Collection { name: people(), objects: 1, indexes, typed: false };
+        let people = Collection { name: people(), objects: 1, indexes: Vec::new(), typed: false };
         vec![Example { name: "collections", params: Self { context_id: ContextId(0) }, result: vec![people] }]
     }
 

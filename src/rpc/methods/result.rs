@@ -57,7 +57,9 @@ impl Method for RunAndWait {
 
     fn examples() -> Vec<Example<Self, JobResult>> {
         let spec = JobSpec { script: "40 + 2".into(), ..JobSpec::default() };
-        vec![Example { name: "answer", params: Self { spec, wait_timeout: Wait::default() }, result: sample::result() }]
+        let job_id = "e5f40312-6d88-4c3d-9e85-405f6e7d8c9b".parse().expect("a UUID");
+        let result = JobResult { job_id, ..sample::result() };
+        vec![Example { name: "answer", params: Self { spec, wait_timeout: Wait::default() }, result }]
     }
 
     fn concern(&self) -> Concern<'_> {

@@ -69,7 +69,7 @@ impl Method for CreateRunner {
     fn examples() -> Vec<Example<Self, Runner>> {
         let Runner { script_type, local, address, pubkey, target_context, name, .. } = sample::runner();
         let params = Self { script_type, local, address, pubkey, topic: None, target_context, name, context_id: ContextId(0) };
-        vec![Example { name: "elsewhere", params, result: sample::runner() }]
+        vec![Example { name: "in another context of the server", params, result: sample::runner() }]
     }
 
     fn concern(&self) -> Concern<'_> {

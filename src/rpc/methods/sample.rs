@@ -1,12 +1,16 @@
 //! Values that examples are made of.
+//!
+//! The examples of all methods, in the order of the document, are one story: each works on a fresh server after those before it. So they name the same jobs,
+//! and numbers are those that a fresh server gives. What a server makes up each time (ids that nobody chose, secrets, times) is another one at each.
 
 use std::collections::BTreeMap;
 
+use crate::coordinator::flows::drawn;
 use crate::model::{
     Attempt, Context, ContextId, ContextLimits, Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowSpec, FlowStatus, FlowSummary, Identity,
     IdentityId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Message, MessageFormat, MessageStatus, MessageType, OnFailure,
-    Pong, PongAnswer, Priority, PrivateKey, Queue, Runner, RunnerId, Schedule, ScheduleId, ScheduleSpec, ScriptType, Status, Target,
-    Timestamp, Token, Usage,
+    Pong, PongAnswer, Priority, PrivateKey, Queue, Runner, RunnerId, Schedule, ScheduleId, ScheduleSpec, ScriptType, SignerKey, Status,
+    Target, Timestamp, Token, Usage,
 };
 
 /// A nonce of the server of the examples.
@@ -35,8 +39,8 @@ pub(super) fn token() -> Token {
 
 pub(super) fn message() -> Message {
     Message {
-        caller_id: 12,
-        message_id: 101,
+        caller_id: 0,
+        message_id: 1,
         context_id: ContextId(0),
         message: "hello".into(),
         message_type: MessageType::Chat,
@@ -49,9 +53,9 @@ pub(super) fn message() -> Message {
         created_at: time(0),
         updated_at: time(0),
         status: MessageStatus::Dispatched,
-        target_context: ContextId(0),
+        target_context: SHOP,
         topic: None,
-        address: Some("node:berlin".parse().expect("an address")),
+        address: Some("here".parse().expect("an address")),
         public_key: None,
         answers: None,
         error: None,
@@ -60,7 +64,7 @@ pub(super) fn message() -> Message {
 
 pub(super) fn pong() -> Pong {
     let answer = PongAnswer {
-        key: runner().pubkey.expect("it has one"),
+        key: node_key(),
         name: None,
         expected: None,
         is_trusted: true,
@@ -72,16 +76,25 @@ pub(super) fn pong() -> Pong {
     Pong { route: "context 0 of this server".into(), answer: Some(answer), error: None }
 }
 
+/// The message as the context has it that it came to.
+pub(super) fn message_that_came() -> Message {
+    Message { context_id: SHOP, address: None, ..message() }
+}
+
+pub(super) fn node_key() -> SignerKey {
+    "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a".parse().expect("64 digits")
+}
+
 pub(super) fn runner() -> Runner {
     Runner {
         runner_id: RunnerId(1),
         script_type: ScriptType::osis(),
         local: false,
         topic: RunnerId(1).group(),
-        address: Some("node:berlin".parse().expect("an address")),
-        pubkey: Some("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a".parse().expect("64 digits")),
-        target_context: ContextId(0),
-        name: Some("the one in Berlin".into()),
+        address: Some("here".parse().expect("an address")),
+        pubkey: None,
+        target_context: SHOP,
+        name: Some("the one of the shop".into()),
         created_at: time(0),
         updated_at: time(0),
     }
@@ -92,9 +105,12 @@ pub(super) fn rights() -> Context {
     Context { callers, created_at: Some(time(0)), updated_at: Some(time(0)), ..Context::none(ContextId(0)) }
 }
 
+/// The context of the examples that was made at run time.
+pub(super) const SHOP: ContextId = ContextId(1);
+
 pub(super) fn context() -> Context {
     let limits = ContextLimits { jobs_per_second: Some(100), max_running: Some(4), ..ContextLimits::default() };
-    Context { context_id: ContextId(5), name: Some("shop".into()), limits, ..rights() }
+    Context { name: Some("shop".into()), limits, created_at: Some(time(0)), updated_at: Some(time(0)), ..Context::none(SHOP) }
 }
 
 pub(super) fn flow_spec() -> FlowSpec {
@@ -104,11 +120,13 @@ pub(super) fn flow_spec() -> FlowSpec {
     FlowSpec { jobs: [("build".to_owned(), build), ("tell".to_owned(), tell)].into(), name: Some("answer".into()), ..FlowSpec::default() }
 }
 
-pub(super) fn flow() -> Flow {
-    let job = |name: &str, job_id, number, at: i64| FlowJob {
+/// A flow that has finished, with this number.
+pub(super) fn flow(flow_id: u32) -> Flow {
+    let job = |name: &str, number: u32, at: i64| FlowJob {
         name: name.into(),
-        job_id,
-        number,
+        job_id: format!("{flow_id:08x}-{number:04x}-4f0a-8f52-1d2c3b4a5968").parse().expect("a UUID"),
+        // The flows before it have as many.
+        number: 2 * (flow_id - 1) + number,
         status: Some(Status::Finished),
         depends_on: Vec::new(),
         script_type: ScriptType::osis(),
@@ -118,9 +136,9 @@ pub(super) fn flow() -> Flow {
         finished_at: Some(time(at + 1)),
         error: None,
     };
-    let tell = FlowJob { depends_on: vec!["build".into()], ..job("tell", other_job_id(), 2, 3) };
+    let jobs = vec![job("build", 1, 1), FlowJob { depends_on: vec!["build".into()], ..job("tell", 2, 3) }];
     Flow {
-        flow_id: FlowId(1),
+        flow_id: FlowId(flow_id),
         status: FlowStatus::Finished,
         name: Some("answer".into()),
         context_id: ContextId(0),
@@ -132,10 +150,10 @@ pub(super) fn flow() -> Flow {
         updated_at: time(0),
         started_at: Some(time(1)),
         finished_at: Some(time(4)),
-        jobs: vec![job("build", job_id(), 1, 1), tell],
         result: [("build".to_owned(), "42".to_owned()), ("tell".to_owned(), "the answer is 42".to_owned())].into(),
         truncated: false,
-        graph: "flowchart TD\n  j0[\"build\"]:::finished\n  j1[\"tell\"]:::finished\n  j0 --> j1\n".into(),
+        graph: drawn(&jobs),
+        jobs,
     }
 }
 
@@ -168,12 +186,29 @@ pub(super) fn flow_event() -> FlowEvent {
     }
 }
 
+/// The job that most examples are about: it finishes.
 pub(super) fn job_id() -> JobId {
     "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().expect("a UUID")
 }
 
-pub(super) fn other_job_id() -> JobId {
+pub(super) fn job_spec() -> JobSpec {
+    let args = serde_json::json!({"a": 40, "b": 2});
+    JobSpec { script: r#"print("hello"); args.a + args.b"#.into(), args: Some(args.into()), job_id: Some(job_id()), ..JobSpec::default() }
+}
+
+/// A job that is stopped before it runs, and then run after all.
+pub(super) fn stopped_job_id() -> JobId {
     "b2b1c0de-3c55-4f0a-8f52-1d2c3b4a5968".parse().expect("a UUID")
+}
+
+/// A job that nobody starts.
+pub(super) fn waiting_job_id() -> JobId {
+    "c3d2e1f0-4b66-4a1b-9c63-2e3d4c5b6a79".parse().expect("a UUID")
+}
+
+/// A job that is deleted.
+pub(super) fn deleted_job_id() -> JobId {
+    "d4e3f201-5c77-4b2c-8d74-3f4e5d6c7b8a".parse().expect("a UUID")
 }
 
 pub(super) fn queue_name(script_type: ScriptType) -> String {
@@ -194,13 +229,13 @@ pub(super) fn job() -> Job {
     Job {
         job_id: job_id(),
         status: Status::Finished,
-        name: Some("answer".into()),
+        name: None,
         labels: BTreeMap::new(),
         context_id: ContextId(0),
         caller_id: Some("anonymous".into()),
         script_type: Some(ScriptType::osis()),
-        script: "40 + 2".into(),
-        args: None,
+        script: job_spec().script,
+        args: job_spec().args,
         group: None,
         instance: None,
         worker_id: None,
@@ -251,6 +286,7 @@ pub(super) fn schedule_spec() -> ScheduleSpec {
         cron: Some("0 9 * * MON-FRI".into()),
         time_zone: Some("Europe/Berlin".into()),
         name: Some("answer".into()),
+        schedule_id: Some(schedule_id()),
         ..ScheduleSpec::default()
     }
 }
@@ -263,14 +299,14 @@ pub(super) fn schedule() -> Schedule {
     schedule
 }
 
-pub(super) fn event() -> JobEvent {
+pub(super) fn event(job_id: JobId, status: Status) -> JobEvent {
     JobEvent {
         cursor: "1795255200002-0".into(),
         time: time(2),
-        job_id: job_id(),
+        job_id,
         context_id: ContextId(0),
-        status: Status::Finished,
-        attempt: 1,
+        status,
+        attempt: u32::from(status == Status::Finished),
         kind: None,
         progress: None,
     }

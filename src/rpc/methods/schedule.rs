@@ -44,7 +44,8 @@ impl Method for CreateSchedule {
     fn examples() -> Vec<Example<Self, Schedule>> {
         let job = || JobSpec { script: "40 + 2".into(), ..JobSpec::default() };
         let minutes = ScheduleSpec { job: job(), every: crate::model::Seconds::new(300.0), ..ScheduleSpec::default() };
-        let mut each_five_minutes = minutes.clone().shown(sample::schedule_id(), sample::time(0));
+        let another = "1a2f3e4d-5b6c-4d7e-8f90-a1b2c3d4e5f6".parse().expect("a UUID");
+        let mut each_five_minutes = minutes.clone().shown(another, sample::time(0));
         each_five_minutes.next_runs = (1..=5).map(|run| sample::time(run * 300_000)).collect();
         vec![
             Example { name: "weekdays", params: Self { spec: sample::schedule_spec() }, result: sample::schedule() },

@@ -35,7 +35,7 @@ impl Method for ServerInfo {
             started: Instant::now(),
             listen: vec!["127.0.0.1:8700".into()],
             contexts: vec![ContextId(0)],
-            node_key: sample::runner().pubkey,
+            node_key: Some(sample::node_key()),
             pools: vec![PoolDetails { script_type: ScriptType::osis(), group: Name::default_group(), context_id: ContextId(0), actors: 2 }],
             limits: Limits::default(),
         };

@@ -51,7 +51,7 @@ impl Method for CreateToken {
     fn examples() -> Vec<Example<Self, NewToken>> {
         let token = sample::token();
         let params = Self { identity_id: token.identity_id, name: token.name.clone(), lifetime: None };
-        vec![Example { name: "create", params, result: NewToken { token, secret: "hero_kV1r…".into() } }]
+        vec![Example { name: "create", params, result: NewToken { token, secret: "hero_w3Qd…".into() } }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -126,7 +126,7 @@ impl Method for RevokeToken {
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {
-        vec![Example { name: "revoke", params: Self { token_id: sample::token().token_id }, result: true }]
+        vec![Example { name: "revoke what create_token gave", params: Self { token_id: sample::token().token_id }, result: true }]
     }
 
     fn concern(&self) -> Concern<'_> {

@@ -1,11 +1,13 @@
 //! Every call in every role: `docs/permissions.md` is true.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hero::coordinator::flows::Flows;
 use hero::model::ContextId;
+use serde_json::Map;
 
 use super::*;
+use crate::support::{Example, Made, examples};
 
 /// Who calls.
 pub(super) const COLUMNS: [&str; 6] = ["nobody", "identity", "reader", "executor", "caller", "admin"];
@@ -40,37 +42,63 @@ pub(super) fn roles(column: &str) -> Vec<Role> {
     }
 }
 
-/// Parameters that concern a job, a schedule and the like of this caller; `own` is its number.
-fn params(method: &str, job: &str, flow: u32, schedule: &str, identity: u32, token: &str) -> Value {
-    match method {
-        "create_job" | "run_and_wait" => json!({ "script": "1", "prerequisites": [job] }),
-        "create_jobs" => json!({ "jobs": [{ "script": "1", "prerequisites": [job] }] }),
-        "start_job" | "stop_job" | "retry_job" | "get_status" | "get_job" | "get_result" | "get_logs" | "delete_job" | "explain_job"
-        | "wait_job" | "subscribe_job" | "subscribe_logs" => json!({ "job_id": job }),
-        "list_jobs" | "subscribe_events" => json!({ "where": { "caller_id": identity.to_string() } }),
-        "create_flow" | "run_flow_and_wait" => json!({ "jobs": { "a": { "script": "1" } }, "prerequisites": [job] }),
-        "start_flow" | "wait_flow" | "get_flow" | "stop_flow" | "retry_flow" | "delete_flow" | "subscribe_flow" => {
-            json!({ "flow_id": flow })
+/// A job, a flow, a schedule and a token of an identity.
+struct Things {
+    owner: IdentityId,
+    job: String,
+    flow: u32,
+    schedule: String,
+    token: String,
+}
+
+impl Things {
+    async fn of(owner: IdentityId, guarded: &Guarded) -> Self {
+        let signed = |mut spec: Value| {
+            spec["caller_id"] = json!(owner.to_string());
+            spec
+        };
+        let dispatcher = &guarded.house.dispatcher;
+        let job = dispatcher.create(serde_json::from_value(signed(json!({ "script": "1" }))).unwrap()).await.unwrap().to_string();
+        let spec = serde_json::from_value(signed(json!({ "jobs": { "a": { "script": "1" } } }))).unwrap();
+        let flow = Flows::new(dispatcher.clone()).create(spec).await.unwrap().0;
+        let spec = serde_json::from_value(json!({ "job": signed(json!({ "script": "1" })), "every": 3600 })).unwrap();
+        let schedule = dispatcher.create_schedule(spec).await.unwrap().schedule_id.to_string();
+        let token = guarded.authority.create_token(owner, None, None, None).await.unwrap().token.token_id.to_string();
+        Self { owner, job, flow, schedule, token }
+    }
+
+    /// Has a call concern these, within context 0. Gives whether it does.
+    fn concern(&self, example: &Example, params: &mut Map<String, Value>) -> bool {
+        let takes = |name: &str| example.takes.contains_key(name);
+        let mut put = |name: &str, value: Value| takes(name) && params.insert(name.to_owned(), value).is_none_or(|_| true);
+        for context in ["context_id", "target_context"] {
+            put(context, json!(0));
         }
-        "list_flows" => json!({ "caller_id": identity.to_string() }),
-        "list_schedules" => json!({ "caller_id": identity.to_string() }),
-        "create_schedule" => json!({ "job": { "script": "1" }, "every": 3600 }),
-        "delete_schedule" => json!([schedule]),
-        "set_object" => json!(["people", { "id": "ada" }]),
-        "get_object" | "delete_object" => json!(["people", "ada"]),
-        "find_objects" | "drop_collection" => json!(["people"]),
-        "pause_queue" | "resume_queue" => json!(["sal"]),
-        "get_identity" | "create_token" | "list_tokens" => json!([identity]),
-        "update_identity" | "delete_identity" => json!([9999]),
-        "revoke_token" => json!([token]),
-        "send_message" | "ping_node" => json!({ "address": "here" }),
-        "get_message" | "acknowledge_message" | "delete_message" => json!([identity, 9999]),
-        "list_messages" => json!({ "caller_id": identity }),
-        "create_runner" => json!(["osis"]),
-        "update_runner" | "get_runner" | "delete_runner" => json!([9999]),
-        "grant" | "revoke" => json!([9999, "reader"]),
-        "delete_context" => json!([0]),
-        _ => json!({}),
+        let owner = if example.takes.get("caller_id").is_some_and(|schema| schema["type"] == "string") {
+            json!(self.owner.to_string())
+        } else {
+            json!(self.owner.0)
+        };
+        if !example.makes() {
+            return [
+                put("job_id", json!(self.job)),
+                put("flow_id", json!(self.flow)),
+                put("schedule_id", json!(self.schedule)),
+                put("token_id", json!(self.token)),
+                put("identity_id", json!(self.owner.0)),
+                put("caller_id", owner),
+                put("where", json!({ "caller_id": self.owner.to_string() })),
+            ]
+            .contains(&true);
+        }
+        let concerned = put("identity_id", json!(self.owner.0)) | put("prerequisites", json!([self.job]));
+        // What is made gets another id each time.
+        ["job_id", "schedule_id"].iter().for_each(|id| drop(params.remove(*id)));
+        let Some(Value::Array(jobs)) = params.get_mut("jobs") else { return concerned };
+        for job in jobs {
+            (job["job_id"], job["prerequisites"]) = (Value::Null, json!([self.job]));
+        }
+        true
     }
 }
 
@@ -78,49 +106,54 @@ fn params(method: &str, job: &str, flow: u32, schedule: &str, identity: u32, tok
 async fn every_call_in_every_role_is_allowed_as_the_page_says() {
     let guarded = Guarded::open().await;
     let stranger = guarded.with_roles(&[Role::Caller]).await;
-    let of_stranger = guarded.identity(&[]).await;
-    let (mut wrong, mut asked) = (Vec::new(), 0);
+    let mut examples = examples();
+    // Whose nonce is signed.
+    let whose = examples.iter().find(|example| example.method == "fetch_nonce").unwrap().by_name(&mut Made::default())["pubkey"].clone();
+    let change = IdentityChange { pubkey: Some(serde_json::from_value(whose).unwrap()), address: None };
+    guarded.authority.create_identity(&change).await.unwrap();
+    examples.dedup_by(|next, first| next.method == first.method);
+    examples.retain(|example| !example.method.starts_with("unsubscribe_"));
+    let table = table();
+    assert_eq!(examples.iter().map(|example| &example.method).collect::<BTreeSet<_>>(), table.keys().collect());
+    let mut wrong = Vec::new();
     for (column, name) in COLUMNS.into_iter().enumerate() {
-        let identity = guarded.identity(&roles(name)).await;
-        let client = if name == "nobody" { guarded.nobody().await } else { guarded.client(identity).await };
-        for (method, words) in table() {
+        let mut made = Made::default();
+        for example in &examples {
             for is_own in [true, false] {
-                // Each call has a job, a schedule and a token of its own, of this identity or of somebody else.
-                let owner = if is_own { identity } else { of_stranger };
-                let signed = |spec: Value| {
-                    let mut spec = spec;
-                    spec["caller_id"] = json!(owner.to_string());
-                    spec
+                // Whoever calls is another one each time, because some calls change what it may do.
+                let identity = guarded.identity(&roles(name)).await;
+                let client = if name == "nobody" { guarded.nobody().await } else { guarded.client(identity).await };
+                let things = Things::of(if is_own { identity } else { guarded.identity(&[]).await }, &guarded).await;
+                let mut params = example.at_once(&mut made);
+                let concerned = things.concern(example, &mut params);
+                let answer = client.call::<Value>(&example.method, params).await;
+                let code = match &answer {
+                    Ok(answer) => {
+                        let _ = made.agree("", &example.result, answer);
+                        0
+                    }
+                    Err(Error::Rpc(error)) => error.code,
+                    Err(error) => panic!("{}: {error}", example.method),
                 };
-                let spec = serde_json::from_value(signed(json!({ "script": "1" }))).unwrap();
-                let job = guarded.house.dispatcher.create(spec).await.unwrap().to_string();
-                let spec = serde_json::from_value(signed(json!({ "jobs": { "a": { "script": "1" } } }))).unwrap();
-                let flow = Flows::new(guarded.house.dispatcher.clone()).create(spec).await.unwrap();
-                let spec = serde_json::from_value(json!({ "job": signed(json!({ "script": "1" })), "every": 3600 })).unwrap();
-                let schedule = guarded.house.dispatcher.create_schedule(spec).await.unwrap().schedule_id.to_string();
-                let made = guarded.authority.create_token(owner, None, None, None).await.unwrap();
-                let token = made.token.token_id.clone();
-                let mut given = params(&method, &job, flow.0, &schedule, owner.0, token.as_str());
-                if ["wait_job", "run_and_wait", "wait_flow", "run_flow_and_wait"].contains(&method.as_str()) {
-                    given["wait_timeout"] = json!(0);
-                }
-                let answer = code(&client, &method, given).await;
-                let allowed = match words[column].as_str() {
+                let allowed = match table[&example.method][column].as_str() {
                     "yes" => true,
-                    // A schedule names no other job, so it is always its creator's own.
-                    "own" => is_own || method == "create_schedule",
+                    // What names nothing of others is always the caller's own.
+                    "own" => is_own || !concerned,
                     _ => false,
                 };
-                if (answer == 1004 || answer == 1005) == allowed {
-                    wrong.push(format!("{method} as {name}, own: {is_own}: {answer}"));
+                if (code == 1004 || code == 1005) == allowed {
+                    wrong.push(format!("{} as {name}, own: {is_own}: {code} {answer:?}", example.method));
                 }
-                asked += 1;
-                let _ = guarded.authority.revoke_token(&token).await;
+                // A nonce is good once.
+                if example.method == "authenticate" {
+                    let fetch = examples.iter().find(|example| example.method == "fetch_nonce").unwrap();
+                    let nonce: Value = client.call("fetch_nonce", fetch.by_name(&mut made)).await.unwrap();
+                    made.learn(&fetch.result, nonce.as_str().unwrap());
+                }
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(asked > 500, "only {asked} calls");
     assert_eq!(code(&stranger, "list_jobs", json!({})).await, 1004);
 }
 
@@ -159,7 +192,6 @@ async fn what_goes_to_another_context_of_the_server_needs_the_right_there() {
     let client = guarded.client(ada).await;
     let calls = [
         ("send_message", json!({ "address": "here", "target_context": 1 })),
-        ("ping_node", json!({ "address": "here", "target_context": 1 })),
         ("create_runner", json!({ "script_type": "osis", "local": false, "address": "here", "target_context": 1 })),
         ("update_runner", json!({ "runner_id": 1, "target_context": 1 })),
         ("update_runner", json!({ "runner_id": 2, "address": "here" })),
@@ -192,7 +224,6 @@ async fn callers_name_the_redis_of_other_nodes_by_the_settings_only() {
     for address in ["redis://10.0.0.7:6379", "rediss://10.0.0.7", "unix:///run/redis.sock", "redis+unix:///run/redis.sock"] {
         for (method, params) in [
             ("send_message", json!({ "address": address })),
-            ("ping_node", json!({ "address": address })),
             ("create_runner", runner(address)),
             ("update_runner", json!({ "runner_id": 1, "address": address })),
         ] {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jsonschema::Validator;
 
 use super::*;
-use crate::support::Redis;
+use crate::support::{Example, Made, PATIENCE, Process, examples};
 
 struct Document(Value);
 
@@ -36,239 +36,77 @@ impl Document {
     }
 }
 
-/// The public key and the token of the examples.
-const KEY: &str =
-    "0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8";
-const TOKEN: &str = "5f0c2b8e9a417d36";
+/// Asks again until the answer is right.
+async fn asked_until(difference: &str, mut ask: impl AsyncFnMut() -> Result<Value, String>) -> Value {
+    let asking = async {
+        loop {
+            if let Ok(answer) = ask().await {
+                return answer;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("{difference}"))
+}
 
-/// Makes an example true: brings the job it names into the state it speaks of.
-async fn prepare(redis: &Redis, client: &Client, method: &str) {
-    const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
-    const SCHEDULE: &str = "9b2e6f0a-3c1d-4e5f-8a7b-6c5d4e3f2a10";
-    if ["list_schedules", "delete_schedule"].contains(&method) {
-        for schedule in client.ok("list_schedules", json!([])).await["schedules"].as_array().unwrap() {
-            client.ok("delete_schedule", json!([schedule["schedule_id"]])).await;
+/// Calls all examples on a fresh server, in the order of the document.
+async fn tell(params: impl Fn(&Example, &mut Made) -> Value) {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &[]).await;
+    let (client, document) = (Client::connect(&server.url()).await, Document::committed());
+    let (mut made, mut begun) = (Made::default(), None);
+    for example in examples() {
+        let (name, params) = (example.method.as_str(), params(&example, &mut made));
+        if let Some(item) = &example.item {
+            let mut items = client.subscribe(name, params).await.unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
+            made.learn(&example.result, &items.id);
+            loop {
+                let sent = items.next().await;
+                document.check(name, &example.schema, &sent);
+                assert!(sent["type"] != "ended", "{name} has sent nothing as {item}");
+                if made.agree(name, item, &sent).is_ok() {
+                    break;
+                }
+            }
+            begun = Some(items);
+            continue;
         }
-        let spec = json!({"job": {"script": "1"}, "cron": "0 9 * * MON-FRI", "time_zone": "Europe/Berlin", "schedule_id": SCHEDULE});
-        client.ok("create_schedule", spec).await;
-    }
-    if method.ends_with("_object") || method.ends_with("_objects") || method.ends_with("_collection") || method.ends_with("_collections") {
-        client.ok("drop_collection", json!(["people"])).await;
-        if method == "list_collections" {
-            client.ok("run_and_wait", json!(["osis::index(\"people\", [\"born\"])"])).await;
+        if name.starts_with("unsubscribe_") {
+            let answer = client.ok(name, params).await;
+            document.check(name, &example.schema, &answer);
+            // It may have ended by itself, as what it followed has.
+            let mut items = begun.take().expect("it was begun just before");
+            while answer != example.result && items.next().await != json!({"type": "ended"}) {}
+            continue;
         }
-        client.ok("set_object", json!(["people", {"id": "ada", "name": "Ada Lovelace", "born": 1815}])).await;
-    }
-    if ["identity", "token", "grant", "revoke", "rights", "authenticate"].iter().any(|word| method.contains(word)) {
-        // Numbers are not given twice, so the identity of the examples is written as other programs write one.
-        let _: i64 = redis.run(&["DEL", "hero:access:pubkeys"]).await;
-        let fields = ["id", "1", "pubkey", KEY, "address", "[\"3bb:2f3e::1\"]", "created_at", "1", "updated_at", "1"];
-        let _: i64 = redis.run(&[&["HSET", "actor:1"][..], &fields].concat()).await;
-        if method == "authenticate" {
-            let _: i64 = redis.run(&["HSET", "hero:access:pubkeys", KEY, "1"]).await;
-        }
-        let token = json!({"token_id": TOKEN, "identity_id": 1, "created_at": "2026-11-23T00:00:00Z", "digest": TOKEN});
-        let _: i64 = redis.run(&["HSET", "hero:access:tokens", TOKEN, &token.to_string()]).await;
-    }
-    if method.contains("flow") {
-        // Numbers are not given twice, so the last one is forgotten.
-        for flow in client.ok("list_flows", json!({})).await["flows"].as_array().unwrap() {
-            let _ = client.call("stop_flow", json!([flow["flow_id"]])).await;
-            let _ = client.call("wait_flow", json!([flow["flow_id"]])).await;
-            client.ok("delete_flow", json!([flow["flow_id"]])).await;
-        }
-        let _: i64 = redis.run(&["DEL", "hero:seq:flow"]).await;
-        let jobs = match method {
-            "create_flow" | "run_flow_and_wait" => json!({}),
-            // One that fails, or waits for an actor that there is not.
-            "retry_flow" => json!({"a": {"script": "throw 1"}}),
-            "stop_flow" => json!({"a": {"script": "1", "script_type": "sal"}}),
-            _ => json!({"build": {"script": "40 + 2"}, "tell": {"script": "`the answer is ${inputs.build}`", "depends_on": ["build"]}}),
+        let mut ask = async || {
+            let answer = client.call(name, params.clone()).await.map_err(|fault| format!("{name} {params}: {fault:?}"))?;
+            made.agree(name, &example.result, &answer).map(|()| answer)
         };
-        if jobs != json!({}) {
-            assert_eq!(client.ok("create_flow", json!({"jobs": jobs, "name": "answer"})).await, 1);
-        }
-        if ["wait_flow", "get_flow", "list_flows", "delete_flow", "stop_flow", "retry_flow", "subscribe_flow"].contains(&method) {
-            client.ok("start_flow", json!([1])).await;
-        }
-        if !["create_flow", "run_flow_and_wait", "start_flow", "stop_flow"].contains(&method) {
-            let _ = client.call("wait_flow", json!([1])).await;
-        }
+        let answer = match ask().await {
+            // What the server does in the background may not be done yet.
+            Err(difference) if example.reads() => asked_until(&difference, ask).await,
+            answer => answer.unwrap_or_else(|difference| panic!("{difference}")),
+        };
+        document.check(name, &example.schema, &answer);
     }
-    if method.contains("runner") {
-        let fields = ["id", "1", "local", "false", "address", "node:berlin", "type", "osis", "created_at", "1", "updated_at", "1"];
-        let _: i64 = redis.run(&[&["HSET", "runner:1"][..], &fields].concat()).await;
-        let _: i64 = redis.run(&["ZADD", "hero:meta:runners", "1", "1"]).await;
-    }
-    if method == "delete_context" {
-        // Numbers are not given twice, so the context of the example is listed as if another server had made it.
-        let _: i64 = redis.run(&["ZADD", "hero:access:contexts", "1", "5"]).await;
-        let _: i64 = redis.run(&["HINCRBY", "hero:meta:access", "revision", "1"]).await;
-        let _: () = redis.run_in(5, &["FLUSHDB"]).await;
-        client.ok("update_context", json!({})).await;
-    }
-    if method.contains("message") {
-        let fields = ["id", "101", "caller_id", "12", "message", "hello", "address", "node:berlin", "status", "dispatched"];
-        let _: i64 = redis.run(&[&["HSET", "message:12:101"][..], &fields].concat()).await;
-        let _: i64 = redis.run(&["DEL", "msg_in"]).await;
-        let _: i64 = redis.run(&["LPUSH", "msg_in", "message:12:101"]).await;
-    }
-    // That of the example before.
-    let _ = client.call("delete_job", json!([ID])).await;
-    // No actor takes jobs of sal here, so they stay queued.
-    let script_type = if ["start_job", "stop_job", "retry_job", "explain_job"].contains(&method) { "sal" } else { "osis" };
-    create(client, json!({"script": "print(\"hello\"); 40 + 2", "job_id": ID, "script_type": script_type})).await;
-    match method {
-        // An example that creates a job lets it have an id of its own.
-        "start_job" | "delete_job" | "create_job" | "create_jobs" | "run_and_wait" => {}
-        "stop_job" | "explain_job" => assert_eq!(client.ok("start_job", json!([ID])).await, "dispatched"),
-        "retry_job" => assert_eq!(client.ok("stop_job", json!([ID])).await, "error"),
-        _ => {
-            client.ok("start_job", json!([ID])).await;
-            client.ok("wait_job", json!([ID])).await;
-        }
-    }
-}
-
-/// Texts and numbers that the example and the answer must agree in.
-fn agree(method: &str, expected: &Value, answer: &Value) {
-    match method {
-        "create_job" => assert!(answer.is_string()),
-        "create_jobs" => assert_eq!(answer.as_array().unwrap().len(), expected.as_array().unwrap().len()),
-        "start_job" | "retry_job" | "explain_job" | "get_status" | "stop_job" | "delete_job" | "pause_queue" | "resume_queue"
-        | "drain_server" | "ping" => {
-            assert_eq!(answer, expected, "{method}")
-        }
-        "run_and_wait" | "wait_job" | "get_result" => {
-            for field in ["status", "output", "value", "attempt"] {
-                assert_eq!(answer[field], expected[field], "{method}: {field}");
-            }
-            assert!(answer["usage"]["operations"].is_u64() && answer["started_at"].is_string() && answer["finished_at"].is_string());
-        }
-        "get_job" => assert_eq!((&answer["job_id"], &answer["status"]), (&expected["job_id"], &expected["status"])),
-        "get_logs" => assert_eq!((&answer["lines"][0]["text"], &answer["ended"]), (&expected["lines"][0]["text"], &expected["ended"])),
-        "list_jobs" => assert_eq!(answer["jobs"][0]["status"], expected["jobs"][0]["status"]),
-        "delete_schedule" => assert_eq!(answer, expected),
-        "create_schedule" | "list_schedules" => {
-            let of = |page: &Value| if method == "create_schedule" { page.clone() } else { page["schedules"][0].clone() };
-            let (answer, expected) = (of(answer), of(expected));
-            for field in ["cron", "every", "time_zone", "overlap", "missed", "missed_limit", "runs"] {
-                assert_eq!(answer[field], expected[field], "{method}: {field}");
-            }
-            assert_eq!(answer["next_runs"].as_array().unwrap().len(), 5);
-        }
-        "set_object" | "get_object" | "find_objects" | "delete_object" | "list_collections" | "drop_collection" => {
-            assert_eq!(answer, expected, "{method}")
-        }
-        "create_identity" | "update_identity" | "get_identity" => {
-            assert_eq!((&answer["pubkey"], &answer["address"]), (&expected["pubkey"], &expected["address"]), "{method}");
-        }
-        "list_identities" => assert!(answer["identities"].is_array()),
-        "whoami" | "delete_identity" | "revoke_token" => assert_eq!(answer, expected, "{method}"),
-        "create_token" => assert!(answer["name"] == expected["name"] && answer["secret"].as_str().unwrap().starts_with("hero_")),
-        "fetch_nonce" => assert!(answer.as_str().unwrap().starts_with("hero:127.0.0.1:")),
-        "authenticate" => assert!(answer["identity_id"] == 1 && answer["token"].as_str().unwrap().starts_with("hero_")),
-        "list_tokens" => assert!(answer.as_array().unwrap().iter().all(|token| token["identity_id"] == 1)),
-        "create_runner" | "update_runner" | "get_runner" => {
-            for field in ["script_type", "local", "address"] {
-                assert_eq!(answer[field], expected[field], "{method}: {field}");
-            }
-        }
-        "create_flow" | "delete_flow" | "retry_flow" | "start_flow" | "stop_flow" => assert_eq!(answer, expected, "{method}"),
-        "run_flow_and_wait" | "wait_flow" | "get_flow" => {
-            for field in ["flow_id", "status", "name", "result", "on_failure"] {
-                assert_eq!(answer[field], expected[field], "{method}: {field}");
-            }
-            assert_eq!(answer["jobs"][1]["depends_on"], expected["jobs"][1]["depends_on"]);
-        }
-        "list_flows" => assert_eq!((&answer["flows"][0]["status"], &answer["flows"][0]["jobs"]), (&json!("finished"), &json!(2))),
-        "list_runners" => assert!(answer["runners"].as_array().unwrap().iter().all(|runner| runner["script_type"] == "osis")),
-        "send_message" | "get_message" | "acknowledge_message" => {
-            for field in ["message", "message_type", "address", "status"] {
-                assert_eq!(answer[field], expected[field], "{method}: {field}");
-            }
-        }
-        "ping_node" => assert_eq!(answer["route"], expected["route"]),
-        "list_messages" => assert_eq!(answer["messages"][0]["message"], expected["messages"][0]["message"]),
-        "delete_message" => assert_eq!(answer, expected),
-        "delete_runner" => assert_eq!(answer, expected),
-        "create_context" => assert!(answer["name"] == expected["name"] && answer["limits"] == expected["limits"], "{answer}"),
-        "update_context" | "get_context" => assert!(answer["context_id"] == 0 && answer["status"] == "active", "{answer}"),
-        "list_contexts" => assert_eq!(answer["contexts"][0]["context_id"], 0),
-        "delete_context" => assert_eq!(answer, expected),
-        "get_rights" | "grant" | "revoke" => assert!(answer["context_id"] == 0 && answer["admins"] == expected["admins"]),
-        "list_actors" => assert_eq!(answer[0]["script_type"], expected[0]["script_type"]),
-        "list_functions" => assert!(answer.as_array().unwrap().contains(&expected[0])),
-        "list_queues" => assert_eq!((&answer[0]["name"], &answer[0]["depth"]), (&expected[0]["name"], &expected[0]["depth"])),
-        "server_info" => assert_eq!((&answer["name"], &answer["version"]), (&expected["name"], &expected["version"])),
-        _ => panic!("no example of {method} is known here"),
-    }
-}
-
-/// The parameters of a login by a nonce that this server gave: that of the example is another one's.
-async fn signed(client: &Client, mut params: Value) -> Value {
-    let key: hero::model::PrivateKey = format!("{:064x}", 1).parse().unwrap();
-    let nonce = client.ok("fetch_nonce", json!([KEY])).await;
-    let signature = json!(key.sign(nonce.as_str().unwrap()));
-    if params.is_array() {
-        (params[1], params[2]) = (signature, nonce);
-    } else {
-        (params["signature"], params["nonce"]) = (signature, nonce);
-    }
-    params
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_example_can_be_replayed_by_name_and_by_position() {
-    let (house, _server, client) = open(1).await;
-    let document = Document::committed();
-    for method in document.methods() {
-        let name = method["name"].as_str().unwrap();
-        let examples = method["examples"].as_array().unwrap();
-        assert!(!examples.is_empty(), "{name} has no example");
-        for example in examples {
-            let given = example["params"].as_array().unwrap();
-            let said = given.iter().filter(|given| !given["value"].is_null());
-            let by_name: Value = said.map(|given| (given["name"].as_str().unwrap().to_owned(), given["value"].clone())).collect();
-            // As tools send it: the values as they stand.
-            let by_position: Value = given.iter().map(|given| given["value"].clone()).collect();
-            for params in [by_name, by_position] {
-                if name.starts_with("unsubscribe_") {
-                    continue; // The id of an example is nobody's. The real ones are used below.
-                }
-                prepare(&house.redis, &client, name).await;
-                let params = if name == "authenticate" { signed(&client, params).await } else { params };
-                let Some(subscription) = method.get("x-subscription") else {
-                    let answer = client.ok(name, params).await;
-                    document.check(name, &method["result"]["schema"], &answer);
-                    agree(name, &example["result"]["value"], &answer);
-                    continue;
-                };
-                let mut items = client.subscribe(name, params).await.unwrap();
-                if name == "subscribe_events" {
-                    client.ok("run_and_wait", json!(["1"])).await;
-                }
-                let item = items.next().await;
-                let schema = &subscription["notification"]["params"][1]["schema"];
-                document.check(name, schema, &item);
-                let expected = &subscription["notification"]["examples"][0]["result"];
-                for field in ["type", "status", "text", "level"] {
-                    assert_eq!(item.get(field), expected.get(field), "{name}: {field}");
-                }
-                let unsubscribe = document.method(subscription["unsubscribe"].as_str().unwrap());
-                let answer = client.ok(unsubscribe["name"].as_str().unwrap(), json!([items.id])).await;
-                document.check("an unsubscription", &unsubscribe["result"]["schema"], &answer);
-                // The others may have ended by themselves, as the job has.
-                assert!(answer == unsubscribe["examples"][0]["result"]["value"] || name != "subscribe_events", "{name}: {answer}");
-            }
-        }
-    }
+async fn every_example_works_by_name_on_a_fresh_server_after_those_before_it() {
+    tell(|example, made| example.by_name(made)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_example_works_by_position_on_a_fresh_server_after_those_before_it() {
+    tell(|example, made| example.by_position(made)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_those_that_the_document_lists() {
     let (_house, _server, client) = open(0).await;
-    let document = Document::committed();
+    let (document, examples) = (Document::committed(), examples());
     for method in document.methods() {
         let name = method["name"].as_str().unwrap();
         if name.starts_with("unsubscribe_") {
@@ -292,24 +130,10 @@ async fn errors_are_those_that_the_document_lists() {
             assert_eq!((fault.code, &fault.data), (1001, &json!({"job_id": NOBODY})), "{name}");
             assert!(codes.contains(&1001), "{name}");
         }
-        if method["params"].as_array().unwrap().iter().any(|param| param["name"] == "context_id") {
-            let first = if takes_job { json!({"job_id": NOBODY, "context_id": 7}) } else { json!({"context_id": 7}) };
-            let params = match method["params"][0]["name"].as_str() {
-                Some("script") => json!({"script": "1", "context_id": 7}),
-                Some("script_type") => json!({"script_type": "osis", "context_id": 7}),
-                Some("collection") if name == "set_object" => json!({"collection": "people", "object": {}, "context_id": 7}),
-                Some("collection") if name.ends_with("_object") => json!({"collection": "people", "id": "ada", "context_id": 7}),
-                Some("collection") => json!({"collection": "people", "context_id": 7}),
-                Some("jobs") if name != "create_jobs" => json!({"jobs": {"a": {"script": "1"}}, "context_id": 7}),
-                Some("flow_id") => json!({"flow_id": 1, "context_id": 7}),
-                Some("schedule_id") => json!({"schedule_id": NOBODY, "context_id": 7}),
-                Some("caller_id") => json!({"caller_id": 12, "message_id": 101, "context_id": 7}),
-                Some("message" | "address") => json!({"address": "here", "context_id": 7}),
-                Some("runner_id") => json!({"runner_id": 1, "context_id": 7}),
-                Some("identity_id") => json!({"identity_id": 1, "role": "reader", "context_id": 7}),
-                _ => first,
-            };
-            let fault = ask(params).await.unwrap_err();
+        if let Some(example) = examples.iter().find(|example| example.method == name && example.takes.contains_key("context_id")) {
+            let mut params = example.at_once(&mut Made::default());
+            params.insert("context_id".to_owned(), json!(7));
+            let fault = ask(params.into()).await.unwrap_err();
             assert_eq!(fault.code, 1011, "{name}: {fault:?}");
             assert!(codes.contains(&1011) && fault.message.contains("context 7"), "{name}");
         }

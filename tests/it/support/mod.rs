@@ -11,6 +11,7 @@ mod process;
 mod redis;
 mod seed;
 mod server;
+mod story;
 mod web;
 
 pub use authority::Authority;
@@ -24,6 +25,7 @@ pub use process::{Kin, Process, faketime};
 pub use redis::Redis;
 pub use seed::{random, seed};
 pub use server::{Client, Fault, Items, Server, get};
+pub use story::{Example, Made, examples};
 pub use web::Web;
 
 use std::future::Future;

@@ -1,0 +1,171 @@
+//! The examples of `openrpc.json` are one story: each call works on a fresh server after those before it.
+
+use std::collections::BTreeMap;
+
+use hero::model::{JobId, PrivateKey, Timestamp};
+use serde_json::{Map, Value, json};
+
+/// A call as `openrpc.json` shows it.
+pub struct Example {
+    pub method: String,
+    /// The parameters that are given, in the order of their positions; null is not given.
+    params: Vec<(String, Value)>,
+    pub result: Value,
+    /// The schema of the result, or of what a subscription sends.
+    pub schema: Value,
+    /// What a subscription sends.
+    pub item: Option<Value>,
+    /// All parameters that the method has, with their schemas.
+    pub takes: BTreeMap<String, Value>,
+}
+
+/// The examples of all methods, in the order of the document.
+pub fn examples() -> Vec<Example> {
+    let document: Value = serde_json::from_str(include_str!("../../../openrpc.json")).unwrap();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let of_method = |method: Value| {
+        let notified = method.pointer("/x-subscription/notification").cloned();
+        let name = |of: &Value| of["name"].as_str().unwrap().to_owned();
+        let takes: BTreeMap<_, _> = list(&method["params"]).iter().map(|param| (name(param), param["schema"].clone())).collect();
+        let schema = notified.as_ref().map_or(&method["result"]["schema"], |notified| &notified["params"][1]["schema"]).clone();
+        let items = notified.map(|notified| list(&notified["examples"])).unwrap_or_default();
+        let examples = list(&method["examples"]);
+        assert!(!examples.is_empty(), "{} has no example", method["name"]);
+        let one = |(at, example): (usize, &Value)| Example {
+            method: name(&method),
+            params: list(&example["params"]).iter().map(|param| (name(param), param["value"].clone())).collect(),
+            result: example["result"]["value"].clone(),
+            schema: schema.clone(),
+            item: items.get(at).map(|item| item["result"].clone()),
+            takes: takes.clone(),
+        };
+        examples.iter().enumerate().map(one).collect::<Vec<_>>()
+    };
+    list(&document["methods"]).into_iter().flat_map(of_method).collect()
+}
+
+impl Example {
+    /// Whether its method changes nothing, so that it may be asked again.
+    pub fn reads(&self) -> bool {
+        ["get_", "list_", "find_", "explain_", "wait_"].iter().any(|verb| self.method.starts_with(verb))
+    }
+
+    /// Whether its method makes something new.
+    pub fn makes(&self) -> bool {
+        ["create_", "run_", "send_"].iter().any(|verb| self.method.starts_with(verb))
+    }
+
+    /// The parameters by name, those that are given.
+    pub fn by_name(&self, made: &mut Made) -> Value {
+        let given = made.put(&self.params).into_iter().filter(|(_, value)| !value.is_null());
+        given.collect::<Map<_, _>>().into()
+    }
+
+    /// The parameters by position, as tools send them: the values as they stand.
+    pub fn by_position(&self, made: &mut Made) -> Value {
+        made.put(&self.params).into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// The parameters by name, where nobody is to be waited for.
+    pub fn at_once(&self, made: &mut Made) -> Map<String, Value> {
+        let Value::Object(mut params) = self.by_name(made) else { unreachable!("they have names") };
+        if self.takes.contains_key("wait_timeout") {
+            params.insert("wait_timeout".to_owned(), json!(0));
+        }
+        params
+    }
+}
+
+/// What a server has made up, in place of what the examples have.
+#[derive(Default, Clone)]
+pub struct Made(BTreeMap<String, String>);
+
+/// The members that are another one's in each server, or at each time.
+const VARY: [&str; 12] =
+    ["usage", "hostname", "pid", "confinement", "server_id", "uptime", "listen", "store", "pools", "actors", "in_flight", "node_key"];
+
+/// A text that servers make up: what kind it is, and whether it is the same whenever it is spoken of.
+fn made_up(text: &str) -> Option<(&'static str, bool)> {
+    let is_hex = |text: &str| text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_cursor =
+        |text: &str| text.split_once('-').is_some_and(|(time, count)| time.parse::<u64>().is_ok() && count.parse::<u64>().is_ok());
+    match text {
+        _ if text.parse::<Timestamp>().is_ok() => Some(("a time", false)),
+        _ if is_cursor(text) => Some(("a cursor", false)),
+        _ if text.parse::<JobId>().is_ok() => Some(("an id", true)),
+        _ if is_hex(text) && text.len() < 64 => Some(("a short id", true)),
+        _ if text.starts_with("hero_") => Some(("a secret", true)),
+        _ if text.starts_with("hero:") && text.split(':').count() > 4 => Some(("a nonce", true)),
+        _ => None,
+    }
+}
+
+impl Made {
+    /// These parameters, with what the server made up in its place. What a call names first is what it chooses.
+    fn put(&mut self, params: &[(String, Value)]) -> Vec<(String, Value)> {
+        let mut params: Vec<_> = params.iter().map(|(name, value)| (name.clone(), self.replaced(value))).collect();
+        // The nonce was the server's, so it is signed anew.
+        if let Some(nonce) = params.iter().find(|(name, _)| name == "nonce").and_then(|(_, nonce)| nonce.as_str().map(str::to_owned)) {
+            let key: PrivateKey = format!("{:064x}", 1).parse().unwrap();
+            params.iter_mut().filter(|(name, _)| name == "signature").for_each(|(_, signature)| *signature = json!(key.sign(&nonce)));
+        }
+        params
+    }
+
+    fn replaced(&mut self, value: &Value) -> Value {
+        match value {
+            Value::String(text) if made_up(text).is_some_and(|(_, lasts)| lasts) || self.0.contains_key(text) => {
+                json!(self.0.entry(text.clone()).or_insert_with(|| text.clone()))
+            }
+            Value::Array(values) => values.iter().map(|value| self.replaced(value)).collect(),
+            Value::Object(members) => {
+                members.iter().map(|(name, value)| (name.clone(), self.replaced(value))).collect::<Map<_, _>>().into()
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Notes that this stands for that from now on.
+    pub fn learn(&mut self, expected: &Value, given: &str) {
+        self.0.insert(expected.as_str().unwrap().to_owned(), given.to_owned());
+    }
+
+    /// Whether an answer is what an example says: the same, but for what servers make up and what varies. It may have more. Learns what was made up.
+    pub fn agree(&mut self, place: &str, expected: &Value, answer: &Value) -> Result<(), String> {
+        let differ = || Err(format!("{place} is {answer}, and the example says {expected}"));
+        match (expected, answer) {
+            (Value::Object(members), Value::Object(_)) => {
+                for (name, member) in members.iter().filter(|(name, member)| !VARY.contains(&name.as_str()) && !member.is_null()) {
+                    self.agree(&format!("{place}.{name}"), member, &answer[name])?;
+                }
+                Ok(())
+            }
+            (Value::Array(elements), Value::Array(answers)) => {
+                for element in elements {
+                    let fits = |known: &Self, answer| {
+                        let mut known = known.clone();
+                        known.agree(place, element, answer).map(|()| known)
+                    };
+                    match answers.iter().find_map(|answer| fits(self, answer).ok()) {
+                        Some(known) => *self = known,
+                        None => return differ(),
+                    }
+                }
+                Ok(())
+            }
+            (Value::String(text), Value::String(given)) => match (self.0.get(text), made_up(text), made_up(given)) {
+                (Some(known), ..) if known == given => Ok(()),
+                (None, Some((kind, lasts)), Some((other, _))) if kind == other => {
+                    if lasts {
+                        self.0.insert(text.clone(), given.clone());
+                    }
+                    Ok(())
+                }
+                (None, None, _) if text == given => Ok(()),
+                _ => differ(),
+            },
+            _ if expected == answer => Ok(()),
+            _ => differ(),
+        }
+    }
+}
