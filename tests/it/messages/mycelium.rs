@@ -205,7 +205,10 @@ async fn the_script_for_real_nodes_finds_all_as_it_should_be_over_their_stand_in
     let (one, two) = (network.node().await, network.node().await);
     let mut script = tokio::process::Command::new("bash");
     script.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mycelium.sh")).kill_on_drop(true);
-    script.env("MYCELIUM_URL", format!("{} {}", one.url(), two.url())).env("HERO", env!("CARGO_BIN_EXE_hero")).env("JOBS", std::env::var("JOBS").unwrap_or_else(|_| "3".into()));
+    script
+        .env("MYCELIUM_URL", format!("{} {}", one.url(), two.url()))
+        .env("HERO", env!("CARGO_BIN_EXE_hero"))
+        .env("JOBS", std::env::var("JOBS").unwrap_or_else(|_| "3".into()));
     let done = tokio::time::timeout(PATIENCE * 5, script.output()).await.unwrap().unwrap();
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     println!("{out}");
