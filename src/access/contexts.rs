@@ -86,7 +86,7 @@ impl Authority {
             }
             Ok(home.note_context(context).await?)
         };
-        self.announced(context, change).await?;
+        self.announced(context, Box::pin(change)).await?;
         self.follow().await?;
         self.changed_context(&store).await
     }
@@ -105,7 +105,7 @@ impl Authority {
                 None => Ok(home.note_context(context).await?),
             }
         };
-        self.announced(context, change).await?;
+        self.announced(context, Box::pin(change)).await?;
         Ok(self.follow().await?)
     }
 
@@ -133,7 +133,7 @@ impl Authority {
             }
             Ok(set)
         };
-        let set = self.announced(context, change).await?;
+        let set = self.announced(context, Box::pin(change)).await?;
         self.follow().await?;
         if set == Granted::Same && !exists {
             return Err(Error::NoIdentity(identity));
@@ -182,7 +182,7 @@ impl Authority {
                 }
                 Ok(home.note_access(Some(identity), context).await?)
             };
-            self.announced(context, change).await
+            self.announced(context, Box::pin(change)).await
         };
         let why = match tokio::time::timeout(PATIENCE, forgetting).await {
             Ok(Ok(())) => return,
