@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use redis::Pipeline;
 
 use crate::model::{Job, JobId};
+use crate::store::attempts::all;
 use crate::store::codec::{SHOWN, Text, job};
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
@@ -46,7 +47,8 @@ impl Store {
             return Ok(None);
         };
         if job.truncated.is_empty() {
-            return Ok(Some(Ok(job)));
+            let earlier = if job.attempt > 0 { self.earlier_attempts(id).await? } else { Vec::new() };
+            return Ok(Some(Ok(Job { attempts: all(earlier, &job), ..job })));
         }
         let mut sizes = Pipeline::with_capacity(SHOWN.len());
         for field in SHOWN {
