@@ -29,7 +29,6 @@ use super::Spawner;
 pub use self::landlock::{readable_by_engines, readable_by_jobs};
 pub use descriptors::hand_over;
 pub use exec::exec_main;
-pub(super) use inside::FIRST;
 pub use profile::{JobRights, OF_JOB, Profile, QUESTIONS, RESULT, SupervisorRights};
 pub use steps::left_out;
 pub use user::JobUser;

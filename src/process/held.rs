@@ -14,6 +14,10 @@ pub const MOST_PROCESSES: usize = 256;
 pub const MEMORIES: u64 = 4;
 /// The unit in which the system counts what a file takes.
 const BLOCK: u64 = 512;
+/// What counts for each thing that an epoll watches. It takes much less memory, but the machine, or the user, has room for only so many.
+const IN_A_WATCH: u64 = 64 << 10;
+/// How much is read of what an epoll watches: a line each.
+const LONGEST_WATCHES: u64 = 1 << 20;
 /// What a pipe holds.
 const IN_A_PIPE: u64 = 64 << 10;
 /// What a socket holds that somebody has filled. Jobs cannot set that to more.
@@ -137,7 +141,11 @@ impl Held {
                 () if kind.is_file() && open.nlink() == 0 => open.blocks() * BLOCK,
                 () if kind.is_socket() => *IN_A_SOCKET,
                 () if kind.is_fifo() => IN_A_PIPE,
-                () => continue,
+                () => {
+                    // All that is no file is one for the system, so none of them is known by its number.
+                    self.memory = self.memory.saturating_add(watched(place, &entry).saturating_mul(IN_A_WATCH));
+                    continue;
+                }
             };
             if self.known.insert(id, bytes).is_none() {
                 let sum = if kind.is_file() { &mut self.removed } else { &mut self.memory };
@@ -165,6 +173,17 @@ impl Held {
         }
         Ok(())
     }
+}
+
+/// How many things a descriptor watches: none, unless it is an epoll.
+fn watched(place: &Path, entry: &fs::DirEntry) -> u64 {
+    if !fs::read_link(entry.path()).is_ok_and(|to| to.as_os_str() == "anon_inode:[eventpoll]") {
+        return 0;
+    }
+    let Ok(told) = fs::File::open(place.join("fdinfo").join(entry.file_name())) else { return 0 };
+    let mut lines = Vec::new();
+    let _ = told.take(LONGEST_WATCHES).read_to_end(&mut lines);
+    lines.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"tfd:")).count() as u64
 }
 
 /// A mapping of something that has no name any more, and is shared.
@@ -211,6 +230,25 @@ mod tests {
         assert!(held.removed() >= 1 << 20 && held.known[&id] >= 1 << 20, "{held:?}");
         assert!(held.removed() <= held.known.values().sum(), "{held:?}");
         assert_eq!(Held::by(&[own], || false).removed(), 0);
+    }
+
+    #[test]
+    fn what_an_epoll_watches_counts() {
+        let own = [std::process::id().cast_signed()];
+        let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).unwrap();
+        let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let watched = || {
+            let entries = fs::read_dir("/proc/self/fd").unwrap().flatten();
+            entries
+                .filter(|entry| entry.file_name() == *epoll.as_raw_fd().to_string())
+                .map(|entry| super::watched(Path::new("/proc/self"), &entry))
+                .sum::<u64>()
+        };
+        assert_eq!(watched(), 0);
+        let data = rustix::event::epoll::EventData::new_u64(0);
+        rustix::event::epoll::add(&epoll, &one, data, rustix::event::epoll::EventFlags::IN).unwrap();
+        assert_eq!(watched(), 1);
+        assert!(Held::by(&own, || true).memory >= IN_A_WATCH);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::confine;
-
+/// The variable in which a supervisor that stayed outside finds the number of the first process of the namespace of its jobs.
+pub(super) const FIRST: &str = "HERO_FIRST";
 /// The exit code when it could not serve.
 const FAILED: u8 = 70;
 
@@ -30,7 +30,7 @@ impl Init {
     /// started [before this became what it is](super::confine). Where this process is the first itself, it adopts all.
     pub fn for_children() -> Result<Option<Self>, String> {
         set_child_subreaper(Some(getpid())).map_err(|error| format!("orphans cannot be adopted: {error}"))?;
-        let Some(pid) = std::env::var(confine::FIRST).ok().and_then(|pid| Pid::from_raw(pid.parse().ok()?)) else { return Ok(None) };
+        let Some(pid) = std::env::var(FIRST).ok().and_then(|pid| Pid::from_raw(pid.parse().ok()?)) else { return Ok(None) };
         let end = pidfd_open(pid, PidfdFlags::empty());
         Ok(Some(Self { pid, end: end.map_err(|error| format!("the first process of the namespace of jobs cannot be watched: {error}"))? }))
     }

@@ -12,13 +12,14 @@ use rustix::process::{
 };
 use rustix::thread::set_no_new_privs;
 
-use super::inside::{self, FIRST, Outside};
+use super::inside::{self, Outside};
 use super::namespaces::USER;
 use super::profile::{Profile, QUESTIONS, RESULT};
 use super::request::Request;
 use super::steps::Steps;
-use super::user::{self, JobUser};
+use super::user::{self, JobUser, OUTSIDE};
 use super::{CONFINEMENT, descriptors, landlock, namespaces, seccomp};
+use crate::process::init::FIRST;
 
 /// The exit code when confinement or exec failed, as `env` and `nohup` have it.
 const FAILED: u8 = 125;
@@ -72,6 +73,7 @@ fn exec(request: &Request) -> String {
         Ok(outside) => outside,
         Err(why) => return why,
     };
+    command.envs(request.is_inside.then(|| (OUTSIDE, request.parent.to_string())));
     command.envs(outside.as_ref().map(|outside| (FIRST, outside.first.to_string())));
     steps.take("no_new_privs", set_no_new_privs(true));
     if !matches!(profile, Profile::Supervisor(_)) {

@@ -28,8 +28,6 @@ use super::root::{self, Proc};
 use super::steps::Steps;
 use crate::process::{OURSELVES, init_main};
 
-/// The variable in which a supervisor that stayed outside finds the number of the first process of the namespace of its jobs.
-pub(in crate::process) const FIRST: &str = "HERO_FIRST";
 /// Everything inside ends with the one outside.
 pub(super) const DEATH: Option<Signal> = Some(Signal::KILL);
 /// What the one inside says when it has all.

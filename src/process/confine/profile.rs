@@ -62,6 +62,10 @@ pub const RESULT: &str = "HERO_RESULT_FD";
 pub const QUESTIONS: &str = "HERO_ASK_FD";
 /// The bytes that one file of a job may have.
 const LARGEST_FILE: u64 = 256 << 20;
+/// The bytes that a process of a job may keep from being swapped out.
+const LOCKED: u64 = 64 << 10;
+/// The signals that may wait for processes of a job, and its timers, each of which keeps one ready.
+const SIGNALS: u64 = 1024;
 /// The processes and threads that a job may have: it is ended at a quarter of that, but not at once.
 const MOST_TASKS: u64 = 1024;
 /// The threads that engines of one user may have.
@@ -134,7 +138,15 @@ impl Profile {
             Self::Supervisor(_) => vec![(Resource::Core, 0)],
             // Some interpreters reserve far more address space than they use, so only what is for data counts.
             Self::Job(JobRights { memory, .. }) => {
-                vec![(Resource::Core, 0), (Resource::Nofile, 1024), (Resource::Fsize, LARGEST_FILE), (Resource::Data, *memory)]
+                vec![
+                    (Resource::Core, 0),
+                    (Resource::Nofile, 1024),
+                    (Resource::Fsize, LARGEST_FILE),
+                    (Resource::Data, *memory),
+                    (Resource::Memlock, LOCKED),
+                    (Resource::Msgqueue, 0),
+                    (Resource::Sigpending, SIGNALS),
+                ]
             }
         }
     }

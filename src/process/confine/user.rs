@@ -14,6 +14,9 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
+/// The variable in which the first process of a PID namespace finds the number of the one that waits for it outside.
+pub(super) const OUTSIDE: &str = "HERO_OUTSIDE";
+
 /// Numbers of users of ours, from the first on, and how many there are. No system and no container gives those of the first range to
 /// anybody else, and none of them has an entry in a file. The second is for containers that do not have the first: there users may be shared.
 pub(super) type Numbers = [(u32, u32); 2];
@@ -140,9 +143,11 @@ pub(super) fn knows_no_owners(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
-/// The user of this process' own number.
+/// The user of this process' own number. The first process of a PID namespace has the one that waits for it outside, or all would share a user.
 pub(super) fn number() -> Result<u32, String> {
-    numbered(ENGINES, |count| std::process::id() % count)
+    let own = std::process::id();
+    let outside = std::env::var(OUTSIDE).ok().filter(|_| own == 1).and_then(|number| number.parse().ok());
+    numbered(ENGINES, |count| outside.unwrap_or(own) % count)
 }
 
 /// A user of these numbers, if this process can become one: the first and so many, of which there are `count`.

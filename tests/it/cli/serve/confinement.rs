@@ -165,7 +165,7 @@ async fn no_job_reaches_the_private_redis_not_even_with_its_password() {
         ("shell", format!("exec /usr/bin/perl -e '{perl}'")),
         ("shell", format!("exec 3<>/dev/tcp/{port}/6379 && echo FLUSHALL >&3; exit 1")),
         ("shell", format!("cat {}/redis.secret", data.display())),
-        ("shell", format!("rm -rf {}", data.join("appendonlydir").display())),
+        ("shell", format!("rm -r {}", data.join("appendonlydir").display())),
         ("python", python),
     ];
     for (script_type, script) in attempts.into_iter().filter(|(script_type, _)| has_python || *script_type != "python") {
