@@ -29,7 +29,14 @@ fn a_wait_goes_on_when_the_server_is_back() {
         for waiting in [&mut run, &mut wait] {
             let mut out = String::new();
             waiting.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-            assert_eq!(waiting.wait().unwrap().code(), Some(0), "{end:?}");
+            let mut rest = String::new();
+            waiting.stderr.take().map(|mut err| err.read_to_string(&mut rest).unwrap());
+            assert_eq!(
+                waiting.wait().unwrap().code(),
+                Some(0),
+                "{end:?}: {rest}{:?}",
+                lines.by_ref().map_while(Result::ok).collect::<Vec<_>>()
+            );
             assert!(["41\n", "42\n"].contains(&out.as_str()), "{end:?}: {out}");
         }
     }
