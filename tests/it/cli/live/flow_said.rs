@@ -5,10 +5,10 @@ use super::Server;
 const TALKING: &str = "\
 jobs:
   pull:
-    script: 'print(`one`); log_warn(`two`); job::progress(40, `halfway`); args.n'
+    script: 'print(`one`); log_warn(`two`); job::progress(40, `halfway`); args.count'
   tell:
     depends_on: [pull]
-    args: { own: 1, n: 2 }
+    args: { own: 1, count: 2 }
     script: 'print(`three`); `${inputs.pull} ${args.own} ${env.WHO}`'
 ";
 
@@ -16,7 +16,7 @@ jobs:
 fn what_the_jobs_of_a_flow_log_is_shown_while_it_runs_and_afterwards() {
     let server = Server::start();
     server.hero.file("flow.yaml", TALKING);
-    let ran = server.run(&["flow", "run", "flow.yaml", "--arg", "n=5", "--env", "WHO=ada"]);
+    let ran = server.run(&["flow", "run", "flow.yaml", "--arg", "count=5", "--env", "WHO=ada"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "5 1 ada\n"), "{}", ran.err);
     for said in ["pull | one", "pull | warn: two", "tell | three", "pull 40, halfway", "pull started", "pull finished", "tell finished"] {
         assert_eq!(ran.err.lines().filter(|line| *line == said).count(), 1, "{said}: {}", ran.err);
