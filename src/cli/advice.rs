@@ -176,7 +176,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "make it smaller, or start the server with a larger --script-source".to_owned()
         }
         code::UNKNOWN_SCRIPT_TYPE => {
-            "name another type (--type, or script_type in a file), which else the name of the file says; a server has those of its pools: `hero serve --pool osis=2 --pool python=2`"
+            "name another type (--type, or script_type in a file), which else the name of the file says; a server has those of its pools, and --pool replaces the usual ones: `hero serve --pool osis=2 --pool sal=1 --pool python=2`"
                 .to_owned()
         }
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),

@@ -217,7 +217,8 @@ impl Backend {
         self.shutdown.cancel();
         let jobs = self.hosting.jobs();
         if jobs > 0 {
-            tracing::info!(jobs, grace = ?self.grace, "draining: so many jobs run here, and have so long to end; what has not ended then runs again");
+            let grace = self.grace.as_secs_f64();
+            tracing::info!("draining: {jobs} jobs run here and have {grace} s to end; what has not ended then runs again");
         }
         if tokio::time::timeout(self.grace + Duration::from_secs(10), self.hosting.ended()).await.is_err() {
             tracing::warn!("a pool did not end in time; its jobs come back when their leases are over");

@@ -42,7 +42,8 @@ impl Functions {
         } else {
             show(&found, word.as_deref())?;
         }
-        Ok(Exit::Ok)
+        // Nothing was found of what was asked for, as grep has it.
+        Ok(if found.is_empty() && word.is_some() { Exit::Other } else { Exit::Ok })
     }
 }
 

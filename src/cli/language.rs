@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::model::ScriptType;
 
 /// The ends of names, and the types of what is in such files. Types that only a configuration has are called as in `examples/commands`.
-const TYPES: [(&str, &str); 8] = [
+const TYPES: [(&str, &str); 13] = [
     ("rhai", "osis"),
     ("hero", "osis"),
     ("py", ScriptType::PYTHON),
@@ -14,6 +14,11 @@ const TYPES: [(&str, &str); 8] = [
     ("bash", "bash"),
     ("js", "node"),
     ("cjs", "node"),
+    ("mjs", "node"),
+    ("ts", "typescript"),
+    ("mts", "typescript"),
+    ("rb", "ruby"),
+    ("pl", "perl"),
 ];
 
 /// The type of the script in a file, as far as its name says it.
@@ -30,9 +35,17 @@ mod tests {
     #[test]
     fn the_end_of_a_name_says_the_type() {
         let of = |name: &str| of_file(Path::new(name)).map(|script_type| script_type.as_str().to_owned());
-        for (name, script_type) in
-            [("a/b.rhai", "osis"), ("order.hero", "osis"), ("x.PY", "python"), ("main.v", "v"), ("a.b.sh", "bash"), ("r.cjs", "node")]
-        {
+        for (name, script_type) in [
+            ("a/b.rhai", "osis"),
+            ("order.hero", "osis"),
+            ("x.PY", "python"),
+            ("main.v", "v"),
+            ("a.b.sh", "bash"),
+            ("r.cjs", "node"),
+            ("r.mjs", "node"),
+            ("r.ts", "typescript"),
+            ("r.rb", "ruby"),
+        ] {
             assert_eq!(of(name).as_deref(), Some(script_type), "{name}");
         }
         for name in ["-", "script", ".py", "a.txt", "a."] {

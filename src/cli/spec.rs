@@ -14,7 +14,7 @@ use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Second
 #[derive(Debug, Clone, Args)]
 pub(super) struct SpecArgs {
     /// Which kind of actor runs it: osis, which runs its jobs one after another, sal, which can run some side by side (--concurrent), python, v, or one of yours
-    /// [default: by the name of the file: python for .py, v for .v, bash for .sh, node for .js; else osis]
+    /// [default: by the name of the file: python for .py, v for .v, bash for .sh, node for .js and .mjs, typescript for .ts, ruby for .rb; else osis]
     #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: Option<ScriptType>,
     #[command(flatten)]

@@ -50,7 +50,7 @@ impl Dispatcher {
                     0 => (Reason::DueLater, format!("it is due at {}", at(job.run_at.or(due_at), "a later time"))),
                     attempt => (
                         Reason::WaitingForRetry,
-                        format!("attempt {attempt} failed, the next one waits for its time, {}", at(due_at, "which has just come")),
+                        format!("attempt {} is due at {}, since attempt {attempt} failed", attempt + 1, at(due_at, "this moment")),
                     ),
                 };
                 Explanation { due_at, ..because(reason, message) }

@@ -62,7 +62,8 @@ fn jobs(flow: &FlowSummary) -> String {
         // They were stopped, or never ran.
         _ if flow.stop_requested => format!("{ended}/{}", flow.jobs),
         0 => format!("{ended}/{}", flow.jobs),
-        failed => format!("{ended}/{}, {failed} failed", flow.jobs),
+        // The list does not say which of them failed, and which never ran because of those.
+        left => format!("{ended}/{}, {left} did not finish", flow.jobs),
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod check;
 mod file;
+mod heard;
 mod inputs;
 mod list;
+mod logs;
 mod reading;
 mod run;
 mod show;
@@ -15,6 +17,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use serde_json::json;
 
+use super::arguments::ArgumentArgs;
+use super::environment::EnvironmentArgs;
 use super::exit::Exit;
 use super::global::Global;
 use super::output;
@@ -37,6 +41,8 @@ pub(super) enum FlowCommand {
     List(list::List),
     /// Show a flow and its jobs
     Show(Named),
+    /// Print what the jobs of a flow logged
+    Logs(logs::Logs),
     /// Print the graph of a flow in the language of Mermaid
     Graph(Named),
     /// Stop all jobs of a flow that have not ended
@@ -71,7 +77,7 @@ pub(super) struct Create {
     source: Source,
 }
 
-/// The file of a flow.
+/// The file of a flow, and what its jobs are given besides. All of them get that, and it counts before what the file says.
 #[derive(Debug, Args)]
 pub(super) struct Source {
     /// The file of the flow, YAML or JSON, or - for stdin
@@ -83,6 +89,10 @@ pub(super) struct Source {
     /// The same key with the same flow gives the flow that was made with it, for 24 hours
     #[arg(long, short = 'k', value_name = "KEY")]
     idempotency_key: Option<String>,
+    #[command(flatten)]
+    arguments: ArgumentArgs,
+    #[command(flatten)]
+    environment: EnvironmentArgs,
 }
 
 impl FlowCommand {
@@ -92,6 +102,7 @@ impl FlowCommand {
             Self::Check(check) => return check.main(global.json),
             Self::Schema => output::document(&file::schema())?,
             Self::Create(create) => {
+                create.source.arguments.warn_of_json(global.json);
                 let spec = create.source.spec()?;
                 let flow = global.connect().await?.create_flow(&spec).await?;
                 if global.json {
@@ -102,6 +113,7 @@ impl FlowCommand {
             }
             Self::List(list) => list.main(global).await?,
             Self::Show(named) => show::main(global, named).await?,
+            Self::Logs(logs) => logs.main(global).await?,
             Self::Graph(named) => {
                 let (context, flow) = named.of();
                 let graph = global.connect().await?.get_flow(context, flow).await?.graph;

@@ -1,10 +1,11 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
+use super::heard::{Heard, Said};
 use super::tree::{lines, status_of_job};
 use super::{Source, list::status};
 use crate::cli::exit::Exit;
@@ -12,10 +13,15 @@ use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::settings::parse_time;
 use crate::client::{Client, Error, code};
-use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowSpec, FlowStatus, Status};
+use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
 
 /// How often the tree is drawn again while times pass.
 const FRAME: Duration = Duration::from_millis(200);
+
+/// How often it is told how far a job is, where nobody looks at a terminal.
+const BETWEEN: Duration = Duration::from_secs(2);
+/// How long the last changes are waited for.
+const DRAIN: Duration = Duration::from_secs(1);
 
 /// Runs the flow of a file: its jobs on stderr while they run, what the last of them gave on stdout. The exit code says how it ended.
 #[derive(Debug, Args)]
@@ -29,11 +35,14 @@ pub(in crate::cli) struct Run {
 
 impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        self.source.arguments.warn_of_json(global.json);
         let spec = self.source.spec()?;
         let client = global.connect().await?;
         let flow = client.create_flow(&spec).await?;
         let context = spec.context_id;
-        let ended = Watch { client: &client, context, flow, drawn: 0, quiet: global.json }.finish(&spec, self.wait).await?;
+        let ended = Watch { told: HashMap::new(), progress: HashMap::new(), client: &client, context, flow, drawn: 0, quiet: global.json }
+            .finish(&spec, self.wait)
+            .await?;
         let known = client.get_flow(context, flow).await;
         match ended {
             Ok(flow) if global.json => output::json(&flow)?,
@@ -64,6 +73,10 @@ struct Watch<'a> {
     flow: FlowId,
     /// How many lines of it are on the terminal.
     drawn: usize,
+    /// What was told of each job last.
+    told: HashMap<String, (Status, Option<u32>)>,
+    /// How far each job says it is, and when that was told last.
+    progress: HashMap<String, (Progress, Option<Instant>)>,
     quiet: bool,
 }
 
@@ -73,6 +86,7 @@ impl Watch<'_> {
         let (client, context, flow) = (self.client, self.context, self.flow);
         // Before the start, so that no change is missed.
         let mut changes = client.follow_flow(context, flow).await?;
+        let mut heard = Heard::new(client, context);
         client.begin_flow(spec, flow).await?;
         let wait = client.wait_flow(context, flow, limit);
         tokio::pin!(wait);
@@ -84,10 +98,17 @@ impl Watch<'_> {
             tokio::select! {
                 biased;
                 change = changes.next(), if follows => match change {
-                    Ok(Some(change)) if !is_terminal => self.tell(&change),
-                    Ok(Some(_)) => {}
+                    Ok(Some(change)) => {
+                        if !self.quiet {
+                            heard.note(&change);
+                        }
+                        if !is_terminal {
+                            self.tell(&change);
+                        }
+                    }
                     _ => follows = false, // The end is waited for, too.
                 },
+                Some(said) = heard.next() => self.say(said, is_terminal),
                 result = &mut wait => break result,
                 _ = interrupts.recv() => {
                     if std::mem::replace(&mut stopping, true) {
@@ -102,6 +123,18 @@ impl Watch<'_> {
             }
         };
         let is_over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(code::WAIT_RAN_OUT));
+        if is_over {
+            // The changes of short jobs may not have come yet.
+            while let Ok(Ok(Some(change))) = timeout(DRAIN, changes.next()).await {
+                if !self.quiet {
+                    heard.note(&change);
+                }
+                if !is_terminal {
+                    self.tell(&change);
+                }
+            }
+            heard.rest().await.into_iter().for_each(|said| self.say(said, is_terminal));
+        }
         if is_terminal && !self.quiet && is_over {
             self.draw().await;
         }
@@ -109,18 +142,47 @@ impl Watch<'_> {
     }
 
     /// One line for a change, where nobody looks at a terminal.
-    fn tell(&self, change: &FlowEvent) {
+    fn tell(&mut self, change: &FlowEvent) {
         let (Some(job), Some(is)) = (&change.job, change.job_status) else { return };
-        if !self.quiet && matches!(is, Status::Started | Status::Finished | Status::Error) {
-            output::note(Line::from(job) + " " + status_of_job(Style::stderr(), is, change.kind));
+        // A job that starts and is seen to run changes twice.
+        let is_told = self.told.insert(job.clone(), (is, change.attempt)) == Some((is, change.attempt));
+        if !self.quiet && !is_told && matches!(is, Status::Started | Status::Finished | Status::Error) {
+            output::note(Line::from(job) + " " + status_of_job(Style::stderr(), is, change.kind, change.attempt.unwrap_or(1)));
         }
+    }
+
+    /// Shows a line of the log of a job, or how far it is.
+    fn say(&mut self, said: Said, is_terminal: bool) {
+        let style = Style::stderr();
+        let line = match said {
+            Said::Line(job, line) => style.bold(job) + " | " + style.level(line.level) + &line.text,
+            Said::Progress(job, progress) => {
+                let told = self.progress.get(&job).and_then(|(_, told)| *told);
+                let is_due = !is_terminal && told.is_none_or(|told| told.elapsed() >= BETWEEN);
+                let line = Line::from(&job) + " " + far(&progress);
+                self.progress.insert(job, (progress, if is_due { Some(Instant::now()) } else { told }));
+                if !is_due {
+                    return;
+                }
+                line
+            }
+        };
+        if is_terminal {
+            // The tree comes again below it.
+            output::redraw(&[], std::mem::take(&mut self.drawn));
+        }
+        output::note(line);
     }
 
     /// Draws the jobs as a tree, over the one that is there. What does not fit the terminal is left out.
     async fn draw(&mut self) {
         let Ok(flow) = self.client.get_flow(self.context, self.flow).await else { return };
         let style = Style::stderr();
-        let mut shown = lines(style, &flow.jobs);
+        let progress = |job: &FlowJob| {
+            let runs = job.status == Some(Status::Started);
+            self.progress.get(&job.name).filter(|_| runs).map(|(progress, _)| far(progress))
+        };
+        let mut shown = lines(style, &flow.jobs, progress);
         let room = output::rows().unwrap_or(24).saturating_sub(3).max(1);
         let ended = flow.jobs.iter().filter(|job| job.status.is_some_and(Status::is_final)).count();
         if shown.len() > room {
@@ -133,6 +195,11 @@ impl Watch<'_> {
         output::redraw(&shown, self.drawn);
         self.drawn = shown.len();
     }
+}
+
+/// How far a job says it is.
+fn far(progress: &Progress) -> String {
+    if progress.text.is_empty() { progress.value.to_string() } else { format!("{}, {}", progress.value, progress.text) }
 }
 
 /// What the jobs gave for which no other waits: what the flow was for.

@@ -30,7 +30,7 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
         field("env_vars", flow.env_vars.keys().map(String::as_str).collect::<Vec<_>>().join(", ").into())?;
     }
     output::line(style.bold("jobs"))?;
-    lines(style, &flow.jobs).into_iter().try_for_each(|line| output::line(Line::from("  ") + line))?;
+    lines(style, &flow.jobs, |job| Some(job.job_id.to_string())).into_iter().try_for_each(|line| output::line(Line::from("  ") + line))?;
     if !flow.result.is_empty() {
         output::line(style.bold("result"))?;
     }

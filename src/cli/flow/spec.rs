@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use anyhow::Context as _;
+use serde_json::Value;
 use serde_saphyr::Location;
 
 use super::file::{Fault, FileJob, FlowFile, Place, place};
@@ -14,7 +15,7 @@ use crate::cli::language;
 use crate::cli::script::{as_rhai, name, read_script, read_text};
 use crate::coordinator::flows::{Problem, problems};
 use crate::engine::{self, Names};
-use crate::model::{ContextId, FlowJobSpec, FlowSpec, RunnerId, ScriptType};
+use crate::model::{ContextId, FlowJobSpec, FlowSpec, Json, RunnerId, ScriptType};
 
 /// The most bytes that are read of a file.
 const LONGEST_FILE: usize = 8 << 20;
@@ -173,6 +174,29 @@ impl Source {
             spec.context_id = ContextId(context);
         }
         spec.idempotency_key.clone_from(&self.idempotency_key);
+        self.give(&mut spec)?;
         Ok(spec)
+    }
+
+    /// Gives all jobs what the command line says; it counts before what the file says.
+    fn give(&self, spec: &mut FlowSpec) -> anyhow::Result<()> {
+        if let Some(given) = self.arguments.value()? {
+            for (name, job) in &mut spec.jobs {
+                let own = job.args.as_ref().map(Json::to_value).transpose()?;
+                job.args = Some(match (own, &given) {
+                    (Some(Value::Object(mut own)), Value::Object(given)) => {
+                        own.extend(given.clone());
+                        Value::Object(own).into()
+                    }
+                    (None, given) => given.clone().into(),
+                    (Some(_), _) => return Err(Usage(format!("jobs.{name} has args of its own that are no map, or --args is none")).into()),
+                });
+            }
+        }
+        for (name, value) in self.environment.variables()? {
+            spec.jobs.values_mut().for_each(|job| drop(job.env_vars.remove(&name)));
+            spec.env_vars.insert(name, value);
+        }
+        Ok(())
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::cli::output::{Line, Style};
 use crate::model::{ErrorKind, FlowJob, Status, Timestamp};
 
-/// A line for each job.
-pub(super) fn lines(style: Style, jobs: &[FlowJob]) -> Vec<Line> {
+/// A line for each job, with what more is to be said of it.
+pub(super) fn lines(style: Style, jobs: &[FlowJob], more: impl Fn(&FlowJob) -> Option<String>) -> Vec<Line> {
     let places: HashMap<&str, usize> = jobs.iter().enumerate().map(|(at, job)| (job.name.as_str(), at)).collect();
     let parent = |job: &FlowJob| job.depends_on.iter().filter_map(|name| places.get(name.as_str()).copied()).max();
     let mut below: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
@@ -31,7 +31,7 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob]) -> Vec<Line> {
             (_, true) => "└─ ",
             (_, false) => "├─ ",
         };
-        lines.push(style.dim(format!("{indent}{branch}")) + line(style, job, jobs, &places));
+        lines.push(style.dim(format!("{indent}{branch}")) + line(style, job, jobs, &places, more(job)));
         let next = match (is_root, is_last) {
             (true, _) => indent,
             // A chain does not go to the right without end.
@@ -48,23 +48,29 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob]) -> Vec<Line> {
 const DEEPEST: usize = 48;
 
 /// The status of a job of a flow as people see it: one that never ran did not fail.
-pub(super) fn status_of_job(style: Style, status: Status, kind: Option<ErrorKind>) -> Line {
+pub(super) fn status_of_job(style: Style, status: Status, kind: Option<ErrorKind>, attempt: u32) -> Line {
     match (status, kind) {
         (Status::Error, Some(ErrorKind::Prerequisite)) => style.yellow("never ran"),
+        // Whether the stop of the flow came to it first, or the end of what it waits for, is the same to people.
+        (Status::Error, Some(ErrorKind::Stopped)) if attempt == 0 => style.yellow("never ran"),
         _ => style.status(status, kind),
     }
 }
 
 /// What went wrong with a job, where another job of the flow has its name and not its id.
 fn wrong(message: &str, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, usize>) -> String {
-    let first = message.lines().next().unwrap_or_default();
+    let first = match message.lines().next().unwrap_or_default() {
+        "stopped_by_request" => "by request",
+        "stopped" => "before it ran",
+        other => other,
+    };
     let others = job.depends_on.iter().filter_map(|name| jobs.get(*places.get(name.as_str())?));
     others.fold(first.to_owned(), |told, other| told.replace(other.job_id.as_str(), &other.name))
 }
 
-fn line(style: Style, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, usize>) -> Line {
+fn line(style: Style, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, usize>, more: Option<String>) -> Line {
     let kind = job.error.as_ref().map(|error| error.kind);
-    let status = job.status.map_or_else(|| style.dim("deleted"), |status| status_of_job(style, status, kind));
+    let status = job.status.map_or_else(|| style.dim("deleted"), |status| status_of_job(style, status, kind, job.attempt));
     let mut line = Line::from(&job.name) + " " + status;
     if let Some(started) = job.started_at {
         let until = job.finished_at.unwrap_or_else(Timestamp::local);
@@ -72,6 +78,9 @@ fn line(style: Style, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, us
     }
     if job.attempt > 1 {
         line = line + style.dim(format!(", attempt {}", job.attempt));
+    }
+    if let Some(more) = more {
+        line = line + " " + style.dim(more);
     }
     if let (Some(Status::Error), Some(error)) = (job.status, &job.error) {
         line = line + ": " + Line::from(wrong(&error.message, job, jobs, places));
@@ -112,7 +121,13 @@ mod tests {
             error: None,
         };
         let jobs = [job("a", &[]), job("b", &["a"]), job("c", &["a"]), job("d", &["b", "c"]), job("e", &[])];
-        let shown: Vec<String> = lines(Style::coloured(false), &jobs).iter().map(|line| line.as_str().to_owned()).collect();
+        let shown: Vec<String> = lines(Style::coloured(false), &jobs, |_| None).iter().map(|line| line.as_str().to_owned()).collect();
+        let with_ids = lines(Style::coloured(false), &jobs[..1], |job| Some(job.job_id.to_string()));
+        assert_eq!(with_ids[0].as_str(), "a dispatched 6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70");
+        // A stop that comes before the failure of what it waits for is no other end to people.
+        let ended = |kind, attempt| status_of_job(Style::coloured(false), Status::Error, Some(kind), attempt).as_str().to_owned();
+        assert_eq!(ended(ErrorKind::Stopped, 0), ended(ErrorKind::Prerequisite, 0));
+        assert_eq!(ended(ErrorKind::Stopped, 1), "stopped");
         assert_eq!(shown, ["a dispatched", "├─ b dispatched", "└─ c dispatched", "   └─ d dispatched (also after b)", "e dispatched"]);
     }
 }

@@ -22,7 +22,7 @@ use super::settings::parse_time;
 use super::translate::translated;
 use super::watch::{RECONNECT, Watch};
 use crate::client::Client;
-use crate::model::{ContextId, ErrorKind, JobId, Status};
+use crate::model::{ContextId, ErrorKind, JobId, Reason, Status};
 
 /// What to do with a job.
 #[derive(Debug, Subcommand)]
@@ -148,9 +148,14 @@ async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
     if global.json {
         return output::json(&explanation);
     }
-    let why = format!(" ({}): {}", explanation.reason, translated(&explanation.message));
-    let kind = kind(&client, named, explanation.status).await;
-    output::paragraph(Style::stdout().status(explanation.status, kind) + why, 2)?;
+    let why = format!(": {}", translated(&explanation.message));
+    let style = Style::stdout();
+    let status = match (explanation.status, explanation.reason) {
+        (Status::WaitingForPrerequisites, _) => "waiting".into(),
+        (Status::Dispatched, Reason::Paused) => Line::from("paused"),
+        (status, _) => style.status(status, kind(&client, named, status).await),
+    };
+    output::paragraph(status + why, 2)?;
     attempts::lines(&explanation.attempts).into_iter().try_for_each(|line| output::paragraph(Line::from("attempt ") + line, 8))?;
     explanation.position.map_or(Ok(()), |position| {
         output::line(format!("place {position} of {} in {}", explanation.depth.unwrap_or(position), explanation.queue.unwrap_or_default()))

@@ -27,7 +27,7 @@ fn functions_are_listed_found_by_a_word_and_shown_alone() {
     }
     assert!(hero.run(&["functions", "osis::get"]).out.contains("\n    for scripts of type osis\n"));
     let none = hero.run(&["functions", "frobnicate"]);
-    assert_eq!((none.code, none.out.as_str()), (0, ""));
+    assert_eq!((none.code, none.out.as_str()), (1, ""));
     assert!(none.err.contains("no function is called so"), "{}", none.err);
     let python = hero.run(&["functions", "--type", "python"]);
     assert_eq!((python.code, python.out.as_str()), (2, ""));

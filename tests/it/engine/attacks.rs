@@ -334,7 +334,7 @@ async fn regular_expressions_neither_take_memory_before_they_are_compiled_nor_ti
     bench.run(&groups).await.result.unwrap();
     // The reason stands behind the pattern, and is told however long that is.
     let error = bench.error("let p = ``; p.pad(4_000, `(a)b`); regex_is_match(`x`, p + `(`)").await;
-    assert_eq!(error.message, "the pattern is wrong: error: unclosed group");
+    assert!(error.message.starts_with("the pattern is wrong: unclosed group"), "{}", error.message);
     // Each match looks at all that follows.
     for call in ["regex_replace(s, p, `x`)", "regex_find_all(s, p)", "regex_split(s, p)"] {
         let mut job = job(&format!("let s = ``; s.pad(250_000, `A`); let p = `.*[^A-Z]|[A-Z]`; {call}"));

@@ -158,7 +158,7 @@ async fn what_a_function_cannot_do_is_an_error_that_says_why_and_can_be_caught()
         ("[9223372036854775807, 1].sum()", "beyond the integers of 64 bits"),
         ("template(\"a\\n{{ b.c }}\", #{ b: 1 })", "{{b.c}} in line 2, and there is no such value"),
         ("template(\"{{a\", #{ a: 1 })", "a {{ without }} in line 1"),
-        ("regex_find(`a`, `(`)", "the pattern is wrong: regex parse error"),
+        ("regex_find(`a`, `(`)", "the pattern is wrong: unclosed group, at character 1"),
         ("regex_find(`a`, `\\w{1000}{1000}`)", "the pattern is wrong: Compiled regex exceeds size limit"),
         ("let p = ``; p.pad(5_000, `a`); regex_find(`a`, p)", "the pattern is too large: it has 5000 bytes"),
         ("parse_time(`2026-01-31 03:30`, `%Y-%m-%d %I:%M`)", "is no time of the form"),

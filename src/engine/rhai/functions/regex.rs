@@ -65,8 +65,6 @@ const LONGEST: usize = 4 << 10;
 const SIZE: usize = 512 << 10;
 /// How many groups a pattern may have. A search may keep a place in the text for each group and state, which no other limit counts.
 const GROUPS: usize = 32;
-/// Bytes of what is told of a wrong pattern as it is.
-const TOLD: usize = 1000;
 /// How many compiled patterns are kept.
 const KEPT: usize = 16;
 /// Bytes of text that one replacement may need for a moment, before it is known how long it is.
@@ -95,10 +93,18 @@ impl Patterns {
     }
 }
 
-/// What is wrong with a pattern. The message first repeats the whole pattern; of a long one only the last line is told, which says why.
+/// What is wrong with a pattern, and where. The message has lines for that: one repeats the pattern, one points at a place in it, the last says why.
 fn told(error: &regex::Error) -> String {
+    /// By how much a pattern of one line is indented.
+    const INDENT: usize = 4;
     let text = error.to_string();
-    if text.len() <= TOLD { text } else { text.lines().last().unwrap_or_default().to_owned() }
+    let last = text.lines().last().unwrap_or_default();
+    let why = last.strip_prefix("error: ").unwrap_or(last);
+    let caret = text.lines().nth(2).filter(|line| line.trim_matches([' ', '^']).is_empty()).and_then(|line| line.find('^'));
+    match caret.and_then(|at| at.checked_sub(INDENT)) {
+        Some(at) => format!("{why}, at character {}", at + 1),
+        None => why.to_owned(),
+    }
 }
 
 pub(super) fn add(functions: &mut Functions<'_>) {

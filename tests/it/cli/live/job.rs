@@ -193,9 +193,7 @@ fn jobs_are_created_in_bulk_explained_and_run_again() {
     let ids = server.ok(&["job", "create-many", "jobs.json", "--start"]);
     let [failing, waiting] = ids.lines().collect::<Vec<_>>()[..] else { panic!("{ids}") };
     server.is(failing, "failed");
-    assert!(
-        server.ok(&["job", "explain", waiting]).starts_with("dispatched (no_live_actor): no live actor takes jobs of osis, group nobody")
-    );
+    assert!(server.ok(&["job", "explain", waiting]).starts_with("dispatched: no live actor takes jobs of osis, group nobody"));
     assert_eq!(server.json(&["job", "explain", waiting])["position"], 1);
     let again = server.json(&["job", "retry", failing]);
     assert!(again["status"] == "dispatched", "{again}");
@@ -220,7 +218,11 @@ fn a_queue_is_paused_and_resumed() {
     let server = Server::start();
     assert_eq!(server.ok(&["queue", "pause", "osis"]), "paused");
     let id = server.ok(&["job", "create", "-e", "40 + 2", "--start"]);
-    assert!(server.ok(&["job", "explain", &id]).contains("(paused)"));
+    assert!(server.ok(&["job", "explain", &id]).starts_with("paused: the queue of osis"));
+    assert_eq!(server.json(&["job", "explain", &id])["reason"], "paused");
+    let heir = server.ok(&["job", "create", "-e", "1", "--after", &id, "--start"]);
+    let explained = server.ok(&["job", "explain", &heir]);
+    assert!(explained.starts_with("waiting: ") && !explained.contains("waiting_for_prerequisites"), "{explained}");
     let table = server.ok(&["queue", "list"]);
     assert!(table.lines().any(|line| line.contains(" yes ") && line.ends_with("hero:q:work:type:osis")), "{table}");
     assert_eq!(server.json(&["queue", "resume", "osis"]), json!({ "paused": false }));

@@ -4,6 +4,7 @@ mod command;
 mod complete;
 mod display;
 mod flow;
+mod flow_said;
 mod given;
 mod job;
 mod message;

@@ -54,8 +54,9 @@ fn without_a_terminal_a_line_says_soon_why_a_job_waits() {
     assert_eq!(run.wait().unwrap().code(), Some(0));
     // One that is to be tried again waits, too.
     let mut run = server.piped(&["run", "-e", "throw `no`", "--retries", "1", "--retry-backoff", "1h"]);
-    let line = BufReader::new(run.stderr.take().unwrap()).lines().next().unwrap().unwrap();
-    assert!(line.starts_with("-- waiting: ") && line.contains("attempt"), "{line}");
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let line = lines.find(|line| line.starts_with("-- ")).unwrap();
+    assert!(line.starts_with("-- waiting: ") && line.contains("attempt 2 is due at "), "{line}");
     signal(&run, Signal::INT);
     assert_eq!(run.wait().unwrap().code(), Some(4));
 }

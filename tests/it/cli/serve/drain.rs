@@ -29,7 +29,7 @@ async fn at_sigterm_scripts_get_their_grace_and_the_rest_is_handed_back() {
     assert!(is_still_running(&cut), "{cut:?}");
     let (code, log) = server.failure().await;
     assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("draining: so many jobs run here") && log.contains("grace=4s"), "{log}");
+    assert!(log.contains("draining: 2 jobs run here and have 4 s to end"), "{log}");
     Kin::all_gone(&kin).await;
 
     let look = Process::serve(&data, &["--pool", "none"]).await;

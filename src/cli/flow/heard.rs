@@ -1,0 +1,100 @@
+//! What the jobs of a flow say while they run: the lines of their logs, and how far they are.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::client::Client;
+use crate::model::{ContextId, FlowEvent, JobId, LogLine, Progress, Status};
+
+/// So many jobs are listened to at once; `hero flow logs` has the lines of the others.
+const MOST: usize = 16;
+/// How long the last lines are waited for.
+const DRAIN: Duration = Duration::from_secs(5);
+/// How many lines wait to be shown.
+const WAITING: usize = 256;
+
+/// What a job said.
+pub(super) enum Said {
+    Line(String, LogLine),
+    Progress(String, Progress),
+}
+
+/// Listens to the jobs of a flow.
+pub(super) struct Heard {
+    client: Client,
+    context: ContextId,
+    listeners: JoinSet<JobId>,
+    heard: HashSet<JobId>,
+    sender: mpsc::Sender<Said>,
+    said: mpsc::Receiver<Said>,
+}
+
+impl Heard {
+    pub(super) fn new(client: &Client, context: ContextId) -> Self {
+        let (sender, said) = mpsc::channel(WAITING);
+        Self { client: client.clone(), context, listeners: JoinSet::new(), heard: HashSet::new(), sender, said }
+    }
+
+    /// Listens to the job that this is about, once it runs.
+    pub(super) fn note(&mut self, change: &FlowEvent) {
+        while let Some(ended) = self.listeners.try_join_next() {
+            drop(ended); // A listener that failed has nothing to say.
+        }
+        let (Some(name), Some(id), Some(is)) = (&change.job, &change.job_id, change.job_status) else { return };
+        let is_worth_it =
+            matches!(is, Status::Started | Status::Finished | Status::Error) && change.attempt.is_some_and(|attempt| attempt > 0);
+        if !is_worth_it || self.listeners.len() >= MOST || !self.heard.insert(id.clone()) {
+            return;
+        }
+        let (client, context, name, id, sender) = (self.client.clone(), self.context, name.clone(), id.clone(), self.sender.clone());
+        self.listeners.spawn(listen(client, context, name, id, sender));
+    }
+
+    /// The next that a job says.
+    pub(super) async fn next(&mut self) -> Option<Said> {
+        self.said.recv().await
+    }
+
+    /// What is left to be said when all jobs have ended.
+    pub(super) async fn rest(mut self) -> Vec<Said> {
+        let (deadline, mut rest) = (Instant::now() + DRAIN, Vec::new());
+        drop(self.sender);
+        loop {
+            tokio::select! {
+                said = self.said.recv() => match said {
+                    Some(said) => rest.push(said),
+                    None => return rest,
+                },
+                () = sleep_until(deadline) => return rest,
+            }
+        }
+    }
+}
+
+/// Hands on what a job says until it has ended.
+async fn listen(client: Client, context: ContextId, name: String, id: JobId, sender: mpsc::Sender<Said>) -> JobId {
+    let lines = async {
+        let Ok(mut lines) = client.follow_logs(context, &id, None).await else { return };
+        while let Ok(Some(line)) = lines.next().await {
+            if sender.send(Said::Line(name.clone(), line)).await.is_err() {
+                return;
+            }
+        }
+    };
+    let progress = async {
+        let Ok(mut changes) = client.follow_job(context, &id).await else { return };
+        while let Ok(Some(change)) = changes.next().await {
+            if let Some(progress) = change.progress
+                && sender.send(Said::Progress(name.clone(), progress)).await.is_err()
+            {
+                return;
+            }
+        }
+    };
+    tokio::join!(lines, progress);
+    id
+}
