@@ -86,6 +86,25 @@ async fn names_that_callers_choose_make_a_limited_number_of_series_and_go_with_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn parts_of_a_second_of_engines_that_have_ended_are_counted() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1"]).await;
+    let client = server.client().await;
+    let used = async || {
+        let (_, text) = server.get("/metrics").await;
+        text.lines().find_map(|line| line.strip_prefix(r#"hero_engine_cpu_seconds_total{script_type="osis"} "#)?.parse::<f64>().ok())
+    };
+    run(&client, "let sum = 0; for i in 0..100_000 { sum += i } sum").await.unwrap();
+    let before = until("it is counted", || async { used().await.filter(|seconds| *seconds > 0.0) }).await;
+    for engine in server.engines() {
+        engine.kill();
+    }
+    run(&client, "let sum = 0; for i in 0..100_000 { sum += i } sum").await.unwrap();
+    until("what the next one used is counted, too", || async { used().await.filter(|seconds| *seconds > before) }).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn metrics_have_every_family_that_is_promised() {
     let home = tempfile::tempdir().unwrap();
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--audit"]).await;
