@@ -166,7 +166,7 @@ mod tests {
             let error = JobError { data: Some(serde_json::from_str(data).unwrap()), ..JobError::new(ErrorKind::Script, message) };
             render(Style::stdout(), "a.rhai", "", None, &error)[1..].iter().map(|line| line.as_str().to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(shown("no", r#"{"message": "no", "code": 7}"#), [r#"  data: {"message": "no", "code": 7}"#]);
+        assert_eq!(shown("no", r#"{"message": "no", "code": 7}"#), [r#"  data: {"message":"no","code":7}"#]);
         assert_eq!(shown("[1]", "[1]"), ["  data: [1]"]);
         assert!(shown("no", r#"{"message": "no"}"#).is_empty());
         assert!(shown("exit code 3: oh", r#"{"exit_code": 3, "stderr": ["oh"]}"#).is_empty());

@@ -301,7 +301,7 @@ mod tests {
     fn errors_name_parameters_of_the_job_and_of_the_wait() {
         for (raw, expected) in [
             (r#"{"script":"1","wait":1}"#, "unknown parameter `wait`; known: script, script_type"),
-            (r#"{"script":"1","wait_timeout":"x"}"#, "parameter `wait_timeout`: expected a number, but got \"x\""),
+            (r#"{"script":"1","wait_timeout":"x"}"#, "parameter `wait_timeout`: \"x\" is not a length of time"),
             (r#"{"script":"1","wait_timeout":3601}"#, "parameter `wait_timeout`: 3601 s is longer than a call may wait (3600 s)"),
             (r#"{"script":"1","priority":3}"#, "parameter `priority`: a priority is 0 (urgent), 1 (normal) or 2 (low)"),
             (r#"{"script":"1","job_id":"x"}"#, "parameter `job_id`: \"x\" is not a UUID"),
