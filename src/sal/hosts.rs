@@ -1,4 +1,4 @@
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::str::FromStr;
 
 use reqwest::Url;
@@ -51,7 +51,7 @@ impl Hosts {
         let host = plain(host);
         let address: Option<IpAddr> = host.parse().ok();
         self.0.iter().filter(|known| known.ports.has(port)).any(|known| match &known.name {
-            Name::Any => address.is_none_or(is_public),
+            Name::Any => address.is_none_or(is_of_others),
             Name::Is(name) => *name == host,
             Name::Below(suffix) => {
                 let before = host.strip_suffix(suffix.as_str()).and_then(|before| before.strip_suffix('.'));
@@ -61,9 +61,9 @@ impl Hosts {
         })
     }
 
-    /// Whether what a name leads to may be connected to: it is public, or named itself.
+    /// Whether what a name leads to may be connected to: it is public and none of this machine's, or named itself.
     pub(super) fn has_address(&self, address: IpAddr, port: u16) -> bool {
-        is_public(address) || self.0.iter().any(|known| known.name == Name::Address(address) && known.ports.has(port))
+        is_of_others(address) || self.0.iter().any(|known| known.name == Name::Address(address) && known.ports.has(port))
     }
 }
 
@@ -114,6 +114,30 @@ impl FromStr for Host {
 pub(super) fn plain(host: &str) -> &str {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
+}
+
+/// Whether an address is public, and none of this machine's: behind its own, services listen that are for nobody else.
+fn is_of_others(address: IpAddr) -> bool {
+    is_public(address) && !is_own(address)
+}
+
+/// Whether this machine has an address now: only such can be bound. What translators make of one is that one.
+fn is_own(address: IpAddr) -> bool {
+    let own = |address: IpAddr| UdpSocket::bind((address, 0)).is_ok();
+    let embedded = |at: usize, v6: Ipv6Addr| {
+        let octets = v6.octets();
+        own(Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]).into())
+    };
+    own(address)
+        || match address {
+            IpAddr::V4(_) => false,
+            IpAddr::V6(v6) => match v6.segments() {
+                _ if v6.to_ipv4_mapped().is_some() => embedded(12, v6),
+                [0x64, 0xff9b, ..] => embedded(12, v6),
+                [0x2002, ..] => embedded(2, v6),
+                _ => false,
+            },
+        }
 }
 
 /// Whether an address is one of the internet, and of no private or special network.
@@ -231,6 +255,16 @@ mod tests {
             "*.*",
         ] {
             assert!(text.parse::<Host>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_this_machine_are_its_own_however_they_are_written() {
+        for own in ["127.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"] {
+            assert!(is_own(own.parse().unwrap()), "{own}");
+        }
+        for other in ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"] {
+            assert!(!is_own(other.parse().unwrap()) && is_of_others(other.parse().unwrap()), "{other}");
         }
     }
 
