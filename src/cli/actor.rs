@@ -1,14 +1,15 @@
 use clap::{Args, Subcommand};
 
-use super::backend::{Backend, Purpose};
+use super::backend::Backend;
 use super::daemon::{runtime, shutdown_on_signal};
 use super::exit::Exit;
 use super::global::Global;
 use super::output::{self, Style};
+use super::preflight::{self, Purpose};
 use super::serve::{environment, print_config};
 use super::settings::{Flags, Resolved, resolve};
 use super::table::{Fit, Table, ago, cells};
-use super::{logging, preflight, ready_line};
+use super::{logging, ready_line};
 use crate::model::ContextId;
 use crate::process::confine::left_out;
 

@@ -15,7 +15,7 @@ use super::confinement;
 use super::engines::Engines;
 use super::hosting::{Follower, Hosting, Keeper};
 use super::pools::{PoolStarter, known_types};
-use super::preflight::{Preflight, needs_redis};
+use super::preflight::{Preflight, Purpose, needs_redis};
 use super::readiness::Watch;
 use super::settings::{Confinement, Settings};
 use super::stores::{connect, private};
@@ -51,15 +51,6 @@ pub(super) struct Backend {
     grace: Duration,
     /// Kept to the end, because children die with the thread that started them.
     spawner: Spawner,
-}
-
-/// What a backend is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// A server, whose callers may have tokens.
-    Server,
-    /// Actors alone, which nobody calls.
-    Actors,
 }
 
 /// A signal came while the private Redis was starting, before anything else ran. It is no failure.

@@ -42,6 +42,7 @@ mod logging;
 mod login;
 mod message;
 pub mod metric_families;
+mod node_key;
 mod object;
 mod object_schemas;
 mod openrpc;

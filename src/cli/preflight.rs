@@ -8,18 +8,26 @@ use anyhow::Context as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::backend::Purpose;
 use super::engines::Engines;
-use super::exit::Exit;
+use super::exit::{Exit, Usage};
 use super::settings::{LayoutName, Resolved, Settings};
 use super::stores::{connect, private};
-use super::{audit_log, confinement, exposure, logging, object_schemas, output, serve, supervisor, token_key};
+use super::{audit_log, confinement, exposure, logging, node_key, object_schemas, output, token_key};
 use crate::dispatch::Schemas;
 use crate::engine::EngineSettings;
 use crate::model::{ScriptType, ServerId};
 use crate::process::Spawner;
-use crate::rpc::{self, ServeError};
+use crate::rpc::{self, ServeError, Tls};
 use crate::store::Foreseen;
+
+/// What a start is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A server, whose callers may have tokens.
+    Server,
+    /// Actors alone, which nobody calls.
+    Actors,
+}
 
 /// What a start has found before it starts anything that stays.
 pub(super) struct Preflight {
@@ -63,6 +71,13 @@ impl Preflight {
     }
 }
 
+/// What the addresses speak TLS with, if the settings name a certificate.
+pub(super) fn tls(settings: &Settings) -> anyhow::Result<Option<Tls>> {
+    let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else { return Ok(None) };
+    let read = Tls::read(certificate, key);
+    Ok(Some(read.map_err(|error| Usage(format!("tls_cert, tls_key: {error}")))?))
+}
+
 /// Whether a context is served whose Redis the settings do not name.
 pub(super) fn needs_redis(settings: &Settings) -> bool {
     settings.contexts.iter().any(|context| settings.redis_of(*context).is_none())
@@ -86,9 +101,9 @@ pub(super) async fn check(resolved: Resolved, purpose: Purpose, json: bool) -> a
     let settings = &resolved.settings;
     let mut found = Vec::new();
     if purpose == Purpose::Server {
-        serve::tls(settings)?;
-        supervisor::nodes(settings)?;
-        supervisor::key_file(&supervisor::key_path(settings)).look::<crate::coordinator::NodeKey>()?;
+        tls(settings)?;
+        node_key::nodes(settings)?;
+        node_key::key_file(&node_key::key_path(settings)).look::<crate::coordinator::NodeKey>()?;
         if settings.login {
             token_key::key_file(&token_key::path(settings)).look::<crate::access::TokenKey>()?;
         }

@@ -210,7 +210,11 @@ fn log_line(style: Style, json: bool, line: &LogLine) -> anyhow::Result<()> {
 pub(super) fn print_value(result: &JobResult) -> anyhow::Result<()> {
     match &result.value {
         Some(value) if value.as_str() == "null" => Ok(()),
-        Some(value) if !value.as_str().starts_with('"') => output::text(&output::escaped(result.output.clone())),
+        // JSON as it stands, which steers no terminal once its further control characters are escaped; a server may say anything else.
+        Some(value) if !value.as_str().starts_with('"') => match serde_json::from_str::<serde::de::IgnoredAny>(&result.output) {
+            Ok(_) => output::text(&output::escaped(result.output.clone())),
+            Err(_) => output::text(&output::json_text(value)?),
+        },
         _ if result.output.is_empty() && result.value.is_none() => Ok(()),
         _ => output::text(&result.output),
     }

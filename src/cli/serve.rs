@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::backend::{Backend, EndedAtStart, Purpose};
+use super::backend::{Backend, EndedAtStart};
 use super::context_pool::ContextPool;
 use super::daemon::{runtime, shutdown_on_signal, warn_of_few_descriptors};
-use super::exit::{Exit, Usage};
+use super::exit::Exit;
 use super::gauges::{self, Gauges, Metrics};
+use super::preflight::{self, Purpose};
 use super::settings::{Flags, Resolved, Settings, resolve};
-use super::supervisor;
-use super::{logging, output, preflight, ready_line};
+use super::{logging, output, ready_line};
+use super::{node_key, supervisor};
 use crate::coordinator::{Known, Messages, NodeKey, Pinger, Runners, Wakes};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
@@ -63,7 +64,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     warn_of_few_descriptors(&settings);
     // A metric belongs to the recorder that is installed when the metric is created, so the recorder comes first.
     let metrics = gauges::collect()?;
-    let tls = tls(&settings)?;
+    let tls = preflight::tls(&settings)?;
     let shutdown = shutdown_on_signal(tls.clone())?;
     let backend = match Backend::open(&settings, Purpose::Server, shutdown.clone()).await {
         Err(error) if error.is::<EndedAtStart>() => {
@@ -73,7 +74,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
         opened => opened?,
     };
     let (wakes, closing) = (Wakes::default(), CancellationToken::new());
-    let started = supervisor::node_key(&settings)
+    let started = node_key::node_key(&settings)
         .and_then(|key| Ok((key.clone(), supervisor::start(&settings, &backend, key, wakes.clone(), &closing)?)));
     let (key, supervisor) = match started {
         Ok(started) => started,
@@ -109,13 +110,6 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     }
 }
 
-/// What the addresses speak TLS with, if the settings name a certificate.
-pub(super) fn tls(settings: &Settings) -> anyhow::Result<Option<Tls>> {
-    let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else { return Ok(None) };
-    let read = Tls::read(certificate, key);
-    Ok(Some(read.map_err(|error| Usage(format!("tls_cert, tls_key: {error}")))?))
-}
-
 async fn serve(
     settings: &Settings,
     backend: &Backend,
@@ -145,7 +139,7 @@ async fn serve(
         pools: pools.iter().map(|entry| details(entry)).collect(),
         limits: Limits::default(),
     };
-    let known = Known::new(&supervisor::nodes(settings)?, settings.mycelium_url.is_some());
+    let known = Known::new(&node_key::nodes(settings)?, settings.mycelium_url.is_some());
     let app = App {
         dispatcher: backend.dispatcher.clone(),
         authority: backend.authority.clone(),

@@ -324,7 +324,9 @@ impl Method for ListJobs {
     fn examples() -> Vec<Example<Self, JobPage>> {
         let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
         let params = Self { filter, cursor: None, limit: PageSize::default(), context_id: ContextId(0) };
-        vec![Example { name: "finished", params, result: JobPage { jobs: vec![sample::job()], next_cursor: None } }]
+        // A list does not say how attempts ended.
+        let job = Job { attempts: Vec::new(), ..sample::job() };
+        vec![Example { name: "finished", params, result: JobPage { jobs: vec![job], next_cursor: None } }]
     }
 
     fn concern(&self) -> Concern<'_> {

@@ -47,7 +47,7 @@ async fn lists(store: &Store) -> Vec<(&'static str, Result<usize, Error>)> {
 async fn fill(redis: &Redis) {
     let hash = |key: &str, fields: &str| format!("redis.call('HSET', '{key}', {fields}, '\\255\\254', '\\255')\n");
     let script = [
-        hash("actor:7", "'id', '7'"),
+        hash("actor:7", &format!("'id', '7', 'pubkey', '{KEY}'")),
         hash("runner:7", "'type', 'osis'"),
         hash("message:7:7", "'message', 'x'"),
         hash("flow:7", "'status', 'started', 'caller_id', '7'"),

@@ -32,7 +32,7 @@ fn people_are_told_failed_from_stopped_and_timed_out() {
         assert!(list.lines().any(|line| line.starts_with(&format!("{id}  {word}  "))), "{list}");
         assert_eq!(server.ok(&["job", "status", id]), word);
         assert!(server.ok(&["job", "show", id]).starts_with(&format!("status             {word}\n")));
-        assert!(server.ok(&["job", "explain", id]).starts_with(&format!("{word} (ended): ")));
+        assert!(server.ok(&["job", "explain", id]).starts_with(&format!("{word}: ")));
         // Programs see the word of the wire.
         assert_eq!(server.json(&["job", "status", id]), json!({ "status": "error" }));
         assert_eq!(server.json(&["job", "show", id])["status"], "error");
