@@ -16,7 +16,8 @@ pub(super) fn start(resolved: &Resolved) -> anyhow::Result<()> {
         LogFormat::Pretty if io::stderr().is_terminal() => How::Coloured,
         LogFormat::Pretty => How::Plain,
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || Lines { out: io::stderr(), how });
+    let builder =
+        tracing_subscriber::fmt().log_internal_errors(false).with_env_filter(filter).with_writer(move || Lines { out: io::stderr(), how });
     match how {
         How::Json => builder.json().flatten_event(true).init(),
         How::Coloured | How::Plain => builder.with_ansi(how == How::Coloured).with_target(false).init(),
@@ -50,12 +51,14 @@ impl<W: Write> Write for Lines<W> {
             How::Plain => harmless(line).into_owned(),
             How::Coloured => line.split('\x1b').map(harmless).collect::<Vec<_>>().join("\x1b"),
         };
-        self.out.write_all(format!("{shown}\n").as_bytes())?;
+        // Where the log cannot be written, it is lost, and the work goes on: whoever logs would be told by a panic.
+        let _ = self.out.write_all(format!("{shown}\n").as_bytes());
         Ok(event.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        let _ = self.out.flush();
+        Ok(())
     }
 }
 

@@ -173,3 +173,27 @@ async fn engines_that_are_confined_alike_are_told_of_in_one_line() {
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("engines are confined")).collect();
     assert_eq!(lines.len(), 1, "{log}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_log_nobody_reads_any_more_goes_on_and_ends_when_it_is_told_to() {
+    let home = tempfile::tempdir().unwrap();
+    let redis = Redis::start().await;
+    let (data, url) = (home.path().join("data"), redis.url());
+    let mut command = tokio::process::Command::new(crate::support::hero());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--pool", "osis=1", "--log-level", "debug", "--redis", &url, "--data"]).arg(&data);
+    command.env_clear().stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let mut server = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    // Each line that it writes from here on fails.
+    drop(server.stderr.take());
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(server.stdout.take().unwrap()));
+    let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap();
+    let address = line.split("ready on ").nth(1).unwrap().split(' ').next().unwrap();
+    let client = hero::client::Client::connect(address, None).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(run(&client, "40 + 2").await.unwrap().output, "42");
+        let _ = client.run_and_wait(&spec("throw 1"), PATIENCE).await;
+    }
+    let pid = rustix::process::Pid::from_raw(server.id().unwrap().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    assert!(tokio::time::timeout(PATIENCE, server.wait()).await.unwrap().unwrap().success());
+}
