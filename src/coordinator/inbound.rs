@@ -114,7 +114,11 @@ impl Inbound {
             }
         };
         if letter.kind == Kind::Ping {
-            return self.pong(&letter);
+            let is_own = letter.public_key == self.key.public() || letter.node == self.key.public();
+            return match is_own && from != Some(HERE) {
+                true => Receipt::of_no_letter(letter.nonce, "this node itself has sent it".into(), &self.key),
+                false => self.pong(&letter),
+            };
         }
         let refused = |why: &str| {
             self.dispatcher.audit().refusal(|| recording::refused(&letter));

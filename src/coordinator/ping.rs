@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::bus::BusError;
@@ -30,17 +31,28 @@ struct Said {
     trusts: bool,
 }
 
+/// How many pings are under way at once: each waits for an answer that may never come.
+const AT_ONCE: usize = 64;
+
+/// Which way a ping went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Here,
+    Bus,
+}
+
 /// Asks who is at an address. Cheap to clone.
 #[derive(Clone)]
 pub struct Pinger {
     key: NodeKey,
+    at_once: Arc<Semaphore>,
     routes: Arc<Routes>,
     inbound: Arc<Inbound>,
 }
 
 impl Pinger {
-    pub(super) const fn new(key: NodeKey, routes: Arc<Routes>, inbound: Arc<Inbound>) -> Self {
-        Self { key, routes, inbound }
+    pub(super) fn new(key: NodeKey, routes: Arc<Routes>, inbound: Arc<Inbound>) -> Self {
+        Self { key, at_once: Arc::new(Semaphore::new(AT_ONCE)), routes, inbound }
     }
 
     /// Asks who is at an address.
@@ -54,10 +66,17 @@ impl Pinger {
                 // Whoever is there answers, so it is for no node.
                 Route::Bus(bus, to) => bus.deliver(to, &letter, None, PATIENCE).await.map_err(|error| no_answer(&error))?,
             };
-            Ok::<_, String>((receipt, began.elapsed(), sent))
+            let way = if matches!(way, Route::Here) { Way::Here } else { Way::Bus };
+            Ok::<_, String>((way, receipt, began.elapsed(), sent))
         };
         let slow = || format!("nobody has answered within {} s", LONGEST.as_secs());
-        let (receipt, took, sent) = timeout(LONGEST, asking).await.map_err(|_| slow())??;
+        let Ok(_permit) = self.at_once.try_acquire() else {
+            return Err(format!("{AT_ONCE} pings are under way here; try again when they are over"));
+        };
+        let (way, receipt, took, sent) = timeout(LONGEST, asking).await.map_err(|_| slow())??;
+        if way == Way::Bus && receipt.node == self.key.public() {
+            return Err("it leads back to this node; contexts of this server have the address here".into());
+        }
         let said: Said = match serde_json::from_str(&receipt.text) {
             Ok(said) if receipt.outcome == Outcome::Stored => said,
             _ => {

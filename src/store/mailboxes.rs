@@ -18,6 +18,8 @@ const LETTER_SECONDS: u64 = 3600;
 const RECEIPT_SECONDS: u64 = 600;
 /// How many letters may lie for one node.
 const MOST: u64 = 10_000;
+/// A ping finds room only where fewer lie: it is no reason for others to wait.
+const MOST_BESIDE_PINGS: u64 = 100;
 
 /// The most bytes of a receipt that are read.
 const LONGEST_RECEIPT: usize = 64 << 10;
@@ -39,9 +41,26 @@ impl Mailboxes {
 
     /// Puts a letter for somebody, in place of the one that has this nonce. Says whether there was room.
     pub async fn put(&self, whom: &str, nonce: &str, letter: &str) -> Result<bool, Error> {
+        self.put_within(whom, nonce, letter, MOST).await
+    }
+
+    /// Puts what is no letter to keep: only where few lie. Whoever put it takes it back.
+    pub async fn put_ping(&self, whom: &str, nonce: &str, letter: &str) -> Result<bool, Error> {
+        self.put_within(whom, nonce, letter, MOST_BESIDE_PINGS).await
+    }
+
+    /// Takes a letter back that nobody has answered.
+    pub async fn take_back(&self, whom: &str, nonce: &str) -> Result<(), Error> {
+        let mut take = Pipeline::new();
+        take.cmd("ZREM").arg(self.keys.letters(whom)).arg(nonce).ignore();
+        take.cmd("DEL").arg(self.keys.letter(whom, nonce)).ignore();
+        self.link.pipeline(&take).await
+    }
+
+    async fn put_within(&self, whom: &str, nonce: &str, letter: &str, most: u64) -> Result<bool, Error> {
         let letters = self.keys.letters(whom);
         let lying: u64 = self.link.call(redis::cmd("ZCARD").arg(&letters)).await?;
-        if lying >= MOST {
+        if lying >= most {
             return Ok(false);
         }
         let mut put = Pipeline::new();

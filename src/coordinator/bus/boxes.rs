@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
 use super::{Bus, BusError, LONGEST, Parcel, pass_over, timed, written};
-use crate::coordinator::letter::Letter;
+use crate::coordinator::letter::{Kind, Letter};
 use crate::coordinator::receipt::{NoReceipt, Receipt};
 use crate::model::{ContextId, SignerKey};
 use crate::store::{Endpoint, Error, Mailboxes};
@@ -54,7 +54,9 @@ impl Bus for Boxes {
     ) -> BoxFuture<'a, Result<Receipt, BusError>> {
         Box::pin(timed("redis", async move {
             let (text, nonce, until) = (written(letter)?, letter.nonce.as_str(), Instant::now() + patience);
-            if !self.boxes.put(to, nonce, &text).await.map_err(failed)? {
+            let is_ping = letter.kind == Kind::Ping;
+            let put = if is_ping { self.boxes.put_ping(to, nonce, &text).await } else { self.boxes.put(to, nonce, &text).await };
+            if !put.map_err(failed)? {
                 return Err(BusError::Unreachable("so many letters lie at the other side that it takes no more".into()));
             }
             let (mut pause, mut passed_over) = (SOON, None);
@@ -73,6 +75,9 @@ impl Bus for Boxes {
                     Some(Err(_)) | None => {}
                 }
                 if Instant::now() + pause > until {
+                    if is_ping {
+                        self.boxes.take_back(to, nonce).await.map_err(failed)?;
+                    }
                     return Err(BusError::Silent);
                 }
                 sleep(pause).await;

@@ -61,3 +61,22 @@ async fn where_nobody_answers_it_is_said_why() {
         assert!(why.contains(told), "{address}: {why}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ping_that_nobody_answers_leaves_nothing_and_one_of_this_node_itself_is_told_as_such() {
+    let a = Town::open(&NodeKey::random(), Plan::new(0)).await;
+    let key = "ab".repeat(32);
+    let why = silence(&a, &format!("box:{key}")).await;
+    assert!(why.contains("no node of hero there has answered"), "{why}");
+    let left: Vec<String> = a.redis().run(&["KEYS", "hero:bus:*"]).await;
+    assert!(left.iter().all(|left| !left.contains(&key)), "{left:?}");
+    // Others may have filled it: letters come first.
+    for at in 0..100 {
+        let _: i64 = a.redis().run(&["ZADD", &format!("hero:bus:box:{key}"), "1", &format!("n{at}")]).await;
+    }
+    let why = silence(&a, &format!("box:{key}")).await;
+    assert!(why.contains("takes no more"), "{why}");
+    // Its own Redis, named as that of another node.
+    let why = silence(&a, &a.redis().url()).await;
+    assert!(why.contains("this node") || why.contains("itself"), "{why}");
+}
