@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::{Fields, Text};
 use super::contexts::seconds;
+use super::functions::CHANGING;
 use super::score::Score;
 use super::{Error, Store};
 use crate::model::{ContextId, Identity, IdentityId, PublicKey, Timestamp, Token, TokenId};
@@ -24,9 +25,6 @@ pub struct StoredToken {
     /// The keyed hash of its secret, in hexadecimal digits.
     pub digest: String,
 }
-
-/// What fields of `hero:meta:access` begin with that announce changes.
-const CHANGING: &str = "changing:";
 
 /// What has changed of who may do what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,23 +154,6 @@ impl Store {
             login: fields.get("login").and_then(|login| login.0.as_deref()).map(|login| login == "1"),
             changing: fields.iter().filter_map(change).collect(),
         }))
-    }
-
-    /// Notes that a context is about to be changed, which is in another database: should whoever does it be killed before it can note that it has, others
-    /// look all the same. Gives by what this is forgotten.
-    pub async fn announce_change(&self, context: ContextId) -> Result<String, Error> {
-        let token = format!("{:016x}", rand::random::<u64>());
-        let mut note = redis::cmd("HSET");
-        note.arg(self.keys().access()).arg(format!("{CHANGING}{token}")).arg(format!("{context} {}", self.clock().now().as_millis()));
-        self.unspoilt(self.0.commands.call::<u64>(&note).await)?;
-        Ok(token)
-    }
-
-    /// Notes that a change is told that was announced, or was not made.
-    pub async fn forget_change(&self, token: &str) -> Result<(), Error> {
-        let mut forget = redis::cmd("HDEL");
-        forget.arg(self.keys().access()).arg(format!("{CHANGING}{token}"));
-        self.unspoilt(self.0.commands.call::<u64>(&forget).await).map(drop)
     }
 }
 

@@ -31,7 +31,7 @@ const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, ty
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
-    "acknowledge_message" "advance_flow" "bury_context" "claim_post" "clean_status_index" "close_context" "close_conveyor"
+    "acknowledge_message" "advance_flow" "announce_change" "bury_context" "claim_post" "clean_status_index" "close_context" "close_conveyor"
     "commit_jobs" "complete_message" "control" "create" "create_flow" "create_token" "current_state" "declare_indexes" "delete" "delete_identity" "delete_message"
     "delete_object" "delete_runner" "discover" "drop_collection" "drop_index" "evict" "fill_index" "find" "find_failed"
     "find_open" "find_position" "forget_context" "forget_keys" "found_context" "grant" "import_conveyor" "import_queues" "list_leases" "log_in"

@@ -5,6 +5,7 @@
 
 mod acknowledge_message;
 mod advance_flow;
+mod announce_change;
 mod bury_context;
 mod claim_post;
 mod clean_status_index;
@@ -89,6 +90,7 @@ mod wait;
 
 pub use acknowledge_message::MessageAcknowledged;
 pub use advance_flow::{Advanced, FlowAction};
+pub(super) use announce_change::CHANGING;
 pub use close_context::OpenJobs;
 pub use close_conveyor::{Close, Closed};
 pub(super) use create::create_batch;

@@ -121,3 +121,18 @@ async fn a_context_that_is_gone_and_does_not_end_keeps_changes_of_others_from_no
     // What runs there has the grace period still.
     town.server.kill().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_redis_is_full_contexts_are_deleted_and_rights_are_taken_away() {
+    let town = Town::open().await;
+    let context = town.context(json!({})).await;
+    let identity = town.client.ok("create_identity", json!({})).await["identity_id"].clone();
+    town.client.ok("grant", json!({ "identity_id": identity, "role": "reader", "context_id": context })).await;
+    let _: () = town.redis.run(&["CONFIG", "SET", "maxmemory", "1mb"]).await;
+    let rights = town.client.ok("revoke", json!({ "identity_id": identity, "role": "reader", "context_id": context })).await;
+    assert_eq!(rights["readers"], json!([]));
+    town.client.ok("delete_context", json!({ "context_id": context })).await;
+    let _: () = town.redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
+    is_gone(&town.redis, &town.client, context).await;
+    town.server.stop().await;
+}
