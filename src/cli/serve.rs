@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::backend::{Backend, EndedAtStart};
@@ -155,19 +156,40 @@ async fn serve(
     Ok(rpc::serve(of_wire, app, shutdown).await?)
 }
 
-/// What has the server end when all that runs in it has ended. It is told once to.
+/// What has the server end when all that runs in it has ended. Whoever asks again may have it end sooner, and never later.
 fn drain(backend: &Backend, shutdown: CancellationToken) -> rpc::Drain {
     let hosting = backend.hosting.clone();
+    // Nothing: it does not drain.
+    let latest: watch::Sender<Option<tokio::time::Instant>> = watch::Sender::new(None);
     Arc::new(move |patience| {
-        let is_new = !hosting.is_draining();
+        let asked = tokio::time::Instant::now() + patience;
+        let mut is_new = false;
+        latest.send_if_modified(|latest| {
+            is_new = latest.is_none();
+            let is_sooner = latest.is_none_or(|latest| asked < latest);
+            if is_sooner {
+                *latest = Some(asked);
+            }
+            is_sooner
+        });
         let jobs = hosting.drain();
         if is_new {
             tracing::info!(jobs, ?patience, "this server drains: it takes no jobs, and ends when those that run here have ended");
-            let (hosting, shutdown) = (hosting.clone(), shutdown.clone());
+            let (hosting, shutdown, mut latest) = (hosting.clone(), shutdown.clone(), latest.subscribe());
+            let over = async move {
+                loop {
+                    let until = *latest.borrow_and_update();
+                    let until = until.unwrap_or_else(tokio::time::Instant::now);
+                    tokio::select! {
+                        () = tokio::time::sleep_until(until) => return,
+                        Ok(()) = latest.changed() => {}
+                    }
+                }
+            };
             tokio::spawn(async move {
                 tokio::select! {
                     () = hosting.left() => {}
-                    () = tokio::time::sleep(patience) => tracing::warn!("jobs still run although the time of the drain is over"),
+                    () = over => tracing::warn!("jobs still run although the time of the drain is over"),
                     () = shutdown.cancelled() => {}
                 }
                 shutdown.cancel();

@@ -86,7 +86,7 @@ impl Method for Ping {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DrainServer {
-    /// After how many seconds it ends at the latest. Scripts that run then get the grace period, and what has not ended in it runs again elsewhere.
+    /// After how many seconds it ends at the latest; a further call can only shorten that. Scripts that run then get the grace period, and what has not ended in it runs again elsewhere.
     #[serde(default = "DrainServer::timeout")]
     timeout: Seconds,
 }
