@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::exit::Usage;
 use super::output::{self, Style};
+use super::pair::{once, pair};
 use super::script::read_text;
-use super::spec::{once, pair};
 use crate::model::{exact, plain_zeros, tree};
 
 /// The options that make `args`.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::exit::Usage;
+use super::pair::once;
 use super::script::{name, read_text};
-use super::spec::once;
 
 /// The options that make `env`.
 #[derive(Debug, Clone, Default, Args)]

@@ -49,6 +49,7 @@ mod openrpc;
 mod output;
 mod outside;
 mod paging;
+mod pair;
 mod pools;
 mod preflight;
 mod private_file;

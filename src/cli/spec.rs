@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
@@ -6,7 +6,7 @@ use clap::Args;
 use super::arguments::ArgumentArgs;
 use super::choices::{Types, one_of};
 use super::environment::EnvironmentArgs;
-use super::exit::Usage;
+use super::pair::{once, pair};
 use super::settings::parse_time;
 use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp};
 
@@ -147,22 +147,6 @@ impl SingleArgs {
             job_id: this.job_id,
             ..job
         }
-    }
-}
-
-/// Entries of which each has a name of its own: of two, one would be lost without a word.
-pub(super) fn once<T>(option: &str, entries: Vec<(String, T)>) -> Result<Vec<(String, T)>, Usage> {
-    let mut names = BTreeSet::new();
-    match entries.iter().find(|(name, _)| !names.insert(name)) {
-        Some((name, _)) => Err(Usage(format!("{option} {name} is given twice; give it once"))),
-        None => Ok(entries),
-    }
-}
-
-pub(super) fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("a name, = and a value are expected".to_owned()),
     }
 }
 

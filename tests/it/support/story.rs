@@ -81,8 +81,23 @@ impl Example {
 pub struct Made(BTreeMap<String, String>);
 
 /// The members that are another one's in each server, or at each time.
-const VARY: [&str; 12] =
-    ["usage", "hostname", "pid", "confinement", "server_id", "uptime", "listen", "store", "pools", "actors", "in_flight", "node_key"];
+const VARY: [&str; 15] = [
+    "usage",
+    "hostname",
+    "pid",
+    "confinement",
+    "server_id",
+    "uptime",
+    "listen",
+    "store",
+    "pools",
+    "actors",
+    "in_flight",
+    "node_key",
+    "key",
+    "clock_ahead",
+    "round_trip",
+];
 
 /// A text that servers make up: what kind it is, and whether it is the same whenever it is spoken of.
 fn made_up(text: &str) -> Option<(&'static str, bool)> {

@@ -1,0 +1,21 @@
+//! Options of the form `NAME=VALUE`.
+
+use std::collections::BTreeSet;
+
+use super::exit::Usage;
+
+/// Entries of which each has a name of its own: of two, one would be lost without a word.
+pub(super) fn once<T>(option: &str, entries: Vec<(String, T)>) -> Result<Vec<(String, T)>, Usage> {
+    let mut names = BTreeSet::new();
+    match entries.iter().find(|(name, _)| !names.insert(name)) {
+        Some((name, _)) => Err(Usage(format!("{option} {name} is given twice; give it once"))),
+        None => Ok(entries),
+    }
+}
+
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("a name, = and a value are expected".to_owned()),
+    }
+}
