@@ -98,8 +98,10 @@ impl fmt::Display for Said {
 /// that are set with [`confine::OF_JOB`] before their names are those of the command.
 pub fn command(hero: &Path, rights: &JobRights, working: &Path, shell_command: &str) -> tokio::process::Command {
     let (memory, user) = (rights.memory.to_string(), rights.user.to_string());
-    let args = [OsStr::new("keep"), memory.as_ref(), rights.writable.as_os_str(), user.as_ref(), shell_command.as_ref()];
-    let seen = SupervisorRights { writable: rights.writable.clone(), is_temporary: false, readable: Vec::new() };
+    let home = rights.home.as_ref().unwrap_or(&rights.writable);
+    let args: [&OsStr; 6] =
+        ["keep".as_ref(), memory.as_ref(), rights.writable.as_os_str(), home.as_ref(), user.as_ref(), shell_command.as_ref()];
+    let seen = SupervisorRights { writable: rights.writable.clone(), home: rights.home.clone(), is_temporary: false, readable: Vec::new() };
     let mut command = confine::command(hero, &Profile::Supervisor(seen), hero, &args);
     // It ends by itself when the socket is closed, and with it what the command has started.
     command.current_dir(working).env_clear().kill_on_drop(false);
@@ -120,15 +122,15 @@ pub fn keep_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let args: Vec<OsString> = args.into_iter().collect();
-    let needed = |_| "MEMORY, DIRECTORY, USER and COMMAND are needed";
-    let [memory, writable, user, shell_command] = <[OsString; 4]>::try_from(args).map_err(needed)?;
+    let needed = |_| "MEMORY, DIRECTORY, HOME, USER and COMMAND are needed";
+    let [memory, writable, home, user, shell_command] = <[OsString; 5]>::try_from(args).map_err(needed)?;
     let memory = memory.to_str().and_then(|memory| memory.parse().ok()).ok_or("the memory is no number")?;
     let said = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(said("descriptor 0"))?;
     socket.peer_addr().map_err(said("descriptor 0 is no socket"))?;
     let init = Init::for_children()?;
     let user: JobUser = user.to_string_lossy().parse()?;
-    let rights = JobRights { writable: PathBuf::from(writable), readable: Vec::new(), memory, user };
+    let rights = JobRights { writable: PathBuf::from(writable), home: Some(PathBuf::from(home)), readable: Vec::new(), memory, user };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
     let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
     let kept = keeper.watch().map_err(said("the processes cannot be watched"));

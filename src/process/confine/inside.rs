@@ -4,7 +4,7 @@
 //! inside`, which becomes the supervisor, waits for it, and ends as it did. Where no `/proc` of its own can be had, the child becomes the
 //! first process that does nothing but wait ([`init_main`](crate::process::init_main)), and the one outside the supervisor.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -21,6 +21,7 @@ use rustix::thread::{
 };
 
 use super::descriptors::{hand_over, received};
+use super::in_home;
 use super::namespaces::{MOUNTS, PROC, PROCESSES};
 use super::profile::SupervisorRights;
 use super::request::Request;
@@ -90,6 +91,7 @@ fn child(request: &Request, rights: &SupervisorRights, steps: &Steps) -> io::Res
 fn inside(request: &Request, rights: &SupervisorRights, report: &str) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["exec", request.profile.word(), "--inside", "--inherited", report, "--parent"].map(Into::into).to_vec();
     args.extend([std::process::id().to_string().into(), "--rw".into(), rights.writable.clone().into_os_string()]);
+    args.extend(in_home(rights.home.as_ref()).map(OsStr::to_owned));
     args.extend(rights.readable.iter().flat_map(|path| ["--ro".into(), path.clone().into_os_string()]));
     args.extend(["--".into(), request.program.clone().into_os_string()]);
     args.extend(request.args.iter().cloned());
