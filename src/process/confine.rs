@@ -20,7 +20,7 @@ mod way;
 
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -73,14 +73,14 @@ pub fn plain_command(hero: &Path, profile: &Profile, program: &Path, args: &[imp
         }
         Profile::Supervisor(rights) => {
             command.arg("--rw").arg(&rights.writable);
-            command.args(in_home(rights.home.as_ref())).args(rights.is_temporary.then_some("--temporary"));
+            command.args(profile::in_home(rights.home.as_ref())).args(rights.is_temporary.then_some("--temporary"));
             for path in &rights.readable {
                 command.arg("--ro").arg(path);
             }
         }
         Profile::Job(rights) => {
             command.arg("--memory").arg(rights.memory.to_string()).arg("--rw").arg(&rights.writable);
-            command.args(in_home(rights.home.as_ref()));
+            command.args(profile::in_home(rights.home.as_ref()));
             for path in &rights.readable {
                 command.arg("--ro").arg(path);
             }
@@ -92,9 +92,4 @@ pub fn plain_command(hero: &Path, profile: &Profile, program: &Path, args: &[imp
     }
     command.arg("--").arg(program).args(args);
     command
-}
-
-/// The arguments that say where somebody is at home, if that is a directory of its own.
-fn in_home(home: Option<&PathBuf>) -> impl Iterator<Item = &OsStr> {
-    home.into_iter().flat_map(|home| [OsStr::new("--home"), home.as_os_str()])
 }

@@ -83,6 +83,11 @@ const MOST_TASKS: u64 = 1024;
 /// The threads that engines of one user may have.
 const MOST_TASKS_OF_AN_ENGINE: u64 = 64;
 
+/// The arguments that say where somebody is at home, if that is a directory of its own.
+pub(super) fn in_home(home: Option<&PathBuf>) -> impl Iterator<Item = &OsStr> {
+    home.into_iter().flat_map(|home| [OsStr::new("--home"), home.as_os_str()])
+}
+
 impl Profile {
     pub(super) const fn word(&self) -> &'static str {
         match self {
