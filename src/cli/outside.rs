@@ -56,7 +56,13 @@ impl<'a> Granter<'a> {
     }
 
     fn files(&mut self, context: ContextId) -> Files {
-        self.files.entry(context).or_insert_with(|| of_context(self.settings, context)).clone()
+        let made = || {
+            let files = of_context(self.settings, context);
+            let left = files.clone();
+            self.spawner.later(move || left.remove_left());
+            files
+        };
+        self.files.entry(context).or_insert_with(made).clone()
     }
 
     /// The Redis of a pool, unless it is one of ours. It may be away for now.

@@ -74,7 +74,7 @@ impl Child {
             let directory = Directory::create()?;
             spawner.later(directory::remove_left);
             let readable = settings.program.paths().map(ToOwned::to_owned).collect();
-            let rights = SupervisorRights { writable: directory.path().to_owned(), is_temporary: true, readable };
+            let rights = SupervisorRights { writable: directory.path().to_owned(), home: None, is_temporary: true, readable };
             let mut command = confine::command(&settings.hero, &Profile::Supervisor(rights), &settings.hero, &["supervisor"]);
             // It ends by itself when the socket is closed, and with it what a job has started.
             command.current_dir(directory.path()).env_clear().kill_on_drop(false);

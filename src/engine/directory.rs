@@ -31,13 +31,14 @@ const TRIED: usize = 64;
 /// File systems of one machine alone: ext, XFS, Btrfs, tmpfs, overlayfs, ZFS and F2FS. On others, locks of another machine may not be seen.
 const LOCAL: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010];
 
-/// The directory of an engine whose jobs are processes, below that for temporary files. The jobs have theirs in it.
+/// The directory of an engine whose jobs are processes, below that for temporary files, where the jobs have theirs; or one that is made for a
+/// job elsewhere.
 ///
 /// Who has made it and who works in it hold a lock on it, which ends with a process however that ends, also where processes of other
 /// namespaces look. So one without a lock was left by processes that were killed together, and [later ones](remove_left) remove it.
 /// What clears up old temporary files spares a directory with a lock, too.
 #[derive(Debug)]
-pub(super) struct Directory {
+pub(crate) struct Directory {
     path: PathBuf,
     _lock: OwnedFd,
 }
@@ -48,7 +49,8 @@ impl Directory {
         Self::create_in(&env::temp_dir().canonicalize()?)
     }
 
-    fn create_in(parent: &Path) -> io::Result<Self> {
+    /// The same below another directory.
+    pub(crate) fn create_in(parent: &Path) -> io::Result<Self> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -65,16 +67,17 @@ impl Directory {
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes it with everything in it. Nobody may be at work in it any more.
-    pub(super) fn remove(self) {
+    /// Removes it with everything in it. Nobody may be at work in it any more; what somebody puts there meanwhile a later one removes.
+    pub(crate) fn remove(self) {
         if let Err(error) = remove(&self.path)
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(directory = %self.path.display(), %error, "the directory of an engine could not be removed");
+            tracing::warn!(directory = %self.path.display(), %error, "the directory of an engine or a job could not be removed");
         }
     }
 }
@@ -95,10 +98,11 @@ pub(super) fn lock(directory: &Path) -> rustix::io::Result<OwnedFd> {
 
 /// Removes directories of engines that processes of this user have left, because they were killed: a few at each call.
 pub(super) fn remove_left() {
-    remove_left_in(&env::temp_dir());
+    let _ = remove_left_in(&env::temp_dir());
 }
 
-fn remove_left_in(parent: &Path) {
+/// The same for those below another directory. Gives whether there may be more.
+pub(crate) fn remove_left_in(parent: &Path) -> bool {
     let names = fs::read_dir(parent).into_iter().flatten().take(LOOKED_AT).flatten().map(|entry| entry.file_name());
     let left = names.filter(|name| is_ours(name)).filter_map(|name| {
         let path = parent.join(name);
@@ -111,7 +115,7 @@ fn remove_left_in(parent: &Path) {
                 tracing::info!(directory = %path.display(), "removed what processes that were killed had left");
                 removed += 1;
                 if removed == REMOVED {
-                    return;
+                    return true;
                 }
             }
             Err(error) => {
@@ -119,6 +123,7 @@ fn remove_left_in(parent: &Path) {
             }
         }
     }
+    false
 }
 
 /// Whether the directory of an engine has such a name.
@@ -279,13 +284,13 @@ mod tests {
             fs::create_dir_all(left.join("jobs/1")).unwrap();
             fs::write(left.join("jobs/1/script"), "x").unwrap();
         }
-        remove_left_in(parent.path());
+        assert!(remove_left_in(parent.path()));
         assert_eq!(names().len(), kept + 1);
-        remove_left_in(parent.path());
+        assert!(!remove_left_in(parent.path()));
         assert_eq!(names().len(), kept);
         assert!(held.path().exists() && of_supervisor.exists() && outside.path().join("kept").exists());
         drop(supervisor);
-        remove_left_in(parent.path());
+        assert!(!remove_left_in(parent.path()));
         assert!(!of_supervisor.exists() && held.path().exists() && names().len() == kept - 1);
     }
 

@@ -16,7 +16,7 @@ mod alloc;
 mod capability;
 mod child;
 mod command;
-mod directory;
+pub(crate) mod directory;
 pub mod environment;
 mod error;
 pub mod frame;

@@ -72,13 +72,15 @@ pub fn plain_command(hero: &Path, profile: &Profile, program: &Path, args: &[imp
             }
         }
         Profile::Supervisor(rights) => {
-            command.arg("--rw").arg(&rights.writable).args(rights.is_temporary.then_some("--temporary"));
+            command.arg("--rw").arg(&rights.writable);
+            command.args(profile::in_home(rights.home.as_ref())).args(rights.is_temporary.then_some("--temporary"));
             for path in &rights.readable {
                 command.arg("--ro").arg(path);
             }
         }
         Profile::Job(rights) => {
             command.arg("--memory").arg(rights.memory.to_string()).arg("--rw").arg(&rights.writable);
+            command.args(profile::in_home(rights.home.as_ref()));
             for path in &rights.readable {
                 command.arg("--ro").arg(path);
             }

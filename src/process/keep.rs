@@ -12,9 +12,12 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeValLike as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -24,7 +27,8 @@ use rustix::system::sysinfo;
 
 use super::confine::{self, JobRights, JobUser, Profile, SupervisorRights};
 use super::held::{FIRST_LOOK, Held, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, of_status, pause_after};
-use super::{Init, OURSELVES, tree};
+use super::tree::{self, Looked};
+use super::{Init, OURSELVES};
 
 /// The exit code when the keeper itself failed.
 const FAILED: u8 = 70;
@@ -33,9 +37,13 @@ pub const GONE: Duration = Duration::from_secs(30);
 /// How long it may take to end one after another, before all are ended at once.
 const EACH: Duration = Duration::from_millis(500);
 /// How often it is looked how many processes the whole machine has, which takes no time, and by how many they may grow until those are counted that are
-/// below. So a bomb is noticed before it is in the way of others.
+/// below. So a bomb is noticed before it is in the way of others. Where all below end by one call, it is looked less often while they do not grow.
 const GLANCE: Duration = Duration::from_millis(10);
 const GROWTH: u16 = 64;
+/// What is no growth: others of the machine come and go.
+const FEW: u16 = 8;
+/// How long those that were killed at once have to be gone before it is looked again.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Before the number of bytes.
 const TOO_MUCH_MEMORY: &str = "memory ";
@@ -98,8 +106,10 @@ impl fmt::Display for Said {
 /// that are set with [`confine::OF_JOB`] before their names are those of the command.
 pub fn command(hero: &Path, rights: &JobRights, working: &Path, shell_command: &str) -> tokio::process::Command {
     let (memory, user) = (rights.memory.to_string(), rights.user.to_string());
-    let args = [OsStr::new("keep"), memory.as_ref(), rights.writable.as_os_str(), user.as_ref(), shell_command.as_ref()];
-    let seen = SupervisorRights { writable: rights.writable.clone(), is_temporary: false, readable: Vec::new() };
+    let home = rights.home.as_ref().unwrap_or(&rights.writable);
+    let args: [&OsStr; 6] =
+        ["keep".as_ref(), memory.as_ref(), rights.writable.as_os_str(), home.as_ref(), user.as_ref(), shell_command.as_ref()];
+    let seen = SupervisorRights { writable: rights.writable.clone(), home: rights.home.clone(), is_temporary: false, readable: Vec::new() };
     let mut command = confine::command(hero, &Profile::Supervisor(seen), hero, &args);
     // It ends by itself when the socket is closed, and with it what the command has started.
     command.current_dir(working).env_clear().kill_on_drop(false);
@@ -120,15 +130,15 @@ pub fn keep_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let args: Vec<OsString> = args.into_iter().collect();
-    let needed = |_| "MEMORY, DIRECTORY, USER and COMMAND are needed";
-    let [memory, writable, user, shell_command] = <[OsString; 4]>::try_from(args).map_err(needed)?;
+    let needed = |_| "MEMORY, DIRECTORY, HOME, USER and COMMAND are needed";
+    let [memory, writable, home, user, shell_command] = <[OsString; 5]>::try_from(args).map_err(needed)?;
     let memory = memory.to_str().and_then(|memory| memory.parse().ok()).ok_or("the memory is no number")?;
     let said = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(said("descriptor 0"))?;
     socket.peer_addr().map_err(said("descriptor 0 is no socket"))?;
     let init = Init::for_children()?;
     let user: JobUser = user.to_string_lossy().parse()?;
-    let rights = JobRights { writable: PathBuf::from(writable), readable: Vec::new(), memory, user };
+    let rights = JobRights { writable: PathBuf::from(writable), home: Some(PathBuf::from(home)), readable: Vec::new(), memory, user };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
     let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
     let kept = keeper.watch().map_err(said("the processes cannot be watched"));
@@ -165,6 +175,14 @@ fn start(rights: &JobRights, shell_command: &OsStr) -> io::Result<Child> {
     Ok(child)
 }
 
+/// Can be read when a child has ended, or an orphan that became one. The command was started before, and those that are started have all signals.
+fn deaths() -> io::Result<SignalFd> {
+    let mut ends = SigSet::empty();
+    ends.add(Signal::SIGCHLD);
+    ends.thread_block()?;
+    Ok(SignalFd::with_flags(&ends, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
+}
+
 struct Keeper {
     socket: UnixStream,
     command: Pid,
@@ -180,10 +198,12 @@ impl Keeper {
     /// Waits until nothing is left, or until the other end of the socket is closed.
     fn watch(&mut self) -> io::Result<()> {
         let end = pidfd_open(self.command, PidfdFlags::empty())?;
+        let deaths = deaths()?;
         let (mut look_at, mut pause, mut known) = (Instant::now() + FIRST_LOOK, FIRST_LOOK, sysinfo().procs);
+        let (mut glance, mut seen, mut looked) = (GLANCE, known, Looked::default());
         loop {
-            let left = Timespec::try_from(look_at.saturating_duration_since(Instant::now()).min(GLANCE)).ok();
-            let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN)];
+            let left = Timespec::try_from(look_at.saturating_duration_since(Instant::now()).min(glance)).ok();
+            let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&deaths, PollFlags::IN)];
             if self.ended.is_none() {
                 watched.push(PollFd::new(&end, PollFlags::IN));
             }
@@ -193,6 +213,8 @@ impl Keeper {
             if !watched[0].revents().is_empty() {
                 return Ok(());
             }
+            // Who has ended is found below.
+            while let Ok(Some(_)) = deaths.read_signal() {}
             let had_ended = self.ended.is_some();
             let is_last = self.wait_for_dead();
             if let Some(status) = self.ended.filter(|_| !had_ended) {
@@ -203,12 +225,14 @@ impl Keeper {
                 return Ok(());
             }
             let of_machine = sysinfo().procs;
+            let is_calm = tree::is_first() && of_machine.saturating_sub(seen) <= FEW;
+            (glance, seen) = (if is_calm { (glance * 2).min(LATER_LOOK) } else { GLANCE }, of_machine);
             let has_grown = of_machine.saturating_sub(known) > GROWTH;
             if has_grown || Instant::now() >= look_at {
                 known = if has_grown { of_machine } else { known.min(of_machine) };
                 pause = (pause * 2).min(LATER_LOOK);
                 let began = Instant::now();
-                if let Some(exceeded) = self.exceeded() {
+                if let Some(exceeded) = self.exceeded(&mut looked) {
                     return self.say(exceeded);
                 }
                 look_at = Instant::now() + pause_after(began.elapsed(), pause, LATEST_LOOK);
@@ -221,8 +245,8 @@ impl Keeper {
     }
 
     /// What the processes have too much of, if anything. It is looked up now and then, so for a moment they may have more.
-    fn exceeded(&self) -> Option<Said> {
-        let processes = tree::pids(getpid(), self.init.as_slice());
+    fn exceeded(&self, looked: &mut Looked) -> Option<Said> {
+        let processes = looked.fresh(getpid(), self.init.as_slice())?;
         if processes.len() > MOST_PROCESSES {
             return Some(Said::TooMany);
         }
@@ -257,6 +281,13 @@ impl Keeper {
             tree::end(getpid(), &[init], EACH);
         }
         let until = Instant::now() + GONE;
+        if tree::is_first() {
+            tree::end_all();
+            while !self.wait_for_dead() && Instant::now() < until {
+                thread::sleep(PAUSE);
+            }
+            return;
+        }
         loop {
             tree::end(getpid(), &[], GONE);
             // Orphans have become children of this process.

@@ -15,6 +15,8 @@ struct Process {
     pid: i32,
     parent: i32,
     started: u64,
+    /// How long it has run, in ticks.
+    ran: u64,
 }
 
 /// How often those that run are looked for, until there are no new ones to stop.
@@ -28,12 +30,14 @@ impl Process {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name stands in parentheses and may contain anything.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        let (state, parent, threads) = (fields.next()?, fields.next()?.parse().ok()?, fields.nth(15)?);
+        let (state, parent) = (fields.next()?, fields.next()?.parse().ok()?);
+        let own: u64 = fields.nth(9)?.parse().ok()?;
+        let (ran, threads) = (own.saturating_add(fields.next()?.parse().ok()?), fields.nth(4)?);
         // One whose first thread has ended may go on with others.
         if matches!(state, "Z" | "X") && matches!(threads, "0" | "1") {
             return None;
         }
-        Some(Self { pid, parent, started: fields.nth(1)?.parse().ok()? })
+        Some(Self { pid, parent, ran, started: fields.nth(1)?.parse().ok()? })
     }
 
     fn all() -> impl Iterator<Item = Self> {
@@ -93,6 +97,30 @@ fn is_spared(pid: i32, spared: &[Pid]) -> bool {
 /// The numbers of the processes that run below `root`, without the spared ones.
 pub fn pids(root: Pid, spared: &[Pid]) -> Vec<i32> {
     below(&[root], spared).iter().map(|process| process.pid).collect()
+}
+
+/// What has been looked at: as long as nobody came, went or ran, there is little to see.
+#[derive(Debug, Default)]
+pub struct Looked {
+    known: Vec<Process>,
+    unchanged: u32,
+}
+
+impl Looked {
+    /// How often nothing is looked at because nothing has run. In a tick a process does not take much, and that is all that is missed meanwhile.
+    const SKIPPED: u32 = 3;
+
+    /// The numbers of the processes that run below `root`, without the spared ones, if they are to be looked at.
+    pub fn fresh(&mut self, root: Pid, spared: &[Pid]) -> Option<Vec<i32>> {
+        let now = below(&[root], spared);
+        if self.unchanged < Self::SKIPPED && now == self.known {
+            self.unchanged += 1;
+            return None;
+        }
+        let numbers = now.iter().map(|process| process.pid).collect();
+        *self = Self { known: now, unchanged: 0 };
+        Some(numbers)
+    }
 }
 
 /// The numbers of the processes that run below `roots`, without the first ones of namespaces, which are ours.
@@ -174,4 +202,33 @@ pub fn children(pid: Pid) -> Option<Vec<i32>> {
     let pid = pid.as_raw_nonzero();
     let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
     list.split_whitespace().map(|child| child.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn what_has_not_run_is_looked_at_less_often() {
+        let mut shell = Command::new("sh");
+        let mut shell = shell.args(["-c", "sleep 600 & echo $!; wait"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (root, sleeper) = (Pid::from_child(&shell), line.trim().parse().unwrap());
+        let mut looked = Looked::default();
+        assert_eq!(looked.fresh(root, &[]), Some(vec![sleeper]));
+        // It may still begin.
+        let until = Instant::now() + Duration::from_secs(30);
+        let mut skipped = 0;
+        while skipped < Looked::SKIPPED && Instant::now() < until {
+            skipped = if looked.fresh(root, &[]).is_none() { skipped + 1 } else { 0 };
+        }
+        assert_eq!((skipped, looked.fresh(root, &[])), (Looked::SKIPPED, Some(vec![sleeper])));
+        let _ = kill_process(Pid::from_raw(sleeper).unwrap(), Signal::KILL);
+        shell.wait().unwrap();
+        assert_eq!(looked.fresh(root, &[]), Some(Vec::new()));
+    }
 }

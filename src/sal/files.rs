@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags, openat};
 use tokio_util::sync::CancellationToken;
 
 use super::blocking;
+use super::home::{self, Home};
 use super::place::{PRIVATE, told};
 use super::space::Space;
 use super::unless_cancelled;
@@ -18,6 +19,7 @@ use super::view::View;
 use super::walk::visit;
 use crate::engine::{Answer, FileCall};
 use crate::model::{ContextId, Json};
+use crate::process::Spawner;
 use crate::process::confine::JobUser;
 
 /// The directory of all files, below that of the data.
@@ -31,6 +33,8 @@ pub struct Files {
     /// That of the data, and that of all files.
     above: [PathBuf; 2],
     directory: PathBuf,
+    /// Where jobs have their homes.
+    homes: PathBuf,
     user: JobUser,
     /// Whether the file system would not have him be their owner.
     is_not_given: Arc<AtomicBool>,
@@ -43,7 +47,9 @@ impl Files {
         let above = [data.to_owned(), data.join(DIRECTORY)];
         let directory = above[1].join(context.to_string());
         let user = JobUser::of_directory(&directory, &above.each_ref().map(PathBuf::as_path));
-        Self { above, directory, user, is_not_given: Arc::default(), space: Arc::new(Space::new(quota)) }
+        let homes = data.join(home::DIRECTORY).join(context.to_string());
+        let space = Arc::new(Space::new(quota, homes.clone()));
+        Self { above, directory, homes, user, is_not_given: Arc::default(), space }
     }
 
     /// Lets them have so many bytes from now on.
@@ -54,6 +60,23 @@ impl Files {
     /// Where they are.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Where jobs have their homes: what is in these counts with the files.
+    pub fn homes(&self) -> &Path {
+        &self.homes
+    }
+
+    /// Removes the homes of jobs that a server has left because it was killed.
+    pub fn remove_left(&self) {
+        home::remove_left(&self.homes);
+    }
+
+    /// Makes the home of a job.
+    pub(super) fn make_home(&self, spawner: Spawner) -> io::Result<Home> {
+        let above = [Some(self.above[0].as_path()), self.homes.parent()];
+        let above: Vec<_> = above.into_iter().flatten().map(Path::to_owned).collect();
+        Home::create(&self.homes, &above, &self.user, spawner)
     }
 
     /// Who the commands are that work with them.

@@ -5,6 +5,7 @@
 //! drops the future.
 
 mod files;
+mod home;
 mod hosts;
 mod key_value;
 mod net;
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
+use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +30,7 @@ use crate::engine::{Answer, OutsideCall};
 use crate::process::keep::Used;
 use crate::store::GrantedRedis;
 pub use files::Files;
+use home::Home;
 pub use hosts::{Hosts, WrongHost};
 pub use net::Net;
 pub use processes::Processes;
@@ -55,12 +58,14 @@ pub struct Session {
     /// Where the job is, below the directory of its context.
     working: Mutex<PathBuf>,
     running: Running,
+    /// Where its commands are at home, once there is one. It comes after what runs, so that that ends first.
+    home: OnceCell<Home>,
 }
 
 impl Session {
     /// For an attempt of a job whose commands get these variables. If there can be none, whoever runs a command is told why.
     pub fn new(outside: Outside, variables: Result<Variables, String>) -> Arc<Self> {
-        Arc::new(Self { outside, variables, working: Mutex::default(), running: Running::default() })
+        Arc::new(Self { outside, variables, working: Mutex::default(), running: Running::default(), home: OnceCell::new() })
     }
 
     /// Answers a question about the outside. What is not granted is refused. Dropping the future ends what it does.

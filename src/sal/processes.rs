@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::home::Home;
 use super::running::{Keeper, MOST, exceeded, list, terminate};
 use super::{Files, Session, blocking};
 use crate::engine::environment::{PATH, expected};
@@ -68,6 +69,12 @@ impl Processes {
         }
     }
 
+    /// Where the commands of a job are at home. Those of other jobs may not put there what programs read at their start.
+    async fn make_home(&self, files: &Files) -> Result<Home, String> {
+        let (files, spawner) = (files.clone(), self.spawner.clone());
+        blocking(move |_| files.make_home(spawner).map_err(|error| format!("the job cannot have a home directory: {error}"))).await
+    }
+
     /// Runs a command to its end.
     async fn run(&self, session: &Arc<Session>, files: &Files, text: &str) -> Result<Value, String> {
         if text.len() > LONGEST_COMMAND || text.contains('\0') {
@@ -77,10 +84,11 @@ impl Processes {
             return Err(format!("{MOST} commands of this job have left something running; end some of that with kill"));
         }
         let working = prepare(files, session.working()).await?;
+        let home = session.home.get_or_try_init(|| self.make_home(files)).await?.path().to_owned();
         let (writable, user) = (files.directory().to_owned(), files.user().clone());
-        let rights = JobRights { writable, readable: Vec::new(), memory: self.memory, user };
+        let mut variables = expected(&home);
+        let rights = JobRights { writable, home: Some(home), readable: Vec::new(), memory: self.memory, user };
         let mut command = keep::command(&self.hero, &rights, &working, text);
-        let mut variables = expected(files.directory());
         variables.extend(session.variables.clone()?);
         command.envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
         let started = Keeper::start(&session.running, files.space(), &self.spawner, command).await;

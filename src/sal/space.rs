@@ -1,7 +1,10 @@
+use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rustix::process::Pid;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +25,8 @@ const BLOCK: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct Space {
     quota: AtomicU64,
+    /// Where jobs have their homes, which count, too.
+    homes: PathBuf,
     known: Mutex<Option<Known>>,
     /// Those of the commands that work among the files. What these have open takes room although it was removed.
     keepers: Mutex<Vec<Pid>>,
@@ -49,8 +54,8 @@ struct Known {
 }
 
 impl Space {
-    pub(super) fn new(quota: u64) -> Self {
-        Self { quota: AtomicU64::new(quota), known: Mutex::default(), keepers: Mutex::default() }
+    pub(super) fn new(quota: u64, homes: PathBuf) -> Self {
+        Self { quota: AtomicU64::new(quota), homes, known: Mutex::default(), keepers: Mutex::default() }
     }
 
     /// Lets the files have so many bytes from now on.
@@ -104,7 +109,12 @@ impl Space {
             let processes: Vec<i32> = tree::list(&keepers).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
             removed = Held::by(&processes, || !token.is_cancelled()).removed();
         }
-        Ok(walk::measure(root, token)?.saturating_add(removed))
+        let in_homes = match Dir::open_ambient_dir(&self.homes, ambient_authority()) {
+            Ok(homes) => walk::measure(&homes, token)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(format!("what jobs have in their homes cannot be measured: {error}")),
+        };
+        Ok(walk::measure(root, token)?.saturating_add(removed).saturating_add(in_homes))
     }
 
     fn keepers(&self) -> MutexGuard<'_, Vec<Pid>> {

@@ -55,9 +55,18 @@ pub(super) fn visit(
         return Err(format!("directories lie in each other more than {DEEPEST} deep; delete some"));
     }
     let failed = |error: &io::Error| told(&path.to_string_lossy(), error);
-    for entry in root.entries().map_err(|error| failed(&error))? {
+    let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let entries = match root.entries() {
+        // It was deleted meanwhile, as below.
+        Err(error) if is_gone(&error) => return Ok(()),
+        entries => entries.map_err(|error| failed(&error))?,
+    };
+    for entry in entries {
         unless_cancelled(token)?;
-        let entry = entry.map_err(|error| failed(&error))?;
+        let entry = match entry {
+            Err(error) if is_gone(&error) => return Ok(()),
+            entry => entry.map_err(|error| failed(&error))?,
+        };
         let (name, kind) = (PathBuf::from(entry.file_name()), entry.file_type().map_err(|error| failed(&error))?);
         let below = path.join(&name);
         visitor(Entry { dir: root, name: &name, path: &below, is_dir: kind.is_dir(), is_file: kind.is_file() })?;

@@ -1,3 +1,4 @@
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -139,7 +140,7 @@ impl Hosting {
     async fn remove_files(&self, context: ContextId) -> anyhow::Result<()> {
         let logs = LogDirectory::new(&self.0.settings.log_dir).of(context);
         let files = Files::new(&self.0.settings.data, context, 0);
-        let directories = [logs.root().to_owned(), files.directory().to_owned()];
+        let directories = [logs.root(), files.directory(), files.homes()].map(Path::to_owned);
         let removing = move || {
             for directory in directories {
                 match std::fs::remove_dir_all(&directory) {

@@ -17,8 +17,9 @@ use super::{Lost, usage};
 use crate::engine::frame::{FromEngine, ToEngine};
 use crate::engine::{EngineJob, Limits};
 use crate::model::Usage;
+use crate::process::Init;
 use crate::process::held::{FIRST_LOOK, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, pause_after};
-use crate::process::{Init, tree};
+use crate::process::tree::{self, Looked};
 
 /// How long the processes of a job have to end by themselves after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
@@ -70,6 +71,7 @@ impl Attempt<'_> {
         let (mut lines, mut gone) = (JobLines::new(self.limits), false);
         let (mut ending, mut kill_at) = (None, deadline);
         let (mut look_at, mut pause, mut peak_memory) = (began + FIRST_LOOK, FIRST_LOOK, 0);
+        let mut looked = Looked::default();
         let time_before = usage::time_of_ended(adopter);
         let threads_before = sysinfo().procs;
         let ended = loop {
@@ -88,7 +90,7 @@ impl Attempt<'_> {
                 // Those of the whole system can be counted at once, and processes that start each other leave little time.
                 let are_many = usize::from(sysinfo().procs.saturating_sub(threads_before)) > MOST_PROCESSES;
                 if ending.is_none() && (pause >= COUNTED || are_many) {
-                    ending = self.bounds.exceeded(&tree::pids(getpid(), self.spared));
+                    ending = looked.fresh(getpid(), self.spared).and_then(|processes| self.bounds.exceeded(&processes));
                     if ending.is_some() {
                         // Who takes so much is not asked.
                         break false;

@@ -62,7 +62,13 @@ impl Builder {
     }
 
     pub(super) fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
-        JobRights { writable: directory.to_owned(), readable: self.v.readable.clone(), memory: self.v.memory, user: user.clone() }
+        JobRights {
+            writable: directory.to_owned(),
+            home: None,
+            readable: self.v.readable.clone(),
+            memory: self.v.memory,
+            user: user.clone(),
+        }
     }
 
     /// The program of a script, if that was compiled before.

@@ -4,7 +4,7 @@
 //! inside`, which becomes the supervisor, waits for it, and ends as it did. Where no `/proc` of its own can be had, the child becomes the
 //! first process that does nothing but wait ([`init_main`](crate::process::init_main)), and the one outside the supervisor.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -15,14 +15,14 @@ use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Signal, getpid, kill_process, set_parent_process_death_signal};
-use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdout};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, configure_capability_in_ambient_set, set_capabilities,
 };
 
 use super::descriptors::{hand_over, received};
 use super::namespaces::{MOUNTS, PROC, PROCESSES};
-use super::profile::SupervisorRights;
+use super::profile::{SupervisorRights, in_home};
 use super::request::Request;
 use super::root::{self, Proc};
 use super::steps::Steps;
@@ -47,7 +47,7 @@ pub(super) struct Outside {
 pub(super) fn start(request: &Request, rights: &SupervisorRights, steps: &mut Steps) -> Result<Option<Outside>, String> {
     if let Err(error) = unshare(CloneFlags::CLONE_NEWPID).map_err(io::Error::from) {
         steps.miss(PROCESSES, &error);
-        without(&"there is no PID namespace", request, rights, steps);
+        without("there is no PID namespace", request, rights, steps);
         return Ok(None);
     }
     steps.done(PROCESSES);
@@ -71,7 +71,7 @@ fn child(request: &Request, rights: &SupervisorRights, steps: &Steps) -> io::Res
     keep_over_exec(CapabilitySet::SYS_ADMIN)?;
     let (ours, theirs) = UnixStream::pair()?;
     // Its standard output is what it answers on at first.
-    hand_over(ours.as_fd(), io::stdout())?;
+    hand_over(ours.as_fd(), stdout())?;
     let mut command = Command::new(OURSELVES);
     command.args(inside(request, rights, &steps.report())).stdin(Stdio::inherit()).stdout(OwnedFd::from(theirs)).stderr(Stdio::inherit());
     let child = command.spawn()?;
@@ -90,6 +90,7 @@ fn child(request: &Request, rights: &SupervisorRights, steps: &Steps) -> io::Res
 fn inside(request: &Request, rights: &SupervisorRights, report: &str) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["exec", request.profile.word(), "--inside", "--inherited", report, "--parent"].map(Into::into).to_vec();
     args.extend([std::process::id().to_string().into(), "--rw".into(), rights.writable.clone().into_os_string()]);
+    args.extend(in_home(rights.home.as_ref()).map(OsStr::to_owned));
     args.extend(rights.readable.iter().flat_map(|path| ["--ro".into(), path.clone().into_os_string()]));
     args.extend(["--".into(), request.program.clone().into_os_string()]);
     args.extend(request.args.iter().cloned());
@@ -136,7 +137,7 @@ fn stay(mut supervisor: Child, rights: &SupervisorRights) -> ! {
 pub(super) fn enter(rights: &SupervisorRights, program: &Path, steps: &mut Steps) -> Result<(), String> {
     let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     set_parent_process_death_signal(DEATH).map_err(|error| format!("no end with its parent: {error}"))?;
-    let answers = io::stdout().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(failed("descriptor 1"))?;
+    let answers = stdout().try_clone_to_owned().map(UnixStream::from).map_err(failed("descriptor 1"))?;
     let stdout = received(&answers).map_err(failed("no standard output"))?;
     let entered = root::enter(rights, program, Proc::Own);
     keep_nothing_over_exec();

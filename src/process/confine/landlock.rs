@@ -1,5 +1,6 @@
 //! What the kernel lets a confined process open, connect to and signal.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -89,7 +90,7 @@ fn rules(ruleset: RulesetCreated, profile: &Profile, program: &Path) -> Result<R
             let ruleset = allow(ruleset, DEVICES, read | AccessFs::WriteFile)?;
             // Whoever is root could make any disk a file of his.
             let devices = AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev;
-            allow(ruleset, [&rights.writable], AccessFs::from_all(TESTED) & !devices)
+            allow(ruleset, iter::once(&rights.writable).chain(&rights.home), AccessFs::from_all(TESTED) & !devices)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What each kind of child may keep.
 
 use std::ffi::{OsStr, OsString};
+use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -34,10 +35,19 @@ pub enum Profile {
 pub struct SupervisorRights {
     /// Where they write.
     pub writable: PathBuf,
+    /// Where they write, too, and are at home.
+    pub home: Option<PathBuf>,
     /// That is removed with the supervisor, if nothing is in it any more.
     pub is_temporary: bool,
     /// What jobs may read and run.
     pub readable: Vec<PathBuf>,
+}
+
+impl SupervisorRights {
+    /// Where they write.
+    pub(super) fn written(&self) -> impl Iterator<Item = &PathBuf> {
+        iter::once(&self.writable).chain(&self.home)
+    }
 }
 
 /// What the process of a job may use.
@@ -45,6 +55,8 @@ pub struct SupervisorRights {
 pub struct JobRights {
     /// Its own directory.
     pub writable: PathBuf,
+    /// One more, in which it is at home.
+    pub home: Option<PathBuf>,
     /// What it may read and run besides the system's programs.
     pub readable: Vec<PathBuf>,
     /// Bytes of memory that one process may have for data; asking for more fails.
@@ -70,6 +82,11 @@ const SIGNALS: u64 = 1024;
 const MOST_TASKS: u64 = 1024;
 /// The threads that engines of one user may have.
 const MOST_TASKS_OF_AN_ENGINE: u64 = 64;
+
+/// The arguments that say where somebody is at home, if that is a directory of its own.
+pub(super) fn in_home(home: Option<&PathBuf>) -> impl Iterator<Item = &OsStr> {
+    home.into_iter().flat_map(|home| [OsStr::new("--home"), home.as_os_str()])
+}
 
 impl Profile {
     pub(super) const fn word(&self) -> &'static str {

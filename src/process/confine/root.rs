@@ -38,14 +38,15 @@ pub(super) enum Proc {
 }
 
 /// Makes a root for this process and what it starts: the system's programs, libraries and configuration, as jobs may read them, and the
-/// program, to be read only; the directory of the supervisor, to be written to; some devices; and `/proc`. Nothing else is there by any name.
+/// program, to be read only; the directory of the supervisor and the home of its job, to be written to; some devices; and `/proc`. Nothing else is there by any name.
 pub(super) fn enter(rights: &SupervisorRights, program: &Path, proc: Proc) -> io::Result<()> {
     let working = std::env::current_dir()?;
     unshare(CloneFlags::CLONE_NEWNS)?;
     // Nothing that is mounted here is seen elsewhere.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     // What was opened before is of another namespace, and cannot be mounted in this one.
-    let plan = Plan::of(rights, program)?;
+    let written = rights.written().map(|path| path.canonicalize()).collect::<io::Result<Vec<_>>>()?;
+    let plan = Plan::of(rights, &written, program)?;
     let bound_proc = (proc == Proc::Same).then(|| open(Path::new("/proc"))).transpose()?;
     mount("tmpfs", SITE, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, SIZE)?;
     // Whoever its jobs are, they pass through the directories.
@@ -62,7 +63,7 @@ pub(super) fn enter(rights: &SupervisorRights, program: &Path, proc: Proc) -> io
     // The old root lies over the new one.
     unmount(".", UnmountFlags::DETACH)?;
     chdir("/")?;
-    close_to_writes(&rights.writable)?;
+    close_to_writes(&written)?;
     chdir(&working)?;
     Ok(())
 }
@@ -89,16 +90,16 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(rights: &SupervisorRights, program: &Path) -> io::Result<Self> {
+    fn of(rights: &SupervisorRights, written: &[PathBuf], program: &Path) -> io::Result<Self> {
         let mut plan = Self::default();
         let (mut real, mut links) = (BTreeSet::new(), BTreeMap::new());
         let of_system = landlock::readable_by_jobs().chain(landlock::devices()).filter(|path| !path.starts_with("/proc"));
-        let wanted = of_system.chain(rights.readable.iter().cloned()).chain([program.to_owned(), rights.writable.clone()]);
+        let wanted = of_system.chain(rights.readable.iter().cloned()).chain([program.to_owned()]).chain(rights.written().cloned());
         // What is not there is not needed: which of them are there depends on the distribution.
         real.extend(wanted.filter_map(|path| resolve(&path, &mut links)));
         for path in real {
-            // It is there with what it lies in. The directory to write in may lie in one that is only to be read.
-            if path == Path::new("/") || plan.has(&path) && path != rights.writable {
+            // It is there with what it lies in. What is to be written to may lie in what is only to be read.
+            if path == Path::new("/") || plan.has(&path) && !written.contains(&path) {
                 continue;
             }
             let opened = open(&path)?;
@@ -187,15 +188,15 @@ fn bind(opened: &OwnedFd, target: &Path) -> io::Result<()> {
     Ok(mount_bind_recursive(of_descriptor(opened), target)?)
 }
 
-/// Has nobody write to what is mounted, but to one directory and what is mounted in it, and to processes' own files in `/proc`.
-fn close_to_writes(writable: &Path) -> io::Result<()> {
+/// Has nobody write to what is mounted, but to what is to be written to and what is mounted in it, and to processes' own files in `/proc`.
+fn close_to_writes(written: &[PathBuf]) -> io::Result<()> {
     let list = fs::read("/proc/self/mountinfo")?;
     let mounts: Vec<Mounted> = list.split(|byte| *byte == b'\n').filter_map(Mounted::read).collect();
     for Mounted { place, flags } in mounts {
         if place.starts_with("/proc") {
             continue;
         }
-        let is_writable = place.starts_with(writable);
+        let is_writable = written.iter().any(|written| place.starts_with(written));
         // Whoever may write to a device does so wherever it is mounted.
         let devices = if place.starts_with("/dev") { MountFlags::NOEXEC } else { MountFlags::NODEV };
         let flags = flags | MountFlags::NOSUID | devices | if is_writable { MountFlags::empty() } else { MountFlags::RDONLY };

@@ -1,6 +1,7 @@
 //! What scripts do outside of their engines, where it is granted, and what they cannot.
 
 mod files;
+mod home;
 mod net;
 mod processes;
 mod redis;

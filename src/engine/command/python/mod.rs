@@ -107,7 +107,7 @@ impl Runner {
 
     pub(super) fn rights(&self, directory: &Path) -> JobRights {
         let user = self.user.clone();
-        JobRights { writable: directory.to_owned(), readable: self.python.readable.clone(), memory: self.python.memory, user }
+        JobRights { writable: directory.to_owned(), home: None, readable: self.python.readable.clone(), memory: self.python.memory, user }
     }
 
     fn command(&self, writable: &Path, what: &str) -> std::process::Command {

@@ -1,0 +1,59 @@
+//! Where the commands of a job are at home: a directory of its own, which no other job of the context sees.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::place::PRIVATE;
+use crate::engine::directory::{Directory, remove_left_in};
+use crate::process::Spawner;
+use crate::process::confine::JobUser;
+
+/// The directory of all homes, below that of the data.
+pub(super) const DIRECTORY: &str = "homes";
+/// The home itself, in a directory that stays hero's, who holds a lock on it.
+const HOME: &str = "home";
+
+/// The home of one attempt of a job. It is removed with what is in it when this is dropped.
+#[derive(Debug)]
+pub(super) struct Home {
+    directory: Option<Directory>,
+    path: PathBuf,
+    spawner: Spawner,
+}
+
+impl Home {
+    /// Makes one among the homes of a context, which a user passes through to it, as through the directories `above`.
+    pub(super) fn create(homes: &Path, above: &[PathBuf], user: &JobUser, spawner: Spawner) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(PRIVATE).create(homes)?;
+        // A few at a time: a start has removed the others.
+        let _ = remove_left_in(homes);
+        let directory = Directory::create_in(homes)?;
+        let path = directory.path().join(HOME);
+        let home = Self { directory: Some(directory), path, spawner };
+        DirBuilder::new().mode(PRIVATE).create(&home.path)?;
+        user.give_open(File::open(&home.path)?)?;
+        let way = above.iter().map(PathBuf::as_path).chain([homes]).chain(home.path.parent());
+        way.into_iter().try_for_each(|above| user.let_pass(above))?;
+        Ok(home)
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if let Some(directory) = self.directory.take() {
+            self.spawner.later(|| directory.remove());
+        }
+    }
+}
+
+/// Removes those that a server has left among the homes of a context because it was killed.
+pub(super) fn remove_left(homes: &Path) {
+    while remove_left_in(homes) {}
+}
