@@ -94,10 +94,23 @@ function step.keeping(ids, of_jobs)
   for at, id in ipairs(ids) do flows.keep(number, of_jobs[at], id) end
 end
 
--- First all of them are kept: what has ended before is needed until the flow has ended, which it may with any of these.
+-- First all of them are kept: what has ended before is needed until the flow has ended, which it may with any of these. Each comes behind
+-- those that it waits for: one of them that failed is known by then.
 function step.stopping(ids, of_jobs)
   step.keeping(ids, of_jobs)
-  for _, id in ipairs(ids) do calling.with({ id }, functions.stop) end
+  local followed, done = 0, #ids
+  for at, id in ipairs(ids) do
+    local told, looked = nil, 0
+    if jobs.status(id) == 'waiting_for_prerequisites' then told, looked = relations.failure_before(id) end
+    if told then relations.give_up(id, told) else calling.with({ id }, functions.stop) end
+    followed = followed + looked
+    if followed > MOST_FOLLOWED then
+      done = at
+      break
+    end
+  end
+  news.send_all()
+  return done < #ids and 'more' or nil, done
 end
 
 -- Counts anew which jobs have not ended and which failed. Whoever writes or deletes hashes by hand tells no flow. What changes meanwhile is
