@@ -45,7 +45,7 @@ end
 
 local THEIR_FIELDS = {
   'status', 'script', 'script_type', 'caller_id', 'timeout', 'retries', 'env_vars', 'client_rpc_id', 'created_at', 'updated_at',
-  'reply_to_queue', 'reply_to', 'flow', 'args', 'inputs',
+  'reply_to_queue', 'reply_to', 'flow', 'job_id', 'args', 'inputs',
 }
 local named = values.naming(THEIR_FIELDS)
 
@@ -84,6 +84,10 @@ local function write_mirror(id, queue, key, theirs, timeout)
   -- What a job has that came by a message.
   add('args', queue.kind.element == RUNNER and theirs.args)
   add('inputs', queue.kind.element == RUNNER and theirs.inputs)
+  if queue.kind.element == RUNNER and theirs.flow and theirs.job_id == id then
+    add('flow', theirs.flow)
+    add('retention', flows.OPEN_SECONDS)
+  end
   add('client_rpc_id', theirs.client_rpc_id)
   if queue.kind.named then add('reply_to', theirs.reply_to_queue or theirs.reply_to) end
   redis.call('UNLINK', keys.job(id))
@@ -97,11 +101,13 @@ local function look_at(queue, element)
   local key, job = keys.prefix .. element, awaited.read(element)
   if not job then return nil end
   if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
-  -- It is a job of ours already, which its flow brings on.
-  if job.flow then return nil end
-  local status = jobs.status(id_of(element, key))
+  local id = id_of(element, key)
+  -- It is a job of ours already, which its flow brings on; not that of a flow that another program wrote.
+  if job.flow and job.job_id ~= id then return nil end
+  local status = jobs.status(id)
   if status and not values.is_final(status) then return 'runs' end
   if not is_free(queue.kind, job, timeout_of(job)) then return nil end
+  if job.flow and not try('HGET', key, 'script') then return 'fails', element .. ', of flow ' .. job.flow .. ', has no field script' end
   local found, told = awaited.look(element, job, looks)
   if found == 'again' then return 'later' end
   if found == 'waits' then return later(queue, element, nil, told) end
