@@ -189,12 +189,14 @@ async fn the_jobs_of_a_flow_that_another_program_wrote_are_found_by_their_number
     let jobs: [(u32, &[(&str, &str)]); 3] = [
         (2001, &[("script", "20")]),
         (2002, &[("script", "40 + 2"), ("prerequisites", "[\"job:12:2001\"]")]),
-        (2003, &[("script", "3"), ("name", "third")]),
+        (2003, &[("script", "`${env.WHO} ${env.WHERE}`"), ("name", "third"), ("env_vars", "{\"WHO\":\"Ada\"}")]),
     ];
     write_by_hand(&house, 33, &jobs).await;
+    let shared = json!({"WHO": "me", "WHERE": "here", "HERO_PLAIN": "WHO,WHERE"}).to_string();
+    let _: i64 = house.redis.run(&["HSET", "flow:33", "env_vars", &shared]).await;
     client.ok("start_flow", json!([33])).await;
     let after = ended(&client, &json!(33)).await;
-    assert_eq!((&after["status"], &after["result"]), (&json!("finished"), &json!({"2001": "20", "2002": "42", "third": "3"})));
+    assert_eq!((&after["status"], &after["result"]), (&json!("finished"), &json!({"2001": "20", "2002": "42", "third": "Ada here"})));
     assert_eq!(hash(&house, "job:12:2002").await["status"], "finished");
     assert!(ttl(&house, "job:12:2002").await > 0);
     assert_eq!(client.ok("delete_flow", json!([33])).await, true);
@@ -223,4 +225,27 @@ async fn a_job_of_another_programs_flow_that_fails_ends_it() {
     client.ok("start_flow", json!([36])).await;
     let fault = client.fault("wait_flow", json!([36])).await;
     assert!(fault.code == 1101 && fault.message.contains("once"), "{fault:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_of_another_program_hears_of_the_end_of_a_job_that_runs_elsewhere() {
+    let (house, _server, client) = open(1).await;
+    for (flow, end) in [(37, "finished"), (38, "error")] {
+        let number = 2000 + flow;
+        let since = (house.store.clock().now().as_millis() / 1000).to_string();
+        let elsewhere = [("script", "1"), ("status", "started"), ("updated_at", since.as_str())];
+        write_by_hand(&house, flow, &[(number, &elsewhere), (number + 100, &[("script", "2")])]).await;
+        client.ok("start_flow", json!([flow])).await;
+        let open = async || hash(&house, &format!("flow:{flow}")).await["open"].clone();
+        until("the other job has ended", || async { (open().await == "1").then_some(()) }).await;
+        let _: i64 = house.redis.run(&["HSET", &format!("job:12:{number}"), "status", end]).await;
+        let after = ended(&client, &json!(flow)).await;
+        assert_eq!((&after["status"], &after["result"]), (&json!(end), &json!({(number + 100).to_string(): "2"})));
+    }
+    // A key that is no hash is no job, and stays what it is.
+    write_by_hand(&house, 39, &[(2039, &[])]).await;
+    let _: i64 = house.redis.run(&["LPUSH", "job:12:2039", "x"]).await;
+    client.ok("start_flow", json!([39])).await;
+    assert_eq!(ended(&client, &json!(39)).await["status"], "error");
+    assert_eq!(house.redis.run::<i64>(&["LLEN", "job:12:2039"]).await, 1);
 }

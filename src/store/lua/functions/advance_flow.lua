@@ -35,7 +35,10 @@ end
 -- there before, and from there to us as all jobs of runners do. False: that queue is full.
 local function take_over_job(of_job)
   local id, element = layouts.id_of(of_job), string.sub(of_job, #keys.prefix + 1)
-  local noted, script_type, name = unpack(try('HMGET', of_job, 'status', 'script_type', 'name') or {}, 1, 3)
+  local known = try('HMGET', of_job, 'status', 'script_type', 'name')
+  -- A key of another type is somebody's, and no job.
+  if not known then return commands.increase(keys.flow(number), 'failed', 1) end
+  local noted, script_type, name = unpack(known, 1, 3)
   local ours, count = jobs.status(id), 'open'
   if flows.is_over(ours or noted) then count = (ours or noted) == 'error' and 'failed' or nil end
   local queue = keys.runner_queue(values.is_name(script_type) and script_type or jobs.DEFAULT_TYPE)
@@ -44,6 +47,8 @@ local function take_over_job(of_job)
   local digits = string.match(of_job, '%d+$')
   insist('HSET', of_job, 'id', digits, 'flow', number, 'job_id', id, 'status', noted or 'dispatched', 'name', name or digits)
   if ours then redis.call('HSET', keys.job(id), 'flow', number) end
+  -- A runner of its own has it.
+  if is_new and noted == 'started' then redis.call('HSET', of_job, 'elsewhere', '1') end
   if count then commands.increase(keys.flow(number), count, 1) end
   if is_new then insist('LPUSH', queue, element) end
   return true
