@@ -164,12 +164,17 @@ pub(super) fn compile(engine: &mut Engine, source: &str) -> Result<AST, Box<Pars
     });
     let scope = Scope::new();
     let ast = engine.compile_scripts_with_scope(&scope, [DECLARED, source])?;
-    let declared = |name: &str, parameters: &[&str]| ours(name) && parameters.len() == PARAMETERS;
-    let hides = |name: &str, parameters: &[&str]| !declared(name, parameters) && parameters.iter().any(|parameter| ours(parameter));
+    let hides =
+        |name: &str, parameters: &[&str]| !is_declared(name, parameters.len()) && parameters.iter().any(|parameter| ours(parameter));
     if own.get() || ast.iter_functions().any(|function| hides(function.name, &function.params)) {
         return Ok(engine.compile_scripts_with_scope(&scope, ["\n", source])?);
     }
     Ok(ast)
+}
+
+/// Whether a function with so many parameters is one that is put before a script, which the script does not know of.
+pub(super) fn is_declared(name: &str, parameters: usize) -> bool {
+    parameters == PARAMETERS && NAMES.contains(&name)
 }
 
 /// Whether a loop or a `catch` may declare a variable with one of the names, which the parser does not tell. It may be wrong and say yes,

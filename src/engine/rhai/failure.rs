@@ -16,9 +16,9 @@ pub(super) const LONGEST_MESSAGE: usize = 2048;
 /// How long the JSON of what a script throws may be.
 pub(super) const LONGEST_DATA: usize = 64 << 10;
 /// In how many letters a name may differ from one that is meant.
-const NEAR: usize = 3;
+pub(super) const NEAR: usize = 3;
 /// The longest name in a call stack; its depth is bounded by the call levels.
-const LONGEST_NAME: usize = 128;
+pub(super) const LONGEST_NAME: usize = 128;
 
 /// What Rhai says went wrong.
 ///
@@ -222,7 +222,7 @@ pub(super) fn truncate(text: &str) -> String {
     cut(text, LONGEST_MESSAGE)
 }
 
-fn cut(text: &str, most: usize) -> String {
+pub(super) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most { text.to_owned() } else { format!("{}…", &text[..text::boundary(text, most - '…'.len_utf8())]) }
 }
 

@@ -10,7 +10,7 @@ use super::cache::{AstCache, Compiled};
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::race::{Race, Races};
 use super::run::Run;
-use super::{convert, copy, failure, functions, heroscript, namespaces, overrides, tokens};
+use super::{calls, convert, copy, failure, functions, heroscript, namespaces, overrides, tokens};
 use crate::engine::{Capability, EngineJob, Limits, alloc};
 use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
@@ -200,7 +200,7 @@ fn compiled_with(source: &str, limits: &Limits, run: Option<&Rc<Run>>, races: &R
     constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits, &[]))
 }
 
-/// Whether it is wrong to call a function in a namespace that is not known here. A script may catch that, and another version may know it.
+/// Whether it is wrong to call a function that is not known here. A script may catch that, and another version may know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     /// It is.
@@ -223,7 +223,11 @@ pub fn check(source: &str, names: Names) -> Result<(), JobError> {
         if let Some(race) = races.left.first().filter(|_| names == Names::Checked) {
             return Err(race.error());
         }
-        if names == Names::Checked { namespaces::check(&script, &Capability::ALL) } else { Ok(()) }
+        if names == Names::Any {
+            return Ok(());
+        }
+        namespaces::check(&script, &Capability::ALL)?;
+        calls::check(&script)
     });
     // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))

@@ -5,6 +5,7 @@
 //! Rhai objects never leave that thread, so Rhai's `sync` feature stays off.
 
 mod cache;
+mod calls;
 mod comparing;
 mod constants;
 mod convert;

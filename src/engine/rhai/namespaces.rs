@@ -2,7 +2,7 @@
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Stmt};
 
-use super::failure;
+use super::{calls, failure};
 use crate::engine::Capability;
 use crate::engine::reference::functions;
 use crate::model::{ErrorKind, JobError};
@@ -39,9 +39,6 @@ fn fault(call: &FnCallExpr, capabilities: &[Capability]) -> Option<String> {
     }
     let name = format!("{namespace}::{}", call.name);
     let takes = |count| had().any(|function| function.name == name && (function.required()..=function.parameters.len()).contains(&count));
-    let values = match call.args.len() {
-        1 => "1 value".to_owned(),
-        count => format!("{count} values"),
-    };
+    let values = calls::values(call.args.len());
     (!takes(call.args.len())).then(|| format!("Function not found: {name} with {values}{}", failure::as_defined(&name)))
 }

@@ -18,7 +18,7 @@ local PAUSE, OF_A_LOOK, OF_EACH = 1000, 0.2, 0.03
 awaited.LONGEST_PAUSE = 60000
 local ELEMENT = layouts.named.runner.element
 
-local READ = { 'status', 'updated_at', 'timeout', 'flow', 'waits_at', 'missing_at' }
+local READ = { 'status', 'updated_at', 'timeout', 'flow', 'job_id', 'waits_at', 'missing_at' }
 local named = values.naming(READ)
 
 -- What a call may still look at.

@@ -246,12 +246,35 @@ end
 
 local read_waiting = jobs.end_reader('status', 'attempt')
 
--- Ends a job that waits for something that will not come.
-function relations.give_up(id, text)
+-- Ends a job that waits for something that will not come; its error is of this kind.
+function relations.give_up(id, text, kind)
   local job = read_waiting(id)
   if not job or not values.is_waiting(job.status) then return end
   try('ZREM', keys.scheduled, id)
-  ends.fail(id, job.attempt or 0, 'prerequisite', text, job)
+  ends.fail(id, job.attempt or 0, kind or 'prerequisite', text, job)
+end
+
+-- How a job of a flow ends that waits while the others are stopped does not depend on who comes to it first, the flow or the end of what it
+-- waits for. Where that failed by itself, or never ran, the job never ran for that; where it was stopped with the flow, so is the job.
+
+-- What is told of a job that waits for another one that did not end by being stopped; nil: there is none. And how many were looked at.
+function relations.failure_before(id)
+  local key, looked = keys.job(id), 0
+  local prerequisites, dependencies = unpack(try('HMGET', key, 'prerequisites', 'dependencies') or {}, 1, 2)
+  for _, other in ipairs(relations.prerequisites_of(prerequisites, dependencies)) do
+    looked = looked + 1
+    local status, kind = unpack(try('HMGET', keys.job(other), 'status', 'error_kind') or {}, 1, 2)
+    if status == 'error' and kind ~= 'stopped' and not jobs.is_unsettled(other) then
+      return relations.told_of('prerequisite', other), looked
+    end
+  end
+  return nil, looked
+end
+
+-- Whether one that was stopped, for which a job waits, was stopped with the flow of both.
+function relations.is_stopped_with(id, other)
+  local kind, flow = unpack(try('HMGET', keys.job(other), 'error_kind', 'flow') or {}, 1, 2)
+  return kind == 'stopped' and flow and flows.has(flow, id) and try('HGET', keys.flow(flow), 'failing') == '1'
 end
 
 -- Links a job that is stored now to those that it names. To be started it comes with { script type, queue, due time } and is put on its

@@ -106,6 +106,41 @@ fn a_check_finds_functions_that_are_not_there() {
 }
 
 #[test]
+fn a_check_finds_functions_without_a_namespace_that_are_not_there() {
+    let hero = Hero::new();
+    for (script, place, told) in [
+        ("printt(1)", "1:1", "Function not found: printt with 1 value; there is print with 0 values or 1 value"),
+        ("let x = 1;\nif x > 1 { x = pase_int(\"1\") }", "2:16", "there is parse_int with 1 value or 2 values"),
+        ("fn total(a, b) { a + b }\n`${totel(1, 2)}`", "2:4", "totel with 2 values; there is total with 2 values"),
+        ("fn total(a, b) { a + b }\nfn f() { [1].map(|n| total(n)) }", "2:22", "total with 1 value; there is total with 2 values"),
+        ("base64_encod(\"x\")", "1:1", "there is base64_encode("),
+        ("try { frobnicate(1) } catch { }", "1:7", "Function not found: frobnicate with 1 value\n"),
+        ("let f = 1; args(1)", "1:12", "Function not found: args with 1 value"),
+    ] {
+        hero.file("wrong.rhai", script);
+        let found = hero.run(&["check", "wrong.rhai"]);
+        assert_eq!(found.code, 1, "{script}: {}", found.err);
+        assert!(found.out.starts_with(&format!("wrong.rhai:{place}: script: ")) && found.out.contains(told), "{script}: {}", found.out);
+    }
+}
+
+#[test]
+fn a_check_finds_no_fault_with_the_scripts_of_this_project() {
+    let hero = Hero::new();
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut seen = 0;
+    for directory in ["examples", "tests/hostile/rhai", "tests/hostile/sal"] {
+        let files = std::fs::read_dir(here.join(directory)).unwrap().map(|file| file.unwrap().path());
+        for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "rhai")) {
+            let found = hero.run(&["check", file.to_str().unwrap()]);
+            assert!(!found.out.contains("Function not found: "), "{}", found.out);
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "{seen} scripts");
+}
+
+#[test]
 fn what_cannot_be_checked_is_told() {
     let hero = Hero::new();
     let missing = hero.run(&["check", "missing.rhai"]);

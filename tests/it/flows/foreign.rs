@@ -167,3 +167,85 @@ async fn a_flow_that_names_its_maker_by_number_alone_is_that_of_nobody_else() {
     let listed: Value = clients[0].1.call("list_flows", json!({ "caller_id": maker })).await.unwrap();
     assert_eq!(listed["flows"].as_array().map(Vec::len), Some(1), "{listed}");
 }
+
+/// A flow as another program writes it, by the coordinator's specification alone, with jobs of these numbers and fields.
+async fn write_by_hand(house: &House, flow: u32, jobs: &[(u32, &[(&str, &str)])]) {
+    let numbers: Vec<u32> = jobs.iter().map(|(number, _)| *number).collect();
+    let (key, id, list) = (format!("flow:{flow}"), flow.to_string(), json!(numbers).to_string());
+    let fields = ["id", &id, "caller_id", "12", "context_id", "0", "jobs", &list, "env_vars", "{}", "result", "{}"];
+    let rest = ["created_at", "1767225600", "updated_at", "1767225600", "status", "dispatched"];
+    let _: i64 = house.redis.run(&[&["HSET", &key][..], &fields, &rest].concat()).await;
+    for (number, fields) in jobs.iter().filter(|(_, fields)| !fields.is_empty()) {
+        let (key, id) = (format!("job:12:{number}"), number.to_string());
+        let usual = ["id", &id, "caller_id", "12", "context_id", "0", "script_type", "osis", "status", "dispatched"];
+        let own: Vec<&str> = fields.iter().flat_map(|(name, value)| [*name, *value]).collect();
+        let _: i64 = house.redis.run(&[&["HSET", &key][..], &usual, &own].concat()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_jobs_of_a_flow_that_another_program_wrote_are_found_by_their_numbers() {
+    let (house, _server, client) = open(2).await;
+    let jobs: [(u32, &[(&str, &str)]); 3] = [
+        (2001, &[("script", "20")]),
+        (2002, &[("script", "40 + 2"), ("prerequisites", "[\"job:12:2001\"]")]),
+        (2003, &[("script", "`${env.WHO} ${env.WHERE}`"), ("name", "third"), ("env_vars", "{\"WHO\":\"Ada\"}")]),
+    ];
+    write_by_hand(&house, 33, &jobs).await;
+    let shared = json!({"WHO": "me", "WHERE": "here", "HERO_PLAIN": "WHO,WHERE"}).to_string();
+    let _: i64 = house.redis.run(&["HSET", "flow:33", "env_vars", &shared]).await;
+    client.ok("start_flow", json!([33])).await;
+    let after = ended(&client, &json!(33)).await;
+    assert_eq!((&after["status"], &after["result"]), (&json!("finished"), &json!({"2001": "20", "2002": "42", "third": "Ada here"})));
+    assert_eq!(hash(&house, "job:12:2002").await["status"], "finished");
+    assert!(ttl(&house, "job:12:2002").await > 0);
+    assert_eq!(client.ok("delete_flow", json!([33])).await, true);
+    assert_eq!(ttl(&house, "job:12:2002").await, -2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_of_another_program_whose_job_lacks_something_ends_and_says_what() {
+    let (house, _server, client) = open(1).await;
+    for (flow, fields) in [(34, &[("timeout", "30")][..]), (35, &[])] {
+        write_by_hand(&house, flow, &[(2000 + flow, fields)]).await;
+        client.ok("start_flow", json!([flow])).await;
+        let fault = client.fault("wait_flow", json!([flow])).await;
+        let told = format!("job:12:{}, of flow {flow}, has no field script", 2000 + flow);
+        assert!(fault.code == 1101 && fault.message.contains(&told), "{fault:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_of_another_programs_flow_that_fails_ends_it() {
+    let (house, _server, client) = open(2).await;
+    let flaky = "if osis::exists(\"seen\", \"x\") { 1 } else { osis::set(\"seen\", #{id: \"x\"}); throw \"once\" }";
+    let jobs: [(u32, &[(&str, &str)]); 2] =
+        [(2001, &[("script", flaky)]), (2002, &[("script", "2"), ("prerequisites", "[\"job:12:2001\"]")])];
+    write_by_hand(&house, 36, &jobs).await;
+    client.ok("start_flow", json!([36])).await;
+    let fault = client.fault("wait_flow", json!([36])).await;
+    assert!(fault.code == 1101 && fault.message.contains("once"), "{fault:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_of_another_program_hears_of_the_end_of_a_job_that_runs_elsewhere() {
+    let (house, _server, client) = open(1).await;
+    for (flow, end) in [(37, "finished"), (38, "error")] {
+        let number = 2000 + flow;
+        let since = (house.store.clock().now().as_millis() / 1000).to_string();
+        let elsewhere = [("script", "1"), ("status", "started"), ("updated_at", since.as_str())];
+        write_by_hand(&house, flow, &[(number, &elsewhere), (number + 100, &[("script", "2")])]).await;
+        client.ok("start_flow", json!([flow])).await;
+        let open = async || hash(&house, &format!("flow:{flow}")).await["open"].clone();
+        until("the other job has ended", || async { (open().await == "1").then_some(()) }).await;
+        let _: i64 = house.redis.run(&["HSET", &format!("job:12:{number}"), "status", end]).await;
+        let after = ended(&client, &json!(flow)).await;
+        assert_eq!((&after["status"], &after["result"]), (&json!(end), &json!({(number + 100).to_string(): "2"})));
+    }
+    // A key that is no hash is no job, and stays what it is.
+    write_by_hand(&house, 39, &[(2039, &[])]).await;
+    let _: i64 = house.redis.run(&["LPUSH", "job:12:2039", "x"]).await;
+    client.ok("start_flow", json!([39])).await;
+    assert_eq!(ended(&client, &json!(39)).await["status"], "error");
+    assert_eq!(house.redis.run::<i64>(&["LLEN", "job:12:2039"]).await, 1);
+}

@@ -232,3 +232,82 @@ async fn what_changes_while_the_jobs_of_a_flow_are_counted_counts() {
     assert_eq!(ground.finish(FlowAction::On).await, FlowStatus::Error);
     assert_eq!((ground.field("open").await, ground.field("failed").await), ("0".into(), "300".into()));
 }
+
+/// What is in the way of each job when the first one has failed by itself: as it is told where its end lets the others go before they are
+/// stopped, and where they are stopped before.
+async fn told_of_each(stopped_first: bool, jobs: Value) -> BTreeMap<String, (String, String)> {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let spec = serde_json::from_value(json!({ "jobs": jobs, "caller_id": "3" })).unwrap();
+    let flow = Flows::new(dispatcher([store.clone()], redis.directory())).create(spec).await.unwrap();
+    let finish = async |action| {
+        let mut advanced = store.advance_flow(flow, action).await.unwrap();
+        while matches!(advanced, Advanced::More(_)) {
+            advanced = store.advance_flow(flow, FlowAction::On).await.unwrap();
+        }
+    };
+    finish(FlowAction::Start).await;
+    let claim = ["FCALL", "hero_claim", "1", "hero:q:work:type:osis", "alice:1", "0", "osis:default:1", "30000"];
+    let claimed: Vec<String> = redis.run(&claim).await;
+    let of = |name: &str| claimed[claimed.iter().position(|word| word == name).unwrap() + 1].clone();
+    let failed: String =
+        redis.run(&["FCALL", "hero_fail", "1", &format!("hero:job:{}", of("id")), "alice:1", "0", &of("claim"), "no"]).await;
+    assert_eq!(failed, "error");
+    let release = async || while store.release_relatives(128).await.unwrap() {};
+    if !stopped_first {
+        release().await;
+    }
+    finish(FlowAction::On).await;
+    release().await;
+    let stored = store.flow(flow).await.unwrap().unwrap();
+    assert!(stored.summary.status.is_final(), "{:?}", stored.summary.status);
+    let ended = store.flow_jobs(&stored).await.unwrap().into_iter();
+    ended.map(|job| (job.name, job.error.map_or_else(Default::default, |error| (error.kind.as_str().to_owned(), error.message)))).collect()
+}
+
+#[tokio::test]
+async fn what_a_job_that_waited_is_told_does_not_depend_on_who_comes_to_it_first() {
+    // "other" is stopped with the flow, and so is what waits for it; what waits for "bad" too never ran because of that.
+    let jobs = json!({
+        "bad": {"script": "1"},
+        "other": {"script": "1"},
+        "after": {"script": "1", "depends_on": ["bad"]},
+        "last": {"script": "1", "depends_on": ["after"]},
+        "beside": {"script": "1", "depends_on": ["other"]},
+        "both": {"script": "1", "depends_on": ["other", "bad"]},
+    });
+    let told = told_of_each(true, jobs.clone()).await;
+    let kinds: Vec<(&str, &str)> = told.iter().map(|(name, (kind, _))| (name.as_str(), kind.as_str())).collect();
+    let (never_ran, stopped) = ("prerequisite", "stopped");
+    let expected =
+        [("after", never_ran), ("bad", "script"), ("beside", stopped), ("both", never_ran), ("last", never_ran), ("other", stopped)];
+    assert_eq!(kinds, expected);
+    let released_first = told_of_each(false, jobs).await;
+    let without_ids = |told: &BTreeMap<String, (String, String)>| -> Vec<(String, String, usize)> {
+        told.iter().map(|(name, (kind, text))| (name.clone(), kind.clone(), text.len())).collect()
+    };
+    assert_eq!(without_ids(&told), without_ids(&released_first));
+}
+
+#[tokio::test]
+async fn what_waits_for_a_job_that_was_stopped_with_its_flow_is_stopped_in_every_round() {
+    // More than a round stops at once: the last one is let go by the end of the first before the flow comes to it.
+    let mut jobs: serde_json::Map<String, Value> = (0..60).map(|at| (format!("j{at:02}"), json!({"script": "1"}))).collect();
+    jobs.insert("last".into(), json!({"script": "1", "depends_on": ["j00"]}));
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let spec = serde_json::from_value(json!({ "jobs": jobs, "caller_id": "3" })).unwrap();
+    let flow = Flows::new(dispatcher([store.clone()], redis.directory())).create(spec).await.unwrap();
+    store.advance_flow(flow, FlowAction::Start).await.unwrap();
+    let mut advanced = store.advance_flow(flow, FlowAction::Stop).await.unwrap();
+    let last = || async {
+        let stored = store.flow(flow).await.unwrap().unwrap();
+        store.flow_jobs(&stored).await.unwrap().into_iter().find(|job| job.name == "last").unwrap()
+    };
+    assert_eq!(last().await.error, None, "the first round does not come so far");
+    while store.release_relatives(128).await.unwrap() {}
+    while matches!(advanced, Advanced::More(_)) {
+        advanced = store.advance_flow(flow, FlowAction::On).await.unwrap();
+    }
+    assert_eq!(last().await.error.unwrap().kind, hero::model::ErrorKind::Stopped);
+}

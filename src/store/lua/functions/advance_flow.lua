@@ -24,6 +24,36 @@ local function work(what)
   flow.busy, flow.at = what, '0'
 end
 
+-- Takes over a flow that another program wrote, which has counted nothing: its jobs are counted when they are taken over in turn.
+local function take_over()
+  local _, many = flows.jobs_of(flow, 0, 0)
+  set('total', many, 'open', '0', 'failed', '0', 'foreign', '1')
+  insist('ZADD', keys.flows, number, number)
+end
+
+-- Takes over a job of such a flow, which its name in the list of the flow says. It comes into the queue of its type, if nobody has put it
+-- there before, and from there to us as all jobs of runners do. False: that queue is full.
+local function take_over_job(of_job)
+  local id, element = layouts.id_of(of_job), string.sub(of_job, #keys.prefix + 1)
+  local known = try('HMGET', of_job, 'status', 'script_type', 'name')
+  -- A key of another type is somebody's, and no job.
+  if not known then return commands.increase(keys.flow(number), 'failed', 1) end
+  local noted, script_type, name = unpack(known, 1, 3)
+  local ours, count = jobs.status(id), 'open'
+  if flows.is_over(ours or noted) then count = (ours or noted) == 'error' and 'failed' or nil end
+  local queue = keys.runner_queue(values.is_name(script_type) and script_type or jobs.DEFAULT_TYPE)
+  local is_new = count == 'open' and not ours
+  if is_new and messages.length(queue) >= tonumber(limit) then return false end
+  local digits = string.match(of_job, '%d+$')
+  insist('HSET', of_job, 'id', digits, 'flow', number, 'job_id', id, 'status', noted or 'dispatched', 'name', name or digits)
+  if ours then redis.call('HSET', keys.job(id), 'flow', number) end
+  -- A runner of its own has it.
+  if is_new and noted == 'started' then redis.call('HSET', of_job, 'elsewhere', '1') end
+  if count then commands.increase(keys.flow(number), count, 1) end
+  if is_new then insist('LPUSH', queue, element) end
+  return true
+end
+
 -- Begins what is asked for. Gives an answer instead if it cannot be done.
 local function begin(action)
   local is_busy = flow.busy and flow.busy ~= ''
@@ -43,6 +73,7 @@ local function begin(action)
   if action == 'start' then
     if flow.begun_at or is_over then return { 'illegal', flow.status } end
     if is_busy then return { 'busy', flow.busy } end
+    if not try('HGET', keys.flow(number), 'total') then take_over() end
     set('begun_at', request.now_text)
     redis.call('PERSIST', keys.flow(number))
     work('starting')
@@ -82,6 +113,11 @@ local function note_whether_it_goes(of_jobs)
 end
 
 function step.starting(ids, of_jobs)
+  if try('HGET', keys.flow(number), 'foreign') == '1' then
+    for at, of_job in ipairs(of_jobs) do
+      if not try('HGET', of_job, 'job_id') and not take_over_job(of_job) then return 'later', at - 1 end
+    end
+  end
   local answers = calling.with({ limit, unpack(ids) }, functions.start)
   for at, answer in ipairs(answers) do
     if answer[1] == 'full' then return 'later', at - 1 end
@@ -94,10 +130,23 @@ function step.keeping(ids, of_jobs)
   for at, id in ipairs(ids) do flows.keep(number, of_jobs[at], id) end
 end
 
--- First all of them are kept: what has ended before is needed until the flow has ended, which it may with any of these.
+-- First all of them are kept: what has ended before is needed until the flow has ended, which it may with any of these. Each comes behind
+-- those that it waits for: one of them that failed is known by then.
 function step.stopping(ids, of_jobs)
   step.keeping(ids, of_jobs)
-  for _, id in ipairs(ids) do calling.with({ id }, functions.stop) end
+  local followed, done = 0, #ids
+  for at, id in ipairs(ids) do
+    local told, looked = nil, 0
+    if jobs.status(id) == 'waiting_for_prerequisites' then told, looked = relations.failure_before(id) end
+    if told then relations.give_up(id, told) else calling.with({ id }, functions.stop) end
+    followed = followed + looked
+    if followed > MOST_FOLLOWED then
+      done = at
+      break
+    end
+  end
+  news.send_all()
+  return done < #ids and 'more' or nil, done
 end
 
 -- Counts anew which jobs have not ended and which failed. Whoever writes or deletes hashes by hand tells no flow. What changes meanwhile is

@@ -14,6 +14,8 @@ local MOST_STOPS = 1024
 -- How long an element waits for prerequisites, or for a later call, ms.
 local FOR_ELSE = 1000
 local RUNNER = layouts.named.runner.element
+-- The longest environment that is read to be joined with another one, bytes.
+local LONGEST_ENVIRONMENT = 262144
 -- The last retries that a job may have.
 local MOST_RETRIES = 255
 
@@ -45,7 +47,7 @@ end
 
 local THEIR_FIELDS = {
   'status', 'script', 'script_type', 'caller_id', 'timeout', 'retries', 'env_vars', 'client_rpc_id', 'created_at', 'updated_at',
-  'reply_to_queue', 'reply_to', 'flow', 'args', 'inputs',
+  'reply_to_queue', 'reply_to', 'flow', 'job_id', 'args', 'inputs',
 }
 local named = values.naming(THEIR_FIELDS)
 
@@ -65,6 +67,20 @@ local function is_free(kind, job, timeout)
   return word == '' or word == words.dispatched or word == words.waiting_for_prerequisites
 end
 
+-- The environment of a job of a flow of another program: that of the flow, and its own, which counts more.
+local function environment(flow, own)
+  local shared, merged = try('HGET', keys.flow(flow), 'env_vars'), {}
+  for _, text in ipairs({ shared or '', own or '' }) do
+    local readable, found = pcall(cjson.decode, #text <= LONGEST_ENVIRONMENT and text or '')
+    for name, value in pairs(readable and type(found) == 'table' and found or {}) do
+      if type(name) == 'string' and type(value) == 'string' then merged[name] = value end
+    end
+    -- What cannot be read is told by whoever runs it.
+    if text == own and not readable and own ~= '' then return own end
+  end
+  return next(merged) and cjson.encode(merged) or own
+end
+
 -- Writes our hash of a job of theirs.
 local function write_mirror(id, queue, key, theirs, timeout)
   local retries = tonumber(theirs.retries)
@@ -80,15 +96,27 @@ local function write_mirror(id, queue, key, theirs, timeout)
   add('script', theirs.script)
   add('timeout', timeout)
   add('retries', retries and retries >= 0 and retries <= MOST_RETRIES and theirs.retries)
-  add('env_vars', theirs.env_vars)
+  local of_flow = queue.kind.element == RUNNER and theirs.job_id == id and theirs.flow
+  add('env_vars', of_flow and environment(of_flow, theirs.env_vars) or theirs.env_vars)
   -- What a job has that came by a message.
   add('args', queue.kind.element == RUNNER and theirs.args)
   add('inputs', queue.kind.element == RUNNER and theirs.inputs)
+  add('flow', of_flow)
+  add('retention', of_flow and flows.OPEN_SECONDS)
   add('client_rpc_id', theirs.client_rpc_id)
   if queue.kind.named then add('reply_to', theirs.reply_to_queue or theirs.reply_to) end
   redis.call('UNLINK', keys.job(id))
   jobs.clear_leftovers(id)
   redis.call('HSET', keys.job(id), 'given_back', jobs.first_claim(), unpack(fields))
+end
+
+-- Looks again and again at a job of a flow of another program that a runner of its own has, so that the flow learns of its end.
+local function follow(queue, element, job)
+  if job.status == queue.kind.words.started then return later(queue, element) end
+  local flow = redis.call('HDEL', keys.prefix .. element, 'elsewhere') == 1 and flows.read(job.flow)
+  if flow and not flows.is_over(flow.status) then
+    flows.note(job.flow, queue.kind.words.started, job.status, tonumber(string.match(element, '%d+$')))
+  end
 end
 
 -- Looks whether a job of a runner may run now, before all of it is read. Gives 'runs', nil (not now), 'later' (the next call looks) or
@@ -97,11 +125,13 @@ local function look_at(queue, element)
   local key, job = keys.prefix .. element, awaited.read(element)
   if not job then return nil end
   if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
-  -- It is a job of ours already, which its flow brings on.
-  if job.flow then return nil end
-  local status = jobs.status(id_of(element, key))
+  local id = id_of(element, key)
+  -- It is a job of ours already, which its flow brings on; not that of a flow that another program wrote.
+  if job.flow and job.job_id ~= id then return nil end
+  local status = jobs.status(id)
   if status and not values.is_final(status) then return 'runs' end
-  if not is_free(queue.kind, job, timeout_of(job)) then return nil end
+  if not is_free(queue.kind, job, timeout_of(job)) then return job.flow and not status and follow(queue, element, job) or nil end
+  if job.flow and not try('HGET', key, 'script') then return 'fails', element .. ', of flow ' .. job.flow .. ', has no field script' end
   local found, told = awaited.look(element, job, looks)
   if found == 'again' then return 'later' end
   if found == 'waits' then return later(queue, element, nil, told) end

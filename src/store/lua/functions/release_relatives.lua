@@ -33,6 +33,8 @@ local function release_next(id, status, list)
     if waits and status == 'finished' then
       if are_children then commands.insist('SADD', keys.relatives(id, 'active'), other) end
       request.has_work(relations.unblock(other))
+    elseif waits and not are_children and relations.is_stopped_with(other, id) then
+      relations.give_up(other, 'stopped', 'stopped')
     elseif waits then
       relations.give_up(other, relations.told_of(are_children and 'parent' or 'prerequisite', id, status))
     end
