@@ -162,6 +162,7 @@ impl Method for PingNode {
     const NAME: &'static str = "ping_node";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     type Output = Pong;
 

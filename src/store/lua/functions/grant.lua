@@ -1,5 +1,6 @@
 -- Flags: allow-oom
--- Gives an identity a role in the context, or takes it away, also while memory is full: a list has a bound. Whoever asks then has it noted that rights have changed.
+-- Gives an identity a role in the context, or takes it away, also while memory is full: a list has a bound. Whoever asks then has it
+-- noted that rights have changed.
 -- ARGV  list of those who have the role · identity · 'grant' or 'revoke'
 -- Gives 'changed', 'same' or 'full' (the list is as long as it may be).
 local MOST = 10000
