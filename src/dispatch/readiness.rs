@@ -53,9 +53,11 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
             Some(format!("Redis{of_context} is {what}: {used} of {limit} bytes are in use"))
         }
         Ok(Ok(_)) => None,
-        Ok(Err(error)) => Some(match error.disk_fault() {
-            Some(why) => format!("Redis{of_context} refuses to write: {why}"),
-            None => format!("Redis{of_context} does not answer: {error}"),
+        Ok(Err(error)) => Some(match (error.disk_fault(), store.refusal().await) {
+            (Some(why), _) => format!("Redis{of_context} refuses to write: {why}"),
+            // A call on a connection that breaks does not say that there is no other.
+            (None, Some(why)) => format!("Redis{of_context} cannot be reached: {why}"),
+            (None, None) => format!("Redis{of_context} does not answer: {error}"),
         }),
         // Calls are tried again until their own deadline, so they do not say soon that nobody listens.
         Err(_) => Some(match store.refusal().await {
