@@ -1,92 +1,228 @@
 //! Copies trees: files, directories and links as they are, whoever they belong to.
 
-use std::fs::{File, Permissions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, lchown};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Seek as _, SeekFrom as Place, Write as _};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, SeekFrom, Stat, Uid, chownat, fchmod, fchown, ftruncate, mkdirat, openat, seek, symlinkat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
-/// How deep directories may be: as deep as a path of the system can name.
-const DEEPEST: usize = 2048;
+use super::tree::{self, DEEPEST, Found, is_of_scripts, may_be_link, named};
 
 /// Copies what is at `from` to `to`, which is not there yet. Sockets, pipes and devices are left out, and so is what is gone meanwhile.
-pub(super) fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
-    copy_at(from, to, 0)
+/// Files of scripts that cannot be read are left out too, and named in `left_out`.
+pub(super) fn copy(from: &Path, to: &Path, left_out: &mut Vec<String>) -> anyhow::Result<()> {
+    let opened = |path: &Path| {
+        let parent = path.parent().unwrap_or(Path::new("/"));
+        tree::directory(parent).with_context(|| format!("cannot open {}", parent.display()))
+    };
+    let (source, name) = (opened(from)?, from.file_name().unwrap_or_default());
+    let (target, new) = (opened(to)?, to.file_name().unwrap_or_default());
+    Copying { left_out: Some(left_out) }.entry((&source, name), (&target, new), Path::new(name), 0)
 }
 
-/// Copies what is in a directory into another, but for the entry of this name.
+/// Copies what is in a directory into another, but for the entry of this name, and nothing that is no file, directory or link.
 pub(super) fn copy_into(from: &Path, to: &Path, but: &str) -> anyhow::Result<()> {
-    for entry in std::fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
-        let name = entry?.file_name();
+    let source = tree::directory(from).with_context(|| format!("cannot open {}", from.display()))?;
+    let target = tree::directory(to).with_context(|| format!("cannot open {}", to.display()))?;
+    for name in tree::names(&source).with_context(|| format!("cannot read {}", from.display()))? {
         if name != but {
-            copy_at(&from.join(&name), &to.join(&name), 0)?;
+            Copying { left_out: None }.entry((&source, &name), (&target, &name), Path::new(&name), 0)?;
         }
+    }
+    Ok(target.sync_all()?)
+}
+
+struct Copying<'a> {
+    /// What cannot be read, where that is no error.
+    left_out: Option<&'a mut Vec<String>>,
+}
+
+impl Copying<'_> {
+    fn entry(&mut self, from: (&File, &OsStr), to: (&File, &OsStr), below: &Path, depth: usize) -> anyhow::Result<()> {
+        let opened = if depth > DEEPEST { Err(Errno::NAMETOOLONG) } else { tree::open(from.0, from.1) };
+        let failed = || format!("cannot copy {}", named(below));
+        let (found, stat) = match (opened, &mut self.left_out) {
+            (Ok(Some((Found::Link(_), _))), _) if !may_be_link(below) => {
+                bail!("{} is a link, and a copy has links in the directories of scripts only; put there what it leads to", named(below))
+            }
+            (Ok(Some((Found::Other, _))), None) => bail!("{} is no file, directory or link", named(below)),
+            (Ok(Some(found)), _) => found,
+            // Scripts may remove their files at any time.
+            (Ok(None), Some(_)) if depth > 0 => return Ok(()),
+            (Ok(None), _) => bail!("{} is gone, or became something else meanwhile", named(below)),
+            (Err(Errno::ACCESS | Errno::PERM | Errno::AGAIN | Errno::NAMETOOLONG), Some(left_out)) if is_of_scripts(below) => {
+                left_out.push(named(below));
+                return Ok(());
+            }
+            (Err(Errno::NAMETOOLONG), _) => bail!("{} is nested deeper than {DEEPEST} directories", named(below)),
+            (Err(error), _) => return Err(error).with_context(failed),
+        };
+        match found {
+            Found::Other => Ok(()),
+            Found::Link(target) => symlinkat(&target, to.0, to.1)
+                .and_then(|()| match owner(&stat) {
+                    Some((user, group)) => chownat(to.0, to.1, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW),
+                    None => Ok(()),
+                })
+                .with_context(failed),
+            Found::File(mut file) => make_file(to)
+                .and_then(|mut made| {
+                    copy_data(&mut file, &mut made, u64::try_from(stat.st_size).unwrap_or(0))?;
+                    finish(&made, &stat, 0o400)
+                })
+                .with_context(failed),
+            Found::Directory(directory) => {
+                let made = make_directory(to).with_context(failed)?;
+                for name in tree::names(&directory).with_context(failed)? {
+                    self.entry((&directory, &name), (&made, &name), &below.join(&name), depth + 1)?;
+                }
+                finish(&made, &stat, 0o500).with_context(failed)
+            }
+        }
+    }
+}
+
+/// Whom root gives what was copied.
+fn owner(stat: &Stat) -> Option<(Uid, Gid)> {
+    geteuid().is_root().then(|| (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid)))
+}
+
+/// Gives what was made its owner and mode, and has it be on the disk. What is ours now and was not has to stay readable.
+fn finish(made: &File, stat: &Stat, readable: u32) -> io::Result<()> {
+    let mut mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+    if let Some((user, group)) = owner(stat) {
+        fchown(made, Some(user), Some(group))?;
+    } else if stat.st_uid != geteuid().as_raw() {
+        mode |= Mode::from_raw_mode(readable);
+    }
+    fchmod(made, mode)?;
+    made.sync_all()
+}
+
+fn make_directory((directory, name): (&File, &OsStr)) -> io::Result<File> {
+    mkdirat(directory, name, Mode::RWXU)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(directory, name, flags, Mode::empty())?.into())
+}
+
+/// Never into what is there.
+fn make_file((directory, name): (&File, &OsStr)) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// Copies what a file had when it was opened. Its holes take no room in the copy either.
+fn copy_data(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
+    let mut end = 0;
+    while end < length {
+        let (begin, hole) = match seek(&*from, SeekFrom::Data(end)) {
+            Ok(begin) => (begin, seek(&*from, SeekFrom::Hole(begin)).unwrap_or(length).min(length)),
+            Err(Errno::NXIO) => break,
+            // A file system that knows of no holes.
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => (end, length),
+            Err(error) => return Err(error.into()),
+        };
+        if begin >= length {
+            break;
+        }
+        from.seek(Place::Start(begin))?;
+        to.seek(Place::Start(begin))?;
+        let copied = io::copy(&mut Read::by_ref(from).take(hole.saturating_sub(begin)), to)?;
+        if copied == 0 {
+            break;
+        }
+        end = begin + copied;
+    }
+    to.flush()?;
+    Ok(ftruncate(&*to, length.min(from.metadata()?.len()))?)
+}
+
+/// Writes a new file.
+pub(super) fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    let write = || {
+        let mut file = File::options().write(true).create_new(true).open(path)?;
+        file.write_all(text)?;
+        file.sync_all()
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Gives something, as root, the owner of something else.
+pub(super) fn give(path: &Path, like: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, lchown};
+
+    if geteuid().is_root() {
+        let owner = like.symlink_metadata().with_context(|| like.display().to_string())?;
+        lchown(path, Some(owner.uid()), Some(owner.gid()))
+            .map_err(|error| anyhow!("cannot give {} to its owner: {error}", path.display()))?;
     }
     Ok(())
-}
-
-fn copy_at(from: &Path, to: &Path, depth: usize) -> anyhow::Result<()> {
-    if depth > DEEPEST {
-        bail!("{} is nested deeper than {DEEPEST} directories", from.display());
-    }
-    let there = match from.symlink_metadata() {
-        Ok(there) => there,
-        // Scripts may remove their files at any time.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && depth > 0 => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("cannot copy {}", from.display())),
-    };
-    let kind = there.file_type();
-    let copied = if kind.is_symlink() {
-        std::fs::read_link(from).and_then(|target| std::os::unix::fs::symlink(target, to))
-    } else if kind.is_dir() {
-        std::fs::DirBuilder::new().mode(0o700).create(to).with_context(|| format!("cannot make {}", to.display()))?;
-        for entry in std::fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
-            let entry = entry?;
-            copy_at(&entry.path(), &to.join(entry.file_name()), depth + 1)?;
-        }
-        Ok(())
-    } else if kind.is_file() {
-        match copy_file(from, to) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && depth > 0 => return Ok(()),
-            copied => copied,
-        }
-    } else {
-        return Ok(());
-    };
-    copied.with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    if rustix::process::geteuid().is_root() {
-        lchown(to, Some(there.uid()), Some(there.gid())).with_context(|| format!("cannot give {} to its owner", to.display()))?;
-    }
-    if !kind.is_symlink() {
-        std::fs::set_permissions(to, Permissions::from_mode(there.mode() & 0o7777)).with_context(|| to.display().to_string())?;
-    }
-    Ok(())
-}
-
-fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    // Not through a link that somebody puts there meanwhile, and never into what is there.
-    let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits() | rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let mut read = File::options().read(true).custom_flags(nofollow).open(from)?;
-    let mut write = File::options().write(true).create_new(true).mode(0o600).open(to)?;
-    io::copy(&mut read, &mut write)?;
-    write.sync_all()
-}
-
-/// Has everything of a directory be on the disk.
-pub(super) fn sync_all(directory: &Path) -> anyhow::Result<()> {
-    for entry in std::fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sync_all(&entry.path())?;
-        } else if entry.file_type()?.is_file() {
-            File::open(entry.path())?.sync_all()?;
-        }
-    }
-    sync_directory(directory)
 }
 
 /// Has the names in a directory be on the disk.
 pub(super) fn sync_directory(directory: &Path) -> anyhow::Result<()> {
     File::open(directory).and_then(|directory| directory.sync_all()).with_context(|| directory.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+
+    use super::*;
+
+    #[test]
+    fn what_of_scripts_cannot_be_read_is_left_out_and_named() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in ["files", "logs"] {
+            let directory = from.path().join(name);
+            std::fs::create_dir_all(directory.join("shut")).unwrap();
+            for (file, mode) in [("open", 0o640), ("closed", 0)] {
+                std::fs::write(directory.join(file), "x").unwrap();
+                std::fs::set_permissions(directory.join(file), PermissionsExt::from_mode(mode)).unwrap();
+            }
+            std::fs::set_permissions(directory.join("shut"), PermissionsExt::from_mode(0)).unwrap();
+        }
+        std::os::unix::fs::symlink("/", from.path().join("files/link")).unwrap();
+        // As a user who is not root; this is of the thread.
+        let mut sets = capabilities(None).unwrap();
+        sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+        set_capabilities(None, sets).unwrap();
+        let mut left_out = Vec::new();
+        copy(&from.path().join("files"), &to.path().join("files"), &mut left_out).unwrap();
+        left_out.sort();
+        assert_eq!(left_out, ["files/closed", "files/shut"]);
+        assert_eq!(std::fs::metadata(to.path().join("files/open")).unwrap().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_link(to.path().join("files/link")).unwrap(), Path::new("/"));
+        assert!(copy(&from.path().join("logs"), &to.path().join("logs"), &mut left_out).is_err());
+        set_capabilities(
+            None,
+            capabilities(None).map(|sets| rustix::thread::CapabilitySets { effective: sets.permitted, ..sets }).unwrap(),
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn holes_take_no_room() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (sparse, copied) = (from.path().join("sparse"), to.path().join("sparse"));
+        let mut file = File::create_new(&sparse).unwrap();
+        file.seek(Place::Start(100 << 20)).unwrap();
+        file.write_all(b"middle").unwrap();
+        file.set_len(200 << 20).unwrap();
+        copy(&sparse, &copied, &mut Vec::new()).unwrap();
+        let mut file = File::open(&copied).unwrap();
+        let there = file.metadata().unwrap();
+        assert_eq!(there.len(), 200 << 20);
+        assert!(there.blocks() * 512 < 1 << 20, "{}", there.blocks());
+        file.seek(Place::Start(100 << 20)).unwrap();
+        let mut text = [0; 6];
+        file.read_exact(&mut text).unwrap();
+        assert_eq!(&text, b"middle");
+    }
 }

@@ -1,6 +1,7 @@
 //! The list of what a copy has, with the hash of each file.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,6 +11,8 @@ use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::copy::write;
+use super::tree::{self, DEEPEST, Found, may_be_link, named};
 use crate::model::{Timestamp, hex};
 
 /// The file with it.
@@ -24,6 +27,9 @@ pub(super) struct Manifest {
     made_at: Timestamp,
     /// Each file by its path below the copy, in which bytes that are no UTF-8 are written as `\xNN`.
     pub(super) files: BTreeMap<String, Entry>,
+    /// Files and directories of scripts that could not be read.
+    #[serde(default)]
+    pub(super) left_out: Vec<String>,
 }
 
 /// One file.
@@ -37,24 +43,27 @@ impl Manifest {
     /// What is in a directory now.
     pub(super) fn of(directory: &Path) -> anyhow::Result<Self> {
         let mut files = BTreeMap::new();
-        add(directory, directory, &mut files)?;
-        Ok(Self { version: env!("CARGO_PKG_VERSION").to_owned(), made_at: Timestamp::local(), files })
+        let opened = tree::directory(directory).with_context(|| format!("cannot open {}", directory.display()))?;
+        add(&opened, Path::new(""), 0, &mut files)?;
+        Ok(Self { version: env!("CARGO_PKG_VERSION").to_owned(), made_at: Timestamp::local(), files, left_out: Vec::new() })
     }
 
     pub(super) fn write(&self, directory: &Path) -> anyhow::Result<()> {
-        Ok(std::fs::write(directory.join(NAME), serde_json::to_vec_pretty(self)?)?)
+        write(&directory.join(NAME), &serde_json::to_vec_pretty(self)?)
     }
 
     /// The list that is in a copy.
     pub(super) fn read(directory: &Path) -> anyhow::Result<Self> {
         let path = directory.join(NAME);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                bail!("{} is no copy that `hero backup` made, or not a whole one: it has no {NAME}", directory.display())
-            }
-            Err(error) => return Err(error).with_context(|| format!("{} cannot be read", path.display())),
+        let none = || format!("{} is no copy that `hero backup` made, or not a whole one: it has no {NAME}", directory.display());
+        let opened = tree::directory(directory).with_context(none)?;
+        let Some((Found::File(mut file), _)) =
+            tree::open(&opened, OsStr::new(NAME)).with_context(|| format!("{} cannot be read", path.display()))?
+        else {
+            bail!(none());
         };
+        let mut text = String::new();
+        file.read_to_string(&mut text).with_context(|| format!("{} cannot be read", path.display()))?;
         serde_json::from_str(&text).with_context(|| format!("{} is spoilt", path.display()))
     }
 
@@ -74,23 +83,32 @@ impl Manifest {
     }
 }
 
-fn add(root: &Path, directory: &Path, files: &mut BTreeMap<String, Entry>) -> anyhow::Result<()> {
-    for entry in std::fs::read_dir(directory).with_context(|| directory.display().to_string())? {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        let below = path.strip_prefix(root).unwrap_or(&path);
-        if kind.is_dir() {
-            add(root, &path, files)?;
-        } else if below != Path::new(NAME) {
-            let read = if kind.is_symlink() { of_link(&path) } else { of_file(&path) };
-            files.insert(named(below), read.with_context(|| path.display().to_string())?);
+fn add(directory: &File, above: &Path, depth: usize, files: &mut BTreeMap<String, Entry>) -> anyhow::Result<()> {
+    if depth > DEEPEST + 1 {
+        bail!("{} is nested too deep", named(above));
+    }
+    for name in tree::names(directory).with_context(|| named(above))? {
+        let below = above.join(&name);
+        if below == Path::new(NAME) {
+            continue;
         }
+        let entry = match tree::open(directory, &name).with_context(|| format!("cannot read {}", named(&below)))? {
+            Some((Found::Directory(inside), _)) => {
+                add(&inside, &below, depth + 1, files)?;
+                continue;
+            }
+            Some((Found::File(file), _)) => of_file(file).with_context(|| format!("cannot read {}", named(&below)))?,
+            Some((Found::Link(target), _)) if may_be_link(&below) => of_link(target.as_bytes()),
+            Some((Found::Link(_), _)) => bail!("{} is a link, and a copy has links in the directories of scripts only", named(&below)),
+            Some((Found::Other, _)) | None => bail!("{} is no file, directory or link", named(&below)),
+        };
+        files.insert(named(&below), entry);
     }
     Ok(())
 }
 
-fn of_file(path: &Path) -> io::Result<Entry> {
-    let (mut file, mut hash, mut bytes, mut piece) = (File::open(path)?, Sha256::new(), 0, vec![0; 1 << 16]);
+fn of_file(mut file: File) -> io::Result<Entry> {
+    let (mut hash, mut bytes, mut piece) = (Sha256::new(), 0, vec![0; 1 << 16]);
     loop {
         let read = file.read(&mut piece)?;
         if read == 0 {
@@ -102,17 +120,6 @@ fn of_file(path: &Path) -> io::Result<Entry> {
 }
 
 /// A link is what it says.
-fn of_link(path: &Path) -> io::Result<Entry> {
-    let target = std::fs::read_link(path)?;
-    let target = target.as_os_str().as_bytes();
-    Ok(Entry { bytes: target.len() as u64, sha256: hex(&Sha256::digest([b"link:", target].concat())) })
-}
-
-fn named(path: &Path) -> String {
-    let mut name = String::new();
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        name.push_str(&chunk.valid().replace('\\', "\\\\"));
-        name.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
-    }
-    name
+fn of_link(target: &[u8]) -> Entry {
+    Entry { bytes: target.len() as u64, sha256: hex(&Sha256::digest([b"link:", target].concat())) }
 }

@@ -3,6 +3,7 @@
 mod copy;
 mod manifest;
 mod restore;
+mod tree;
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use serde_json::json;
 
 pub(super) use restore::Restore;
 
-use self::copy::copy;
+use self::copy::{copy, give, sync_directory, write};
 use self::manifest::Manifest;
 use super::exit::{Exit, Usage};
 use super::output;
@@ -23,6 +24,9 @@ use crate::store::managed::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, ho
 
 /// What is copied of a data directory besides the append-only file, if it is there. Locks, sockets and the password of Redis are made anew.
 const PARTS: [&str; 7] = ["audit", "audit.begun", "audit.key", "files", "logs", "node.key", "token.key"];
+
+/// How many of what was left out the warning names.
+const NAMED: usize = 10;
 
 /// Copies a data directory, consistently, while its server runs or while it does not.
 #[derive(Debug, Args)]
@@ -72,10 +76,18 @@ impl Backup {
             }
         };
         std::fs::rename(&unfinished, &to).with_context(|| format!("cannot give the copy its name {}", to.display()))?;
-        self::copy::sync_directory(to.parent().unwrap_or(Path::new("/")))?;
+        sync_directory(to.parent().unwrap_or(Path::new("/")))?;
         let (files, bytes) = (manifest.files.len(), manifest.bytes());
+        if !manifest.left_out.is_empty() {
+            let some: Vec<_> = manifest.left_out.iter().take(NAMED).map(String::as_str).collect();
+            let (some, more) = (some.join(", "), if manifest.left_out.len() > NAMED { ", …" } else { "" });
+            output::note(format!(
+                "warning: {} could not be read and left out ({some}{more}); backup.json has them as left_out",
+                manifest.left_out.len()
+            ));
+        }
         if json {
-            output::json(&json!({ "directory": to, "files": files, "bytes": bytes }))?;
+            output::json(&json!({ "directory": to, "files": files, "bytes": bytes, "left_out": manifest.left_out }))?;
         } else {
             output::line(format!("{}: {files} files, {bytes} bytes, checked; whoever reads them knows every job and key", to.display()))?;
         }
@@ -94,27 +106,32 @@ fn unfinished(to: &Path) -> anyhow::Result<PathBuf> {
 }
 
 async fn make(data: &Path, to: &Path) -> anyhow::Result<Manifest> {
-    let aof = to.join(AOF_DIRECTORY);
+    let (aof, mut left_out) = (to.join(AOF_DIRECTORY), Vec::new());
     // As long as it is ours, no server starts here.
     let lock = if holder(data)?.is_none() { Some(take(data)?) } else { None };
     if lock.is_some() {
-        copy(&data.join(AOF_DIRECTORY), &aof)?;
+        copy(&data.join(AOF_DIRECTORY), &aof, &mut left_out)?;
     } else {
         std::fs::DirBuilder::new().mode(0o700).create(&aof)?;
         let written = snapshot(data).await.context("the Redis of the server that runs cannot be copied")?;
-        copy(written.path(), &aof.join(AOF_BASE))?;
-        std::fs::write(aof.join(AOF_MANIFEST), manifest_of_base())?;
+        copy(written.path(), &aof.join(AOF_BASE), &mut left_out)?;
+        write(&aof.join(AOF_MANIFEST), manifest_of_base().as_ref())?;
+        for made in [&aof, &aof.join(AOF_MANIFEST)] {
+            give(made, &data.join(AOF_DIRECTORY))?;
+        }
+        sync_directory(&aof)?;
     }
     check_aof(&aof).await?;
     for part in PARTS {
         let from = data.join(part);
         if from.symlink_metadata().is_ok() {
-            copy(&from, &to.join(part))?;
+            copy(&from, &to.join(part), &mut left_out)?;
         }
     }
-    let manifest = Manifest::of(to)?;
+    let mut manifest = Manifest::of(to)?;
+    manifest.left_out = left_out;
     manifest.write(to)?;
-    self::copy::sync_all(to)?;
+    sync_directory(to)?;
     let again = Manifest::read(to)?;
     if again != manifest {
         bail!("the list of what was copied was not read as it was written");

@@ -9,6 +9,7 @@ use super::super::output;
 use super::copy::{self, copy_into};
 use super::manifest::NAME;
 use super::{data_directory, unfinished, verify};
+use crate::store::managed::AOF_DIRECTORY;
 
 /// Makes a data directory of a copy that `hero backup` made.
 #[derive(Debug, Args)]
@@ -24,6 +25,9 @@ pub(in crate::cli) struct Restore {
 impl Restore {
     pub(in crate::cli) async fn main(&self, json: bool) -> anyhow::Result<Exit> {
         let data = data_directory(self.data.as_deref())?;
+        if data.symlink_metadata().is_ok_and(|there| there.is_symlink()) {
+            return Err(Usage(format!("{} is a link; name the directory that it leads to with --data", data.display())).into());
+        }
         let is_empty = match std::fs::read_dir(&data) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
@@ -36,7 +40,9 @@ impl Restore {
         let parent = data.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         let unfinished = unfinished(&data)?;
-        let copied = copy_into(&self.from, &unfinished, NAME).and_then(|()| copy::sync_all(&unfinished)).and_then(|()| {
+        let copied = copy_into(&self.from, &unfinished, NAME).and_then(|()| {
+            // Of root's, the server's user could read nothing.
+            copy::give(&unfinished, &unfinished.join(AOF_DIRECTORY))?;
             // An empty directory gives way to it.
             std::fs::rename(&unfinished, &data).with_context(|| format!("cannot give the data its name {}", data.display()))
         });

@@ -1,8 +1,7 @@
 //! A copy of what a private Redis has at one moment, made while it runs.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,8 +17,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const BEGIN: Duration = Duration::from_secs(30 * 60);
 /// The file that Redis writes. Its name cannot be changed while it runs.
 const DUMP: &str = "dump.rdb";
-/// The file that whoever makes a copy keeps locked meanwhile.
-const LOCK: &str = "backup.lock";
 
 /// A copy of all that a private Redis had at one moment. Its file is removed when this is dropped.
 #[derive(Debug)]
@@ -46,8 +43,8 @@ impl Drop for Snapshot {
 /// Has the Redis of a data directory that a hero uses write all that it has at one moment into a file there.
 pub async fn snapshot(data: &Path) -> Result<Snapshot, Error> {
     let unusable = |what: &str, error: io::Error| Error::Unsuitable(format!("{what} {}: {error}", data.display()));
-    let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(data.join(LOCK));
-    let lock = lock.map_err(|error| unusable("cannot make a lock in", error))?;
+    // The directory itself is locked: a file that root made would keep out the server's user.
+    let lock = File::open(data).map_err(|error| unusable("cannot lock", error))?;
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Err(Error::Unsuitable(format!("another copy of {} is being made; try again when it is there", data.display())));
     }

@@ -51,6 +51,7 @@ async fn a_copy_of_a_server_under_load_has_everything_that_was_acknowledged_befo
     let left: Vec<_> =
         std::fs::read_dir(&data).unwrap().filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".rdb")).collect();
     assert!(left.is_empty(), "{left:?}");
+    assert!(!data.join("backup.lock").exists());
     drop(server);
 
     let restored = restore(&hero, &copy, &again);
@@ -117,7 +118,27 @@ async fn a_copy_that_was_changed_or_is_not_whole_is_refused_and_nothing_is_overw
     std::fs::write(copy.join("more"), "x").unwrap();
     assert!(restore(&hero, &copy, &again).err.contains("more was added"));
     std::fs::remove_file(copy.join("more")).unwrap();
+    // What is no file is not waited for, and a link leads nowhere.
+    rustix::fs::mknodat(rustix::fs::CWD, copy.join("more"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let pipe = restore(&hero, &copy, &again);
+    assert!(pipe.code == 1 && pipe.err.contains("more is no file, directory or link"), "{}", pipe.err);
+    std::fs::remove_file(copy.join("more")).unwrap();
+    std::fs::remove_file(&key).unwrap();
+    std::os::unix::fs::symlink(data.join("node.key"), &key).unwrap();
+    let link = restore(&hero, &copy, &again);
+    assert!(link.code == 1 && link.err.contains("node.key is a link"), "{}", link.err);
+    std::fs::remove_file(&key).unwrap();
+    std::fs::write(&key, &text).unwrap();
+    std::os::unix::fs::symlink("nowhere", &again).unwrap();
+    let link = restore(&hero, &copy, &again);
+    assert!(link.code == 2 && link.err.contains("is a link"), "{}", link.err);
+    std::fs::remove_file(&again).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        std::os::unix::fs::chown(copy.join("appendonlydir"), Some(4711), Some(4712)).unwrap();
+    }
     assert_eq!(restore(&hero, &copy, &again).code, 0);
+    assert!(!is_root || std::os::unix::fs::MetadataExt::uid(&again.metadata().unwrap()) == 4711);
     let leavings = std::fs::read_dir(hero.home()).unwrap().any(|entry| entry.unwrap().file_name().to_string_lossy().contains("unfinished"));
     assert!(!leavings);
 }
