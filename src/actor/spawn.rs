@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 
 use super::host::Asker;
 use crate::audit::{self, Record, Who};
-use crate::dispatch::Error;
+use crate::dispatch::{Error, check_relations};
 use crate::model::{ErrorKind, JobId, JobSpec, Json, Status, without_position};
 
 /// How many jobs an attempt of a job may create.
@@ -32,14 +32,10 @@ impl Asker {
         if self.created.fetch_add(1, Ordering::Relaxed) >= MOST_CREATED {
             return Err(wrong(format!("is one too many: an attempt of a job creates {MOST_CREATED} others at most")));
         }
-        // A server that slept for longer than a lease does not act for an attempt that is another server's by now.
-        let lease = [(self.job.clone(), self.claim)];
-        let lost = self.patience.ask(|| self.store.renew(&lease)).await;
-        if !lost.map_err(|source| Error::Store { job_id: None, not_done: true, source })?.is_empty() {
-            return Err(wrong("cannot be created: this attempt lost its lease".to_owned()));
-        }
         let this = || Some(self.job.clone());
-        let related = if as_heir { JobSpec { predecessor_id: this(), ..spec } } else { JobSpec { parent_id: this(), ..spec } };
+        let mut related = if as_heir { JobSpec { predecessor_id: this(), ..spec } } else { JobSpec { parent_id: this(), ..spec } };
+        // Before they are looked up.
+        check_relations(&mut related)?;
         self.ensure_own(&related).await?;
         let begun = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), "spawn", audit::Outcome::Unknown) };
         let mut doing = self.audit.begin(begun).map_err(|closed| wrong(format!("cannot be created: {closed}")))?;
@@ -65,10 +61,19 @@ impl Asker {
         // The job that an earlier call may have created.
         let made: Mutex<Option<JobId>> = Mutex::default();
         let known = || made.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let began = self.store.clock().now();
+        let (began, lease) = (self.store.clock().now(), [(self.job.clone(), self.claim)]);
         let create = || async {
             let before = known();
-            let spec = JobSpec { job_id: before.clone().or_else(|| spec.job_id.clone()), ..spec.clone() };
+            // A server that slept, or was cut off, for longer than a lease does not act for an attempt that is another server's by now.
+            let lost = self.store.renew(&lease).await;
+            let lost = lost.map_err(|source| Error::Store { job_id: before.clone(), not_done: before.is_none(), source })?;
+            if !lost.is_empty() {
+                let message = "cannot be created: this attempt lost its lease".to_owned();
+                return Err(Error::Invalid { param: "job", message });
+            }
+            // Its key finds a keyed job, and stands for just what was asked: with an id it would be another job.
+            let given = before.clone().filter(|_| spec.idempotency_key.is_none());
+            let spec = JobSpec { job_id: given.or_else(|| spec.job_id.clone()), ..spec.clone() };
             match Box::pin(self.dispatcher.run(spec)).await {
                 Err(Error::Exists { job_id, status }) if before.as_ref() == Some(&job_id) => {
                     let job = self.dispatcher.job(self.context, &job_id).await?;

@@ -58,7 +58,7 @@ pub use schedule::SchedulePage;
 #[doc(hidden)]
 pub use served::{InUse, Opener};
 #[doc(hidden)]
-pub use spec::{MOST_RELATIVES, check_bounds};
+pub use spec::{MOST_RELATIVES, check_bounds, check_relations};
 pub use wait::Awaited;
 
 #[doc(hidden)]

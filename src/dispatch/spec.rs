@@ -24,6 +24,8 @@ impl Dispatcher {
             return Err(Error::out_of_memory());
         }
         check_bounds(&spec, open.longest_script.unwrap_or(LONGEST_SCRIPT))?;
+        // Before any of them is looked up; and then those that were written in two ways count once.
+        check_relations(&mut spec)?;
         self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
         if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
@@ -150,8 +152,9 @@ pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every relation costs the function that links it a few microseconds.
-fn check_relations(spec: &mut JobSpec) -> Result<(), Error> {
+/// Bounds how many jobs a job names, each counted once: every relation costs the function that links it a few microseconds.
+#[doc(hidden)]
+pub fn check_relations(spec: &mut JobSpec) -> Result<(), Error> {
     for (param, ids) in [("prerequisites", &mut spec.prerequisites), ("dependents", &mut spec.dependents)] {
         distinct(ids);
         if ids.len() > MOST_RELATIVES {

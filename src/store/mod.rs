@@ -114,7 +114,7 @@ pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entr
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
 pub use profile::Profile;
-pub use question::Question;
+pub use question::{Asked, Question};
 pub use queues::{QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::{Firing, StoredSchedule};

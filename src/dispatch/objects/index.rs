@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Objects, check_path, entries, failed, too_many_collections, tree};
+use super::{Objects, check_path, done, entries, failed, too_many_collections, tree};
 use crate::dispatch::Error;
 use crate::model::Name;
 use crate::store::{EntryRange, IndexEntries, IndexesDeclared, Making, Portion, Question, ReadObject};
@@ -108,7 +108,7 @@ impl Objects {
     pub async fn drop_index_once(&self, collection: &Name, field: &str, question: Option<&Question>) -> Result<bool, Error> {
         check_path(field).map_err(|wrong| Error::invalid("field", wrong))?;
         let _call = self.call().await?;
-        let dropped = self.store().drop_index(collection, field, question).await.map_err(failed)?;
+        let dropped = done(self.store().drop_index(collection, field, question).await)?;
         self.forget(collection);
         Ok(dropped)
     }

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::Error;
 use super::error::RETRY_AFTER;
 use crate::model::{Collection, Json, Name, ObjectId, SortKey, StoredObject, exact, keys_at, names};
-use crate::store::{IndexEntries, ObjectStored, Question, Store};
+use crate::store::{Asked, IndexEntries, ObjectStored, Question, Store};
 pub use find::Room;
 pub use schema::Schemas;
 
@@ -80,7 +80,7 @@ impl Objects {
             let fields = self.indexed(collection).await?;
             let entries = entries(&tree(&object.object)?, &fields).map_err(|wrong| Error::invalid("object", wrong))?;
             let _call = self.call().await?;
-            match self.store().set_object(collection, &object, &entries, question).await.map_err(failed)? {
+            match done(self.store().set_object(collection, &object, &entries, question).await)? {
                 ObjectStored::Stored => return Ok(object.id),
                 ObjectStored::Stale => self.forget(collection),
                 ObjectStored::Full => return Err(too_many_collections()),
@@ -144,7 +144,7 @@ impl Objects {
     /// The same for a question of a script, which may be asked again and then has the same answer.
     pub async fn delete_once(&self, collection: &Name, id: &ObjectId, question: Option<&Question>) -> Result<bool, Error> {
         let _call = self.call().await?;
-        self.store().delete_object(collection, id, question).await.map_err(failed)
+        done(self.store().delete_object(collection, id, question).await)
     }
 
     /// All collections, in the order of their names.
@@ -262,6 +262,15 @@ fn check_path(path: &str) -> Result<(), String> {
 
 fn failed(error: crate::store::Error) -> Error {
     Error::store(error, None)
+}
+
+/// What came of what was asked. Where nobody says which question it is, it is done.
+fn done<T>(asked: Result<Asked<T>, crate::store::Error>) -> Result<T, Error> {
+    match asked.map_err(failed)? {
+        Asked::Done(done) => Ok(done),
+        Asked::Lost => Err(Error::invalid("job", "is another attempt's by now: this one lost its lease; nothing was done")),
+        Asked::Over => Err(Error::invalid("job", "has asked for something else since then; nothing was done")),
+    }
 }
 
 fn too_many_collections() -> Error {

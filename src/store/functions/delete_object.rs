@@ -1,16 +1,16 @@
 use crate::model::{Name, ObjectId};
 use crate::store::fcall::Function;
-use crate::store::{Error, Question, Store};
+use crate::store::{Asked, Error, Question, Store};
 
 const FUNCTION: Function = Function("delete_object");
 
 impl Store {
     /// Deletes an object, and its collection if nothing else is in it and it has no index. Says whether there was such an object.
     /// A question that was asked before is answered as it was then.
-    pub async fn delete_object(&self, collection: &Name, id: &ObjectId, question: Option<&Question>) -> Result<bool, Error> {
+    pub async fn delete_object(&self, collection: &Name, id: &ObjectId, question: Option<&Question>) -> Result<Asked<bool>, Error> {
         let mut call = self.0.call(&FUNCTION);
         Question::add(question, &mut call);
         call.arg(collection.as_str()).arg(id.as_str());
-        self.0.commands.function(&call).await
+        Asked::read("delete_object", &self.0.commands.function::<String>(&call).await?)
     }
 }

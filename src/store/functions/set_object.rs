@@ -2,7 +2,7 @@ use super::unexpected;
 use crate::model::{Name, StoredObject};
 use crate::store::fcall::Function;
 use crate::store::objects::{IndexEntries, add_entries};
-use crate::store::{Error, Question, Store};
+use crate::store::{Asked, Error, Question, Store};
 
 const FUNCTION: Function = Function("set_object");
 
@@ -30,7 +30,7 @@ impl Store {
         object: &StoredObject,
         entries: &IndexEntries,
         question: Option<&Question>,
-    ) -> Result<ObjectStored, Error> {
+    ) -> Result<Asked<ObjectStored>, Error> {
         let fields: Vec<&str> = entries.keys().map(String::as_str).collect();
         let mut call = self.0.call(&FUNCTION);
         let most = self.0.bounds.objects();
@@ -38,13 +38,16 @@ impl Store {
         call.arg(most).arg(collection.as_str()).arg(object.id.as_str()).arg(object.object.as_str()).arg(fields.len()).arg(&fields);
         add_entries(&mut call, entries);
         self.0.memory.add(1, &call);
-        match self.0.commands.function::<String>(&call).await?.as_str() {
-            "stored" => Ok(ObjectStored::Stored),
-            "stale" => Ok(ObjectStored::Stale),
-            "full" => Ok(ObjectStored::Full),
-            "large" => Ok(ObjectStored::Large(most)),
-            "closed" => Ok(ObjectStored::Closed),
-            reply => Err(unexpected("set_object", &reply)),
-        }
+        let stored = match self.0.commands.function::<String>(&call).await?.as_str() {
+            "stored" => ObjectStored::Stored,
+            "stale" => ObjectStored::Stale,
+            "full" => ObjectStored::Full,
+            "large" => ObjectStored::Large(most),
+            "closed" => ObjectStored::Closed,
+            "lost" => return Ok(Asked::Lost),
+            "over" => return Ok(Asked::Over),
+            reply => return Err(unexpected("set_object", &reply)),
+        };
+        Ok(Asked::Done(stored))
     }
 }

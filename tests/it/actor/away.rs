@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hero::dispatch::Error;
-use hero::model::{ContextId, JobId, JobResult, JobSpec, Status};
+use hero::dispatch::{Error, Objects};
+use hero::model::{JobId, JobResult, JobSpec, Json, Status};
+use hero::store::{ActorRoom, Store, Turn};
 
-use crate::support::{CONTEXT, House, PATIENCE, objects, spec, until};
+use crate::support::{CONTEXT, Hole, House, PATIENCE, Redis, objects, pool_settings, spec, until};
 
 /// Longer than any call to Redis may take, and shorter than a lease.
 const AWAY: Duration = Duration::from_secs(7);
@@ -25,19 +26,23 @@ async fn halted(house: &House, jobs: Vec<JobSpec>, begins_after: u32, away: Dura
     house.redis.halt(true);
     tokio::time::sleep(away).await;
     house.redis.halt(false);
-    let mut ended = Vec::new();
+    let mut ends = Vec::new();
     for id in ids {
-        // That Redis is back is seen a little later here, too.
-        let end = until("the end of a job", || async {
-            match house.dispatcher.wait(CONTEXT, &id, PATIENCE).await {
-                Err(Error::Store { .. } | Error::Busy { .. }) => None,
-                end => Some(end),
-            }
-        })
-        .await;
-        ended.push((id, end));
+        let end = ended(house, &id).await;
+        ends.push((id, end));
     }
-    ended
+    ends
+}
+
+/// How a job ended. That Redis is back is seen a little later here, too.
+async fn ended(house: &House, id: &JobId) -> Result<JobResult, Error> {
+    until("the end of a job", || async {
+        match house.dispatcher.wait(CONTEXT, id, PATIENCE).await {
+            Err(Error::Store { .. } | Error::Busy { .. }) => None,
+            end => Some(end),
+        }
+    })
+    .await
 }
 
 async fn given_back(house: &House, id: &JobId) -> Option<u32> {
@@ -136,31 +141,120 @@ async fn an_attempt_whose_time_is_over_while_it_waits_for_redis_is_given_back_an
     house.close().await;
 }
 
-/// An answer that was noted for one question is that of no other: of another attempt, or of the next question.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_with_a_key_whose_creation_was_done_and_not_answered_is_found_by_its_key() {
+    let redis = Redis::start().await;
+    let hole = Hole::before(&redis);
+    let mut house = House::through(redis, hole.endpoint()).await;
+    house.hire(pool_settings(house.redis.directory(), 1)).await;
+    // The parent does not have the text that is looked for.
+    hole.lose_answer_to("42 // the child");
+    let parent = house.start(spec(r#"job::spawn(#{ script: "4" + "2 // the child", idempotency_key: "k" })"#)).await;
+    let end = ended(&house, &parent).await.unwrap();
+    assert!(hole.has_lost());
+    assert_eq!(end.attempt, 1);
+    let mut children = Vec::new();
+    for key in house.redis.run::<Vec<String>>(&["KEYS", "hero:job:*"]).await {
+        if house.redis.run::<Option<String>>(&["HGET", &key, "script"]).await.as_deref() == Some("42 // the child") {
+            children.push(key.trim_start_matches("hero:job:").to_owned());
+        }
+    }
+    assert_eq!(children, [end.output.trim_matches('"')]);
+    house.close().await;
+}
+
+/// Has the one job that waits be taken, as the pool of a server does. Gives its claim.
+async fn claim(store: &Store) -> u32 {
+    let actors = [ActorRoom { actor: "osis:default:7".into(), room: 1 }];
+    let queues = [("hero:q:work:type:osis".to_owned(), 0)];
+    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
+    store.turn(&turn).await.unwrap().taken[0].claim
+}
+
+fn thing(size: u32) -> Json {
+    serde_json::json!({ "id": "a", "size": size }).into()
+}
+
+async fn size(shelf: &Objects) -> u64 {
+    let stored = shelf.get(&"things".parse().unwrap(), &"a".parse().unwrap()).await.unwrap().unwrap();
+    stored.to_value().unwrap()["size"].as_u64().unwrap()
+}
+
+/// That nothing was done, for this reason.
+fn refused<T: std::fmt::Debug>(asked: Result<T, Error>, why: &str) {
+    match asked {
+        Err(Error::Invalid { param: "job", message }) if message.contains(why) && message.ends_with("nothing was done") => {}
+        asked => panic!("{asked:?}"),
+    }
+}
+
+/// An answer that was noted for one question is that of no other, and what comes late is not done.
 #[tokio::test]
-async fn a_question_that_is_asked_again_is_answered_as_it_was_and_no_other_is() {
+async fn a_question_that_is_asked_again_is_answered_as_it_was_and_one_that_comes_after_the_next_does_nothing() {
     let house = House::empty().await;
     let shelf = objects(&house.store);
-    let things = "things".parse().unwrap();
+    let (things, a) = ("things".parse().unwrap(), "a".parse().unwrap());
     let id = house.start(spec("1")).await;
-    let of = |claim, number| hero::store::Question { job: id.clone(), claim, number };
-    let thing = |size: u32| serde_json::json!({ "id": "a", "size": size }).into();
-    shelf.set_once(&things, &thing(1), Some(&of(1, 0))).await.unwrap();
+    let claim = claim(&house.store).await;
+    let of = |number| hero::store::Question { job: id.clone(), claim, number };
+    shelf.set_once(&things, &thing(1), Some(&of(9))).await.unwrap();
     shelf.set_once(&things, &thing(2), None).await.unwrap();
     // The first one, once more: what came after it stays.
-    shelf.set_once(&things, &thing(1), Some(&of(1, 0))).await.unwrap();
-    let size = async || shelf.get(&things, &"a".parse().unwrap()).await.unwrap().unwrap().to_value().unwrap()["size"].clone();
-    assert_eq!(size().await, 2);
-    shelf.set_once(&things, &thing(3), Some(&of(2, 0))).await.unwrap();
-    assert_eq!(size().await, 3);
-    let a = "a".parse().unwrap();
-    for (number, there) in [(1, true), (1, true), (2, false), (2, false)] {
-        assert_eq!(shelf.delete_once(&things, &a, Some(&of(2, number))).await.unwrap(), there, "{number}");
+    shelf.set_once(&things, &thing(1), Some(&of(9))).await.unwrap();
+    assert_eq!(size(&shelf).await, 2);
+    // Numbers are compared as such.
+    shelf.set_once(&things, &thing(3), Some(&of(10))).await.unwrap();
+    assert_eq!(size(&shelf).await, 3);
+    // What was sent before the connection broke arrives only now.
+    refused(shelf.set_once(&things, &thing(1), Some(&of(9))).await, "something else");
+    refused(shelf.delete_once(&things, &a, Some(&of(8))).await, "something else");
+    shelf.index(&things, &["size".to_owned()]).await.unwrap();
+    refused(shelf.drop_index_once(&things, "size", Some(&of(8))).await, "something else");
+    assert_eq!(size(&shelf).await, 3);
+    assert_eq!(house.store.indexes(&things).await.unwrap().len(), 1);
+    for (number, there) in [(11, true), (11, true), (12, false), (12, false)] {
+        assert_eq!(shelf.delete_once(&things, &a, Some(&of(number))).await.unwrap(), there, "{number}");
     }
+    for (number, there) in [(13, true), (13, true), (14, false)] {
+        assert_eq!(shelf.drop_index_once(&things, "size", Some(&of(number))).await.unwrap(), there, "{number}");
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_an_attempt_asks_that_lost_its_lease_is_not_done_and_the_next_attempt_is_answered_as_it_was() {
+    let house = House::empty().await;
+    let other = house.redis.store().await;
+    let (shelf, shelf_of_other) = (objects(&house.store), objects(&other));
+    let (things, a) = ("things".parse().unwrap(), "a".parse().unwrap());
+    let id = house.start(spec("1")).await;
+    let of = |claim, number| hero::store::Question { job: id.clone(), claim, number };
+    let first = claim(&house.store).await;
+    shelf.set_once(&things, &thing(1), Some(&of(first, 0))).await.unwrap();
+    shelf.index(&things, &["size".to_owned()]).await.unwrap();
+    // This server is cut off for longer than a lease, and another one takes the job.
+    other.clock().advance(Duration::from_secs(31));
+    assert_eq!(other.reap(128).await.unwrap(), Some(1));
+    let second = claim(&other).await;
+    assert_ne!(first, second);
+    shelf_of_other.set_once(&things, &thing(2), Some(&of(second, 3))).await.unwrap();
+    shelf_of_other.set_once(&things, &thing(3), None).await.unwrap();
+    for number in [0, 1, 7] {
+        let lost = of(first, number);
+        refused(shelf.set_once(&things, &thing(1), Some(&lost)).await, "lost its lease");
+        refused(shelf.delete_once(&things, &a, Some(&lost)).await, "lost its lease");
+        refused(shelf.drop_index_once(&things, "size", Some(&lost)).await, "lost its lease");
+    }
+    // Nor does anybody else act for the claim that holds the job.
+    refused(shelf.delete_once(&things, &a, Some(&of(second, 4))).await, "lost its lease");
+    // What the second attempt asks again is not done twice.
+    shelf_of_other.set_once(&things, &thing(2), Some(&of(second, 3))).await.unwrap();
+    assert_eq!(size(&shelf).await, 3);
+    assert_eq!(house.store.indexes(&things).await.unwrap().len(), 1);
     // Of a job that is gone nothing is kept.
-    house.dispatcher.stop(ContextId(0), &id).await.unwrap();
-    house.dispatcher.delete(ContextId(0), &id).await.unwrap();
-    shelf.set_once(&things, &thing(4), Some(&of(3, 0))).await.unwrap();
-    assert_eq!(house.redis.run::<i64>(&["EXISTS", &format!("hero:job:{id}")]).await, 0);
+    let key = format!("hero:job:{id}");
+    let _: i64 = house.redis.run(&["DEL", &key]).await;
+    refused(shelf_of_other.set_once(&things, &thing(4), Some(&of(second, 4))).await, "lost its lease");
+    assert_eq!(house.redis.run::<i64>(&["EXISTS", &key]).await, 0);
     house.close().await;
 }

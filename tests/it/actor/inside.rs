@@ -4,7 +4,7 @@ use futures_util::StreamExt as _;
 use hero::dispatch::{Error, Followed};
 use hero::model::{JobId, JobSpec, Progress, ScheduleSpec, Seconds, Status};
 
-use crate::support::{CONTEXT, House, spec, until};
+use crate::support::{CONTEXT, House, PATIENCE, spec, until};
 
 async fn id(house: &House, job: &JobId) -> JobId {
     house.is(job, Status::Finished).await;
@@ -234,5 +234,18 @@ async fn a_job_of_a_schedule_sees_when_it_was_due() {
     let other = house.start(JobSpec { labels, ..spec("SLOT") }).await;
     house.is(&other, Status::Finished).await;
     assert_eq!(house.dispatcher.result(CONTEXT, &other).await.unwrap().output, "");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_prerequisites_than_a_job_may_have_are_refused_before_any_is_looked_up() {
+    let house = House::open(1).await;
+    let ids: Vec<String> = (0..1001).map(|at| format!("00000000-0000-4000-8000-{at:012}")).collect();
+    let script = r#"job::spawn(#{ script: "1", prerequisites: args.ids })"#;
+    let args = Some(serde_json::json!({ "ids": ids }).into());
+    let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let refused = house.dispatcher.run_and_wait(JobSpec { args, ..spec(script) }, PATIENCE).await.unwrap_err().to_string();
+    assert!(refused.contains("names 1001 jobs, the limit is 1000"), "{refused}");
+    assert!(house.redis.calls("exists").await < 500);
     house.close().await;
 }

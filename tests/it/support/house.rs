@@ -3,7 +3,7 @@ use hero::coordinator::flows::Keeper;
 use hero::dispatch::{Dispatcher, Error};
 use hero::model::{ContextId, JobId, JobResult, JobSpec, Status};
 use hero::process::Spawner;
-use hero::store::{Periods, Push, Store, Subscriber};
+use hero::store::{Endpoint, Periods, Push, Store, Subscriber};
 use tokio_util::sync::CancellationToken;
 
 use super::{PATIENCE, Plan, Redis, dispatcher, pool_settings, until};
@@ -49,6 +49,11 @@ impl House {
     pub async fn lasting(redis: Redis, periods: Periods) -> Self {
         let plan = redis.plan().lasting(periods);
         Self::with(redis, plan).await
+    }
+
+    /// Without actors, on this Redis by the way that an endpoint is.
+    pub async fn through(redis: Redis, endpoint: Endpoint) -> Self {
+        Self::with(redis, Plan::at(endpoint)).await
     }
 
     /// Without actors, with these contexts besides the first one in the same Redis.

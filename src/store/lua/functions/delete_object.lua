@@ -1,12 +1,12 @@
 -- Flags: allow-oom
 -- Deletes an object, and its collection if that has no other object and no index.
 -- ARGV  job · question, as in once.lua · collection · id
--- Gives 1, or 0 if there was no such object.
+-- Gives '1', '0' if there was no such object, or 'lost' or 'over', as in once.lua.
 return function()
   local question = once.take()
   local name, id = request.take_many(2)
   local collection, answered = objects.of(name), once.answered(question)
-  if answered then return tonumber(answered) end
+  if answered then return answered end
   objects.leave(collection, id, objects.entries(collection, id), {})
   commands.try('HDEL', collection.entries, id)
   commands.try('ZREM', collection.ids, id)
@@ -14,5 +14,5 @@ return function()
   local deleted = commands.try('HDEL', collection.objects, id) or 0
   once.note(question, deleted)
   objects.forget_if_empty(collection)
-  return deleted
+  return tostring(deleted)
 end

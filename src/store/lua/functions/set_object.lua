@@ -4,10 +4,11 @@
 --       · number of fields for which there are entries · the fields …
 --       then of each entry: field · key
 -- Gives 'stored', 'stale' (other fields have an index), 'full' (there are as many collections as may be), 'large' (all objects would have
--- more bytes than they may) or 'closed' (the context is being deleted).
+-- more bytes than they may), 'closed' (the context is being deleted), or 'lost' or 'over', as in once.lua.
 return function()
   local question, most = once.take(), request.take_number()
-  if once.answered(question) then return 'stored' end
+  local answered = once.answered(question)
+  if answered then return answered end
   local name, id, json = request.take_many(3)
   local collection, fields = objects.of(name), {}
   for at = 1, request.take_number() do fields[at] = request.take() end
