@@ -36,6 +36,12 @@ pub fn queue_name(queue: &Queue) -> String {
 #[derive(Debug, Clone, Default)]
 struct Number(Option<u64>);
 
+/// How many jobs wait in a queue, as `queues.waiting_in` of the functions says it: ids that were left there count for half of it at most.
+fn depth(length: u64, sorted: u64, left: u64) -> u64 {
+    let all = length.saturating_add(sorted);
+    all.saturating_sub(left).max(all / 2)
+}
+
 impl FromRedisValue for Number {
     fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
         Text::from_redis_value(value).map(|text| Self(text.parse()))
@@ -78,7 +84,8 @@ impl Store {
                 let Number(is_paused) = self.unspoilt_key(&paused, is_paused.clone())?;
                 let Number(left) = self.unspoilt_key(&self.keys().left(name), left.clone())?;
                 let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(queue)).count()).unwrap_or(u32::MAX);
-                let (depth, paused) = ((length.unwrap_or(0) + sorted.unwrap_or(0)).saturating_sub(left.unwrap_or(0)), is_paused == Some(1));
+                let depth = depth(length.unwrap_or(0), sorted.unwrap_or(0), left.unwrap_or(0));
+                let paused = is_paused == Some(1);
                 let (group, instance) = (queue.target.group().cloned(), queue.target.instance());
                 let (name, script_type) = (name.clone(), queue.script_type.clone());
                 listed.push(QueueInfo { name, script_type, group, instance, priority: queue.priority, depth, actors, paused });
@@ -115,7 +122,7 @@ impl Store {
         let (length, sorted, left) = (number(0).unwrap_or(0), number(1).unwrap_or(0), number(4).unwrap_or(0));
         // Sorted jobs are taken first, but in which order the callers come is not known; nor is where those lie that were stopped.
         let position = number(5).filter(|_| sorted == 0 && left == 0).map(|at| length.saturating_sub(at));
-        let depth = (length + sorted).saturating_sub(left);
+        let depth = depth(length, sorted, left);
         Ok(QueuePosition { queue: name, depth, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
     }
 }

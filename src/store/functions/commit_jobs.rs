@@ -236,14 +236,16 @@ impl Inner {
     /// Stages the jobs of a group. Gives the answers if one refuses all.
     async fn stage(&self, group: &mut Group<'_>) -> Result<Option<Vec<Created>>, Error> {
         let mut from = 0;
+        // Others may stand for those with a key by now, which are created no more.
+        let new = group.jobs.iter().filter(|job| job.spec.idempotency_key.is_none()).count();
         while from < group.jobs.len() {
             let slice = group.slice(from);
             let mut call = self.call(&STAGE);
             call.arg(self.bounds.queue_length())
                 .arg(self.periods.keep_created.as_millis() as u64)
                 .arg(self.periods.lease.as_millis() as u64);
-            call.arg(list(["stage", "-", word_if("look", self.memory.share() > LOOK_FROM)])).arg(list([0, 0]));
-            call.arg(format!("{} {}", group.id, slice.start + 1)).arg(0).arg(slice.len());
+            call.arg(list(["stage", "-", word_if("look", self.memory.share() > LOOK_FROM)])).arg(list([0, self.bounds.jobs_per_second()]));
+            call.arg(format!("{} {} {new}", group.id, slice.start + 1)).arg(0).arg(slice.len());
             for place in slice.clone() {
                 let job = &group.jobs[place];
                 self.encode_job(&mut call, job, None, &group.outside(job), &group.fields(place));
@@ -259,6 +261,7 @@ impl Inner {
                 }
                 match created(&answer)? {
                     Some(same @ Created::Same(..)) => group.answers[place] = same,
+                    Some(slow @ Created::TooFast(_)) => return Ok(Some(vec![slow; group.jobs.len()])),
                     refused => return Ok(Some(group.refused(place, refused.unwrap_or(Created::Tangled)))),
                 }
             }

@@ -5,19 +5,19 @@ local attempts = {}
 
 -- How many are kept, the newest, and how long the message of an error may be there, bytes.
 local MOST, LONGEST = 16, 1024
--- More than those take, bytes.
-local LONGEST_OF_ALL = 65536
+-- How long one is there, bytes, as JSON, in which a character may take six; and all of them.
+local LONGEST_LINE, LONGEST_OF_ALL = 4096, 65536
 -- How many lines of a log are kept, and how long, s, if its job vanishes; as in log.rs.
 local LOG_LINES, LOG_SECONDS = '10000', 691200
 
 local read = jobs.reader('attempts', 'actor', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column',
   'error_limit')
 
--- The beginning of a text, not into the middle of a character.
-local function cut(text)
-  if #text <= LONGEST then return text end
-  local at = LONGEST
-  while at > LONGEST - 3 and string.find(string.sub(text, at + 1, at + 1), '[\128-\191]') do at = at - 1 end
+-- The beginning of a text, so many bytes, not into the middle of a character.
+local function cut(text, longest)
+  if #text <= longest then return text end
+  local at = longest
+  while at > longest - 3 and string.find(string.sub(text, at + 1, at + 1), '[\128-\191]') do at = at - 1 end
   return string.sub(text, 1, at) .. '…'
 end
 
@@ -25,10 +25,23 @@ end
 local function log(id, attempt, message, line, column, rest)
   local place = ''
   if line and line ~= '' then place = ' (line ' .. line .. (column and column ~= '' and ', column ' .. column or '') .. ')' end
-  local text = 'attempt ' .. attempt .. ' failed: ' .. cut(message) .. place .. rest
+  local text = 'attempt ' .. attempt .. ' failed: ' .. cut(message, LONGEST) .. place .. rest
   if try('XADD', keys.log(id), 'MAXLEN', '~', LOG_LINES, '*', 'level', 'error', 'text', text) then
     redis.call('EXPIRE', keys.log(id), LOG_SECONDS)
   end
+end
+
+-- An attempt as a line of JSON. Its message is cut until that is short; without one, only a foreign program made it long.
+local function line_of(number, one)
+  local message, longest = one.error, LONGEST
+  local text = values.json(one)
+  while text and #text > LONGEST_LINE - 64 and longest > 16 do
+    longest = math.floor(longest / 2)
+    local short = { error = message and cut(message, longest) }
+    for name, value in pairs(one) do short[name] = short[name] or #value <= longest and value or nil end
+    text = values.json(short)
+  end
+  return text and '{"attempt":' .. values.digits(number) .. ',' .. string.sub(text, 2) .. '\n'
 end
 
 -- Has the log of a job that goes on be there for as long as one whose job has vanished.
@@ -41,8 +54,8 @@ function attempts.keep(id, attempt, status, death, was_last)
   local number = tonumber(attempt) or 0
   if not job or number < 1 then return end
   local known = job.attempts or ''
-  -- Only a foreign program writes so much.
-  if #known > LONGEST_OF_ALL then known = '' end
+  -- Only a foreign program writes so much. The newest are kept.
+  if #known > LONGEST_OF_ALL then known = string.match(string.sub(known, -LONGEST_OF_ALL), '\n(.*)$') or '' end
   local is_logged = was_last and known ~= ''
   -- It was stopped, say, while it waited for the next.
   if number <= (tonumber(string.match(known, '"attempt":(%d+)[^\n]*\n$')) or 0) then return end
@@ -54,15 +67,17 @@ function attempts.keep(id, attempt, status, death, was_last)
   else
     one.usage = some(job.usage)
     if status == 'error' then
-      one.error, one.error_kind = cut(job.error or ''), some(job.error_kind)
+      one.error, one.error_kind = cut(job.error or '', LONGEST), some(job.error_kind)
       one.error_line, one.error_column, one.error_limit = some(job.error_line), some(job.error_column), some(job.error_limit)
     end
   end
-  local text = values.json(one)
-  if not text then return end
-  known = known .. '{"attempt":' .. values.digits(number) .. ',' .. string.sub(text, 2) .. '\n'
+  local line = line_of(number, one)
+  if not line then return end
+  known = known .. line
   local _, many = string.gsub(known, '\n', '')
-  if many > MOST then known = string.match(known, '^[^\n]*\n(.*)$') end
+  while many > MOST or #known > LONGEST_OF_ALL do
+    known, many = string.match(known, '^[^\n]*\n(.*)$') or '', many - 1
+  end
   redis.call('HSET', keys.job(id), 'attempts', known)
   if not one.error or is_logged then return end
   log(id, attempt, one.error, one.error_line, one.error_column, was_last and '' or '; it is tried again')

@@ -42,4 +42,31 @@ function commands.increase(key, field, by)
   return by
 end
 
+-- So far from either end of a list an element is looked for that is to be taken out: the time of Redis must not depend on how long it is.
+commands.SOUGHT = 1000
+-- So often, at most, one is taken out of a list that is longer than that.
+local MOST_REMOVED = 16
+
+-- Takes an element out of a list, unless it lies far from both ends. It is looked for from the head (`rank` 1) or from the tail (-1) first.
+-- True: it did.
+function commands.remove(list, element, rank)
+  for _, from in ipairs({ rank, -rank }) do
+    if commands.try('LPOS', list, element, 'RANK', from, 'MAXLEN', commands.SOUGHT) then
+      return commands.try('LREM', list, from, element) == 1
+    end
+  end
+  return false
+end
+
+-- Whether a list is so long that what is not found in it may lie far from both ends.
+function commands.is_long(list) return (commands.try('LLEN', list) or 0) > 2 * commands.SOUGHT end
+
+-- Takes an element out of a list as often as it is there; out of a long one, near its ends.
+function commands.remove_all(list, element)
+  if not commands.is_long(list) then return commands.try('LREM', list, 0, element) end
+  for _ = 1, MOST_REMOVED do
+    if not commands.remove(list, element, 1) then return end
+  end
+end
+
 return commands

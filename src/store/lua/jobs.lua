@@ -168,10 +168,10 @@ end
 
 -- Takes back the stops of a job that nobody has read: they meant a run that is over, and the next job of that id is none of theirs.
 function jobs.forget_stops(id, script_type, actor, worker)
-  try('LREM', keys.control(script_type), 0, id)
+  commands.remove_all(keys.control(script_type), id)
   local control = actor and keys.control_instance(actor)
-  if control then try('LREM', control, 0, id) end
-  if worker then try('LREM', keys.stop_queue(worker), 0, id) end
+  if control then commands.remove_all(control, id) end
+  if worker then commands.remove_all(keys.stop_queue(worker), id) end
 end
 
 -- Deletes what jobs that had an id before left for readers.

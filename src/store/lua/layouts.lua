@@ -24,6 +24,9 @@ layouts.named = {
   },
 }
 
+-- What `twin_only` says of a job that is in our queue no more, and was left in its shadow queue.
+local LEFT = 'left'
+
 -- The id of the job that stands for one with this key, of a layout.
 function layouts.id_of(key)
   local sum = redis.sha1hex(keys.context .. ' ' .. key)
@@ -73,23 +76,30 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
   return kind.named and { [kind.named] = element, status = kind.words[status] } or nil
 end
 
--- The legacy queue that a job is pushed to as well, and whether it is pushed only there. Whoever wrote the hash may have named any key:
+-- The legacy queue that a job is pushed to as well, whether it is pushed only there, and whether it was left there (`remove_from_shadow`).
+-- Whoever wrote the hash may have named any key:
 -- only the names of legacy queues count, and no job's hash is one.
 function layouts.shadow_of(id)
   local named, only = unpack(redis.pcall('HMGET', keys.job(id), 'twin', 'twin_only'))
-  if not named then return nil, nil end
+  if not named then return nil, nil, nil end
   local worker, is_queue = keys.worker_of(named)
-  if not worker or not values.is_name(worker) then return nil, nil end
-  if not is_queue and string.find(worker, '^%x+%-%x+%-%x+%-%x+%-%x+$') then return nil, nil end
-  return named, only == '1'
+  if not worker or not values.is_name(worker) then return nil, nil, nil end
+  if not is_queue and string.find(worker, '^%x+%-%x+%-%x+%-%x+%-%x+$') then return nil, nil, nil end
+  return named, only == '1', only == LEFT
 end
 
--- Takes a job that is to start out of its shadow queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed
--- again, to our queue alone, if nobody starts it.
-function layouts.remove_from_shadow(id)
+-- Takes a job that is to start out of its shadow queue. False: it must not start, unless it has been started before. A foreign actor has
+-- taken it from there: it stays dispatched, and is pushed again, to our queue alone, if nobody starts it. Or it may lie far from both ends
+-- of a long queue: then it is left there, to foreign actors, until it comes near an end or the queue is short (reap.lua). So it stands in
+-- one queue at most, and does not run twice.
+function layouts.remove_from_shadow(id, was_started)
   local shadow = layouts.shadow_of(id)
-  if not shadow or redis.pcall('LREM', shadow, -1, id) == 1 then return true end
-  redis.pcall('HDEL', keys.job(id), 'twin', 'twin_only')
+  if not shadow or commands.remove(shadow, id, -1) then return true end
+  if commands.is_long(shadow) and not was_started then
+    redis.call('HSET', keys.job(id), 'twin_only', LEFT)
+  else
+    redis.pcall('HDEL', keys.job(id), 'twin', 'twin_only')
+  end
   redis.call('ZADD', keys.watched, 'NX', request.now + 500, id)
   return false
 end

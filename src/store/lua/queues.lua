@@ -13,20 +13,13 @@ function queues.push(queue, script_type, id, again)
   return length ~= nil
 end
 
--- So far from either end of a queue an id is looked for that is to be taken out: the time of Redis must not depend on how long a queue is.
-local SOUGHT = 1000
 -- For how long it is noted that ids were left in a queue, s, after the last one.
 local NOTED_SECONDS = 2592000
 -- So many of them a stop, or a look, takes from the taking end; and into how many queues one looks.
 local MOST_DROPPED, MOST_QUEUES = 64, 32
 
 -- Takes an id out of a list, unless it lies far from both ends. True: it did.
-function queues.remove(list, id)
-  for _, rank in ipairs({ 1, -1 }) do
-    if try('LPOS', list, id, 'RANK', rank, 'MAXLEN', SOUGHT) then return try('LREM', list, rank, id) == 1 end
-  end
-  return false
-end
+function queues.remove(list, id) return commands.remove(list, id, 1) end
 
 -- How many ids were left in a queue, and are to be dropped when they come out of it.
 function queues.left_in(queue)
@@ -65,7 +58,7 @@ function queues.withdraw(queue, id)
   local length, sorted = try('LLEN', queue), queues.sorted_of(queue)
   if not length then return end
   if length > 0 and queues.remove(queue, id) then return drop_next(queue) end
-  if length <= 2 * SOUGHT and sorted == 0 then return end
+  if length <= 2 * commands.SOUGHT and sorted == 0 then return end
   local left = keys.left(queue)
   commands.increase(left, id, 1)
   commands.increase(left, 'all', 1)

@@ -10,10 +10,12 @@ local read_target = jobs.reader('dialect', 'script_type', 'worker_id')
 
 -- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
 function routing.enqueue(queue, script_type, id, again)
-  local job, shadow, only = read_target(id), nil, false
+  local job, shadow, only = read_target(id), nil, nil
   if job.dialect then
     layouts.mirror(id, job.dialect, 'dispatched')
-    shadow, only = layouts.shadow_of(id)
+    local was_left
+    shadow, only, was_left = layouts.shadow_of(id)
+    if was_left then redis.call('HDEL', keys.job(id), 'twin_only') end
   elseif not job.script_type and job.worker_id and job.worker_id ~= '' then
     -- A foreign job that names no script type goes to the worker that it names.
     queue = keys.work_queue(job.worker_id)

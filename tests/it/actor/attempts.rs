@@ -106,6 +106,36 @@ async fn the_history_of_a_job_that_is_tried_again_and_again_is_bounded() {
 }
 
 #[tokio::test]
+async fn the_history_of_a_job_whose_errors_are_long_as_json_is_kept() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = put(&store, JobSpec { retries: 14, ..spec("1") }).await;
+    let message = "\u{1}".repeat(1_024);
+    let mut ends = Vec::new();
+    for attempt in 1..=15 {
+        let (number, claim) = take(&store, &ends).await.unwrap();
+        assert_eq!(number, attempt);
+        ends = vec![Ended::of(id.clone(), number, claim, Timestamp::local(), failure(&message))];
+        if attempt < 15 {
+            assert_eq!(take(&store, &ends).await, None);
+            ends.clear();
+            store.promote(8).await.unwrap();
+        }
+    }
+    assert_eq!(take(&store, &ends).await, None);
+    let attempts = attempts(&store, &id).await;
+    assert_eq!(attempts.iter().map(|attempt| attempt.attempt).collect::<Vec<_>>(), (1..=15).collect::<Vec<_>>());
+    for attempt in &attempts[..14] {
+        let error = attempt.error.as_ref().unwrap();
+        assert!(error.message.starts_with("\u{1}\u{1}") && error.message.ends_with('…'), "{error:?}");
+        assert!(attempt.actor.is_some() && attempt.started_at.is_some() && error.kind == ErrorKind::Script, "{attempt:?}");
+    }
+    assert_eq!(attempts[14].error.as_ref().unwrap().message, message);
+    let bytes: usize = redis.run(&["HSTRLEN", &format!("hero:job:{id}"), "attempts"]).await;
+    assert!(bytes < 64 * 1024, "{bytes}");
+}
+
+#[tokio::test]
 async fn deaths_of_actors_and_runs_before_a_retry_are_attempts_and_what_is_given_back_is_none() {
     let redis = Redis::start().await;
     let store = redis.store().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hero::model::{JobSpec, Status};
+use hero::model::{JobId, JobSpec, Status};
 use hero::store::{ActorRoom, Layouts, Push, Turn};
 
 use super::{becomes, blpop, empties, hget, hset, llen};
@@ -69,6 +69,76 @@ async fn a_job_that_a_foreign_actor_has_just_started_is_not_started_again() {
     assert_eq!(house.store.turn(&turn).await.unwrap().taken, []);
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "finished"), ("output", "theirs")]).await;
     assert_eq!(house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap().output, "theirs");
+    house.close().await;
+}
+
+/// Puts so many ids of others into the shadow queue, from this side.
+async fn fill_shadow(redis: &Redis, side: &str, many: usize) {
+    let others: Vec<String> = (0..many).map(|_| super::id()).collect();
+    let words: Vec<&str> = [side, SHADOW].into_iter().chain(others.iter().map(String::as_str)).collect();
+    let _: i64 = redis.run(&words).await;
+}
+
+/// Whether a job is in the shadow queue.
+async fn is_in_shadow(redis: &Redis, job: &JobId) -> bool {
+    redis.run::<Option<i64>>(&["LPOS", SHADOW, job.as_str()]).await.is_some()
+}
+
+/// What a pool with much room would start.
+async fn taken(house: &House) -> usize {
+    let (osis, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:default:1".into(), room: 64 }]);
+    let turn = Turn { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
+    house.store.turn(&turn).await.unwrap().taken.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_shadow_is_not_searched_for_what_foreign_actors_took_and_what_nobody_starts_runs() {
+    let mut house = House::pushing(Redis::start().await, Push::Both).await;
+    let mut jobs = Vec::new();
+    for _ in 0..20 {
+        jobs.push(house.start(spec("\"ours\"")).await);
+    }
+    let _: i64 = house.redis.run(&["DEL", SHADOW]).await;
+    fill_shadow(&house.redis, "LPUSH", 3_000).await;
+    let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
+    assert_eq!((taken(&house).await, house.redis.calls("lrem").await), (0, 0));
+    let theirs = format!("hero:job:{}", jobs[0]);
+    hset(&house.redis, &theirs, &[("status", "started")]).await;
+    hset(&house.redis, &theirs, &[("status", "finished"), ("output", "theirs")]).await;
+    assert_eq!(house.dispatcher.wait(CONTEXT, &jobs[0], PATIENCE).await.unwrap().output, "theirs");
+    // Once the queue is short it is known that the others are not there. Nobody has started them for long.
+    hire(&mut house, Layouts::none()).await;
+    for job in &jobs[1..] {
+        hset(&house.redis, &format!("hero:job:{job}"), &[("missing_at", "1")]).await;
+    }
+    let _: i64 = house.redis.run(&["DEL", SHADOW]).await;
+    for job in &jobs[1..] {
+        let result = house.dispatcher.wait(CONTEXT, job, PATIENCE).await.unwrap();
+        assert_eq!((result.output.as_str(), result.attempt), ("ours", 1));
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_far_from_both_ends_of_a_long_shadow_is_left_there_until_it_comes_near_one() {
+    let mut house = House::pushing(Redis::start().await, Push::Both).await;
+    let (ours, theirs) = (house.start(spec("\"ours\"")).await, house.start(spec("\"ours\"")).await);
+    fill_shadow(&house.redis, "LPUSH", 1_500).await;
+    fill_shadow(&house.redis, "RPUSH", 1_500).await;
+    assert_eq!((taken(&house).await, llen(&house.redis, OURS).await), (0, 0));
+    assert!(is_in_shadow(&house.redis, &ours).await && is_in_shadow(&house.redis, &theirs).await);
+    // Meanwhile a foreign actor may take it.
+    assert_eq!(house.redis.run::<i64>(&["LREM", SHADOW, "1", theirs.as_str()]).await, 1);
+    hset(&house.redis, &format!("hero:job:{theirs}"), &[("status", "started")]).await;
+    hset(&house.redis, &format!("hero:job:{theirs}"), &[("status", "finished"), ("output", "theirs")]).await;
+    hire(&mut house, Layouts::none()).await;
+    let result = house.dispatcher.wait(CONTEXT, &theirs, PATIENCE).await.unwrap();
+    assert_eq!((result.output.as_str(), result.attempt), ("theirs", 1));
+    assert_eq!(house.dispatcher.status(CONTEXT, &ours).await.unwrap(), Status::Dispatched);
+    let _: String = house.redis.run(&["LTRIM", SHADOW, "0", "-1001"]).await;
+    let result = house.dispatcher.wait(CONTEXT, &ours, PATIENCE).await.unwrap();
+    assert_eq!((result.output.as_str(), result.attempt), ("ours", 1));
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 2_000));
     house.close().await;
 }
 

@@ -106,7 +106,8 @@ async fn where_nobody_takes_jobs_what_stops_left_goes_all_the_same() {
     for job in &jobs {
         store.stop(job).await.unwrap();
     }
-    assert_eq!(depth(&store).await, 0);
+    // What was left counts for half of the queue at most.
+    assert_eq!(depth(&store).await, length(&redis).await as u64 / 2);
     let mut before = 4_000;
     while length(&redis).await > 0 {
         assert!(length(&redis).await < before, "{before} stay");
@@ -120,6 +121,51 @@ async fn where_nobody_takes_jobs_what_stops_left_goes_all_the_same() {
     let _: () = redis.run(&["DEL", QUEUE]).await;
     store.reap(16).await.unwrap();
     assert!(notes(&redis).await.is_empty());
+}
+
+#[tokio::test]
+async fn callers_are_told_as_many_jobs_as_the_limit_of_a_queue_counts() {
+    let redis = Redis::start().await;
+    let store = redis.plan().with_room(5).store().await;
+    let jobs = fill(&store, 5).await;
+    store.stop(&jobs[0]).await.unwrap();
+    fill(&store, 1).await;
+    // It says more than there is.
+    let _: i64 = redis.run(&["HSET", "hero:q:left:type:osis", "all", "1000"]).await;
+    let _: i64 = redis.run(&["SADD", "hero:meta:left", QUEUE]).await;
+    assert_eq!(depth(&store).await, 2);
+    fill(&store, 5).await;
+    assert_eq!((length(&redis).await, depth(&store).await), (10, 5));
+    let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
+    let one_more = NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None };
+    assert_eq!(store.create(one_more).await.unwrap(), Created::Full(5));
+}
+
+#[tokio::test]
+async fn stops_are_told_once_and_not_looked_for_through_a_long_queue_of_them() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let job = fill(&store, 1).await.remove(0);
+    let (key, stops) = (format!("hero:job:{job}"), "hero:q:ctl:type:osis");
+    let _: i64 = redis.run(&["HSET", &key, "status", "started"]).await;
+    let others: Vec<String> = (0..3_000).map(|_| JobId::random().to_string()).collect();
+    let words: Vec<&str> = ["LPUSH", stops].into_iter().chain(others.iter().map(String::as_str)).collect();
+    let _: i64 = redis.run(&words).await;
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    store.stop(&job).await.unwrap();
+    let told = async || (redis.calls("lrem").await, redis.run::<usize>(&["LLEN", stops]).await);
+    assert_eq!(told().await, (0, 3_001));
+    store.stop(&job).await.unwrap();
+    assert_eq!(told().await, (1, 3_001));
+    let words: Vec<&str> = ["LPUSH", stops].into_iter().chain(others[..1_500].iter().map(String::as_str)).collect();
+    let _: i64 = redis.run(&words).await;
+    store.stop(&job).await.unwrap();
+    assert_eq!(told().await, (1, 4_501));
+    // What runs again has none of them, as far as they are near.
+    let _: String = redis.run(&["LTRIM", stops, "1000", "-1"]).await;
+    let _: i64 = redis.run(&["HSET", &key, "status", "error"]).await;
+    assert!(matches!(store.retry(&job).await.unwrap(), Retried::OnItsWay(_)));
+    assert_eq!(told().await, (2, 3_500));
 }
 
 #[tokio::test]

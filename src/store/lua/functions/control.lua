@@ -16,22 +16,22 @@ local function honour(queue, id, mine)
   if status == 'started' and job.lease == request.server then
     redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
     mine[#mine + 1] = id
-    try('LREM', queue, 0, id)
+    commands.remove_all(queue, id)
   elseif status == 'started' and job.lease == messages.AWAY then
     messages.stop(id, job)
-    try('LREM', queue, 0, id)
+    commands.remove_all(queue, id)
   elseif status == 'started' then
     if job.stop_requested_at then return end
     redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
     if job.lease and job.lease ~= '' then redis.call('PUBLISH', keys.inbox(job.lease), 'stop ' .. keys.context .. ' ' .. id) end
   elseif values.is_final(status) then
-    try('LREM', queue, 0, id)
+    commands.remove_all(queue, id)
   elseif values.is_waiting(status) or status == 'dispatched' then
     -- It may still be in a legacy queue, and not imported yet; its client waits for the reply of that layout.
     if not job.dialect and string.find(queue, keys.stop_queue(''), 1, true) == 1 then job.dialect = 'legacy' end
     routing.withdraw(id, job.script_type, job)
     ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
-    try('LREM', queue, 0, id)
+    commands.remove_all(queue, id)
   end
 end
 

@@ -5,6 +5,7 @@
 --         commit_jobs.lua) · 'shadows' (some go to a second queue, too) · 'look' (memory may be short)
 --       · list, 0 where there is no limit: the most jobs that may run in the context · the most that may be created in a second
 --       · the occurrences that jobs are for, as in schedules.lua; or of what is staged, list: its group · the place of the first in it
+--         · of how many it is known that they are new
 --       · number of pools with room, each: script type · list of its queues
 --       then number of jobs, each:
 --       id · list, with '-' for what is not so: script type · work queue · actor that has room · 'new' (nobody else can have the id)
@@ -323,7 +324,14 @@ local function stage(job, group, place)
   return answer
 end
 
-local function stage_each(number, group, first)
+-- A group that is more than may be created now is refused before anything of it is written. What is created commit_jobs.lua notes, which
+-- asks again.
+local function stage_each(number, group, first, new)
+  local slow = first == 1 and new > 0 and limit.too_fast(per_second, new)
+  if slow then
+    answers[1] = slow
+    return
+  end
   for place = 1, number do answers[place] = stage(take_job(), group, first + place - 1) end
 end
 
@@ -352,8 +360,8 @@ return function()
   room = pools > 0 and request.delay <= request.LATE and queues.room_at_once(most_running) or 0
   if access.is_closed() then return refuse_all(request.take_number()) end
   if all == 'stage' then
-    local group, first = string.match(about, '^(%S+) (%d+)$')
-    stage_each(request.take_number(), group, tonumber(first))
+    local group, first, new = string.match(about, '^(%S+) (%d+) (%d+)$')
+    stage_each(request.take_number(), group, tonumber(first), tonumber(new))
   elseif all == 'all' then store_all(request.take_number())
   else store_each(request.take_number(), occurrences)
   end

@@ -176,18 +176,18 @@ local function consider(id)
   if not job then return end
   local status = (job.status and job.status ~= '') and job.status or 'dispatched'
   if status ~= 'dispatched' and status ~= 'started' then return end
-  local shadow, only = layouts.shadow_of(id)
+  local shadow, only, was_left = layouts.shadow_of(id)
   if shadow then
     redis.call('HDEL', key, 'twin', 'twin_only')
     -- It is in our queue already.
-    if status == 'dispatched' and not only and redis.call('ZSCORE', keys.watched, id) then return end
+    if status == 'dispatched' and not (only or was_left) and redis.call('ZSCORE', keys.watched, id) then return end
   end
   if status == 'dispatched' then
     local stop = stop_of(id)
     if stop then
       redis.call('ZREM', keys.watched, id)
       ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
-      try('LREM', stop, 0, id)
+      commands.remove_all(stop, id)
       return
     end
     if not redis.call('ZSCORE', keys.watched, id) or redis.call('HEXISTS', key, 'unseen') == 1 then

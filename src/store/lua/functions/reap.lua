@@ -90,10 +90,31 @@ end
 
 local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now + pause, id) end
 
+-- Looks at a job that was left in its shadow queue, out of which only foreign actors take. Where it can be taken out of it again it is put
+-- back into our queue. Gives how long to wait for the next look, ms; nil: a foreign actor has taken it.
+local function look_at_left(id, shadow, queue, script_type)
+  local key, is_long = keys.job(id), commands.is_long(shadow)
+  local function is_near(rank) return try('LPOS', shadow, id, 'RANK', rank, 'MAXLEN', commands.SOUGHT) end
+  if is_near(-1) or is_near(1) then
+    if not queues.push(queue, script_type, id, true) then return OLD end
+    redis.call('HDEL', key, 'twin_only', 'missing_at')
+    request.has_work(script_type)
+  elseif not is_long then
+    redis.call('HDEL', key, 'twin', 'twin_only')
+    return nil
+  end
+  return queues.FOREIGN_PAUSE
+end
+
 local function look_at_queued(id, job)
   local key, script_type = keys.job(id), job.script_type or jobs.DEFAULT_TYPE
-  local queue, shadow, only = keys.work(script_type, job.group, job.instance, job.priority), nil, false
-  if job.dialect == 'legacy' then shadow, only = layouts.shadow_of(id) end
+  local queue, shadow, only, was_left = keys.work(script_type, job.group, job.instance, job.priority), nil, false, false
+  if job.dialect == 'legacy' then shadow, only, was_left = layouts.shadow_of(id) end
+  if was_left then
+    local wait = look_at_left(id, shadow, queue, script_type)
+    if wait then return again_in(id, math.max(wait, math.floor(redis.call('ZCARD', keys.watched) / 2))) end
+    shadow = nil
+  end
   if only then queue = shadow end
   local length = try('LLEN', queue) or 0
   local pause = shadow and queues.FOREIGN_PAUSE or queues.look_again_at(script_type) - request.now
@@ -138,7 +159,12 @@ local function look_at_started(id, job)
     redis.call('HDEL', key, 'missing_at')
     if job.dialect then layouts.mirror(id, job.dialect, 'started') end
     -- It was taken from its shadow queue.
-    if job.dialect == 'legacy' then queues.withdraw(keys.work(script_type, job.group, job.instance, job.priority), id) end
+    if job.dialect == 'legacy' then
+      local _, _, was_left = layouts.shadow_of(id)
+      if was_left then redis.call('HDEL', key, 'twin_only')
+      else queues.withdraw(keys.work(script_type, job.group, job.instance, job.priority), id)
+      end
+    end
     news.event(id, 'started', attempt)
     if redis.call('HDEL', key, 'released') == 0 and job.script_type then news.count(script_type, 'started') end
   elseif request.now >= since + (values.number(job.timeout, jobs.DEFAULT_TIMEOUT_SECONDS) + jobs.GRACE_SECONDS) * 1000 then

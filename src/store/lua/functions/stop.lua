@@ -4,11 +4,17 @@
 -- Gives {'stopped', script type} (it ended here: it had not started, or is away) · {'asked', script type, owner} (its actor was told;
 --       owner '' is a foreign one) · {'ended', status} · {'missing'}.
 local try = commands.try
-local read = jobs.end_reader('status', 'attempt', 'lease', 'actor', 'worker_id', 'script_type', 'group', 'instance', 'priority', 'id')
+local read = jobs.end_reader('status', 'attempt', 'lease', 'actor', 'worker_id', 'script_type', 'group', 'instance', 'priority', 'id',
+  'stop_requested_at')
 
--- Puts a request to stop into a queue. However often it is asked for, it is told once.
-local function tell(queue, id)
-  try('LREM', queue, 0, id)
+-- Puts a request to stop into a queue. However often it is asked for, it is told once. Where others are that many, it may stand far back:
+-- then it is not told again.
+local function tell(queue, id, was_told)
+  if commands.is_long(queue) then
+    if not commands.remove(queue, id, 1) and was_told then return end
+  else
+    try('LREM', queue, 0, id)
+  end
   if try('LPUSH', queue, id) then redis.call('EXPIRE', queue, jobs.CONTROL_SECONDS) end
 end
 
@@ -31,14 +37,15 @@ return function()
     news.send()
     return { 'stopped', script_type }
   end
+  local was_told = job.stop_requested_at ~= nil
   redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
   if job.lease and job.lease ~= '' then
     local queue = job.actor and keys.control_instance(job.actor)
-    if queue then tell(queue, id) end
+    if queue then tell(queue, id, was_told) end
     redis.call('PUBLISH', keys.inbox(job.lease), 'stop ' .. keys.context .. ' ' .. id)
     return { 'asked', script_type, job.lease }
   end
-  tell(keys.control(script_type), id)
-  if job.worker_id then tell(keys.stop_queue(job.worker_id), id) end
+  tell(keys.control(script_type), id, was_told)
+  if job.worker_id then tell(keys.stop_queue(job.worker_id), id, was_told) end
   return { 'asked', script_type, '' }
 end

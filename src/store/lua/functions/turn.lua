@@ -176,7 +176,8 @@ local function may_run(id, queue, job, attempt)
     jobs.forget_stops(id, own_type, unpack(redis.call('HMGET', key, 'actor', 'worker_id')))
     return false
   end
-  if job.dialect == 'legacy' and not layouts.remove_from_shadow(id) and status ~= 'started' then return false end
+  local was_started = status == 'started'
+  if job.dialect == 'legacy' and not layouts.remove_from_shadow(id, was_started) and not was_started then return false end
   -- What lies in a queue is watched, unless a foreign program put it there.
   if (insist('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return foreign.admit(id, queue, admits) end
   return true

@@ -255,3 +255,20 @@ async fn a_follower_sees_each_of_many_that_were_created_together_from_whatever_c
         assert_eq!(read(&all[at].0).await, all[at + 1..]);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_is_more_than_may_be_created_now_is_refused_before_anything_of_it_is_written() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.limit_jobs_per_second(10);
+    let dispatcher = dispatcher([store], redis.directory());
+    let keyed = || (0..100).map(|at| JobSpec { idempotency_key: Some(format!("k{at}")), ..spec("1") }).collect::<Vec<_>>();
+    let first = dispatcher.create_many(keyed()).await.unwrap();
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let refused = dispatcher.create_many(chain(&ids(MANY))).await;
+    assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
+    assert_eq!((redis.calls("hset").await, redis.calls("expire").await, redis.calls("fcall").await), (0, 0, 1));
+    holds_only(&redis, 100).await;
+    // Nothing of this one is new.
+    assert_eq!(dispatcher.create_many(keyed()).await.unwrap(), first);
+}
