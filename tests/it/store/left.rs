@@ -148,6 +148,8 @@ async fn stops_are_told_once_and_not_looked_for_through_a_long_queue_of_them() {
     let job = fill(&store, 1).await.remove(0);
     let (key, stops) = (format!("hero:job:{job}"), "hero:q:ctl:type:osis");
     let _: i64 = redis.run(&["HSET", &key, "status", "started"]).await;
+    // The legacy layout would tell its worker, too.
+    let _: i64 = redis.run(&["HDEL", &key, "worker_id"]).await;
     let others: Vec<String> = (0..3_000).map(|_| JobId::random().to_string()).collect();
     let words: Vec<&str> = ["LPUSH", stops].into_iter().chain(others.iter().map(String::as_str)).collect();
     let _: i64 = redis.run(&words).await;

@@ -37,7 +37,7 @@ return function()
     news.send()
     return { 'stopped', script_type }
   end
-  local was_told = job.stop_requested_at ~= nil
+  local was_told = job.stop_requested_at and true or false
   redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
   if job.lease and job.lease ~= '' then
     local queue = job.actor and keys.control_instance(job.actor)
