@@ -186,7 +186,7 @@ mod tests {
                 std::fs::write(directory.join(file), "x").unwrap();
                 std::fs::set_permissions(directory.join(file), PermissionsExt::from_mode(mode)).unwrap();
             }
-            std::fs::set_permissions(directory.join("shut"), PermissionsExt::from_mode(0)).unwrap();
+            std::fs::set_permissions(directory.join("shut"), PermissionsExt::from_mode(0o000)).unwrap();
         }
         std::os::unix::fs::symlink("/", from.path().join("files/link")).unwrap();
         // As a user who is not root; this is of the thread.
