@@ -36,7 +36,7 @@ def wait(jobs, callers):
 
     for _ in range(20):  # Warm up.
         one()
-    threads = [threading.Thread(target=caller, args=(jobs // callers,)) for _ in range(callers)]
+    threads = [threading.Thread(target=caller, args=(max(1, jobs // callers),)) for _ in range(callers)]
     begun = time.perf_counter()
     for thread in threads:
         thread.start()
