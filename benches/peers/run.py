@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 REDIS = ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
          "--hash-max-listpack-value", "4096", "--bind", "127.0.0.1"]
 START = 60
+TRIES = 3  # of a round of a rival
 DRAINED = 300
 
 
@@ -64,6 +65,18 @@ def answer(command, **environment):
     inherited = {name: value for name, value in os.environ.items() if name != "HERO_SERVER"}
     done = subprocess.run(command, cwd=HERE, env={**inherited, **environment}, stdout=subprocess.PIPE, text=True, check=True, timeout=1800)
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def round_of(contender, redis, jobs):
+    """One round. A rival may lose an answer (BullMQ's wait has no end notification now and then): it tries again, and that is told."""
+    for tries_left in reversed(range(1 if isinstance(contender, Hero) else TRIES)):
+        try:
+            return contender.run(jobs)
+        except subprocess.CalledProcessError as error:
+            if not tries_left:
+                raise
+            print(f"{contender.name} failed, and tries again: {error}", file=sys.stderr, flush=True)
+            redis.ask("FLUSHALL")
 
 
 @contextlib.contextmanager
@@ -176,7 +189,7 @@ def main():
                 for contender in contenders[number % len(contenders):] + contenders[:number % len(contenders)]:
                     redis.ask("FLUSHALL")
                     print(f"round {number + 1} of {given.rounds}: {contender.name}", file=sys.stderr, flush=True)
-                    rounds.setdefault(contender.name, []).append(contender.run(given.jobs))
+                    rounds.setdefault(contender.name, []).append(round_of(contender, redis, given.jobs))
         finally:
             redis.stop()
     medians = {name: {key: statistics.median(row[key] for row in rows) for key in rows[0]} for name, rows in rounds.items()}
