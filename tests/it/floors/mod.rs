@@ -2,6 +2,7 @@
 
 mod chance;
 mod circles;
+mod features;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,23 @@
+//! A build and the tests ask the same features of each crate, so that `make test` after `make demo` compiles none again.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// Each crate that the given kinds of dependencies reach, with its features.
+fn features(kinds: &str) -> BTreeMap<String, String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let tree = ["tree", "--offline", "--locked", "--prefix", "none", "--edges", kinds, "--format", "{p}\t{f}"];
+    let out = Command::new(cargo).args(tree).current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let crates = said.lines().filter_map(|line| line.split_once('\t'));
+    crates.map(|(name, features)| (name.into(), features.trim_end_matches(" (*)").into())).collect()
+}
+
+#[test]
+fn a_build_and_the_tests_share_what_is_compiled_of_each_crate() {
+    let (build, tests) = (features("normal,build"), features("normal,build,dev"));
+    assert!(build.len() > 100, "{build:?}");
+    let twice: Vec<_> = build.iter().filter(|(name, features)| tests.get(*name) != Some(features)).collect();
+    assert!(twice.is_empty(), "name the features that tests add in [dependencies]: {twice:?}");
+}
