@@ -35,8 +35,8 @@
 //! | `hero:osis:{collection}` | hash | set_object, declare_indexes: its indexes | with its collection |
 //! | `hero:osis:{collection}:objects` · `:entries` · `:ids` | hash · hash · zset | set_object, delete_object, fill_index: objects as JSON, what stands in indexes for each, their ids in order | until deleted |
 //! | `hero:osis:{collection}:index:{field}` | zset | set_object, delete_object, fill_index | until its objects are deleted, or the collection is dropped |
-//! | `actor:{n}` | hash, in context 0 only | set_identity, delete_identity: identities, fields as in the coordinator's specification | until deleted |
-//! | `hero:access:identities` · `:pubkeys` · `:tokens` · `:tokens:of:{n}` | zset · hash · hash · set, in context 0 only | set_identity, delete_identity, create_token, log_in, revoke_token | an entry as long as its identity or token |
+//! | `actor:{n}` | hash, in context 0 only | set_identity, delete_identity; foreign programs: identities, fields as in the coordinator's specification | until deleted |
+//! | `hero:access:identities` · `:pubkeys` · `:tokens` · `:tokens:of:{n}` | zset · hash · hash · set, in context 0 only | set_identity, admit_identities, delete_identity, create_token, log_in, revoke_token | an entry as long as its identity or token |
 //! | `hero:access:nonce:{random}` | string, in context 0 only | log_in: a nonce that was used | six minutes at most |
 //! | `hero:meta:access` | hash, in context 0 only | set_identity: the number of the last identity; whoever ends tokens or changes rights: a revision; whoever changes a context: that it is about to (`changing:…`); note_login: whether callers have to log in | for ever |
 //! | `context:{n}` | hash | found_context, set_context, grant, close_context: who has which rights in this context, and its limits; fields as in the coordinator's specification | until the context is deleted |
@@ -89,7 +89,7 @@ mod tests;
 
 pub use conveyor::ConveyorKeys;
 
-use crate::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, Target};
+use crate::model::{ContextId, IdentityId, JobId, Name, Priority, Queue, ScriptType, Target};
 
 /// The keys of one context.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -312,8 +312,19 @@ impl Keys {
     }
 
     /// What the keys of all jobs, indexes and counters look like, for SCAN. Some others do, too.
+    ///
+    /// In context 0 `actor:{n}` does, too: one SCAN takes one pattern, and this one is of both beginnings.
     pub fn walk_pattern(&self) -> String {
+        if self.context == ContextId(0) {
+            return format!("{}[ah][ce][rt]o[r:][ijm:]*", self.prefix);
+        }
         self.key(format_args!("[ijm]*"))
+    }
+
+    /// The identity that a key names, if it is one.
+    pub fn parse_identity(&self, key: &str) -> Option<IdentityId> {
+        let number = key.strip_prefix(&self.prefix)?.strip_prefix("actor:")?;
+        IdentityId::of_caller(number)
     }
 
     /// The job that a key names, if it is one.

@@ -15,7 +15,9 @@ pub enum Permission {
     Identity,
     /// To read jobs, their logs and what else is in a context.
     Read,
-    /// To create, start, stop and delete jobs, and to change objects.
+    /// To start, stop and retry jobs and flows that are there.
+    Run,
+    /// To create and delete jobs, and to change objects.
     Submit,
     /// To change what concerns everybody's jobs in a context, and who may do what there.
     Administer,
@@ -128,8 +130,9 @@ pub const fn allowed(role: Option<Role>, permission: Permission, concern: &Conce
             _ => Allowed::Yes,
         },
         (Permission::Read, Some(Role::Admin | Role::Reader | Role::Executor))
+        | (Permission::Run, Some(Role::Admin | Role::Executor))
         | (Permission::Submit | Permission::Administer, Some(Role::Admin)) => Allowed::Yes,
-        (Permission::Read | Permission::Submit, Some(Role::Caller)) => match concern {
+        (Permission::Read | Permission::Run | Permission::Submit, Some(Role::Caller)) => match concern {
             Concern::Context(_) => Allowed::Yes,
             _ => Allowed::Own,
         },
@@ -178,6 +181,7 @@ impl Authority {
 pub fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permission) -> String {
     let needed = match permission {
         Permission::Read => "admin, reader, executor or caller",
+        Permission::Run => "admin, executor or caller",
         Permission::Submit => "admin or caller",
         _ => "admin",
     };

@@ -61,7 +61,7 @@ pub(super) struct Send {
     /// Where it goes: here (another context of the server), node:NAME (as the settings have it), redis://…, or a node of Mycelium
     #[arg(long, value_name = "ADDRESS")]
     to: Option<Address>,
-    /// What it is about; without --to it goes to the runner that has this topic
+    /// What it is about; without --to it goes to the runner that has this topic, or to one of this type
     #[arg(long, value_name = "TOPIC")]
     topic: Option<Name>,
     /// The context it is for

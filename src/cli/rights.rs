@@ -39,7 +39,7 @@ enum RoleName {
     Caller,
     /// To read everything
     Reader,
-    /// To run jobs
+    /// To start, stop and retry jobs and flows that others have made
     Executor,
 }
 

@@ -18,7 +18,10 @@ use super::silence::{Silence, Telling};
 use super::ways::Place;
 use crate::dispatch;
 use crate::dispatch::Dispatcher;
-use crate::model::{Address, ContextId, ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, SignerKey, Timestamp};
+use crate::model::{
+    Address, ContextId, ErrorKind, IdentityId, JobId, Message, MessageKey, MessageStatus, MessageType, Name, Runner, RunnerId, SignerKey,
+    Timestamp,
+};
 use crate::store::{Settled, Store, StoredMessage};
 
 /// How long one attempt may take; after that the message rests, and is sent again.
@@ -264,18 +267,34 @@ impl Delivery {
         let nowhere =
             || Obstacle::Final("it has no address, and no topic of a runner of this context: nobody knows where it is to go".into());
         let topic = shown.topic.as_ref().ok_or_else(nowhere)?;
-        let missing = || {
-            let (context, number) = (self.store.context(), crate::model::RunnerId::of_group(topic));
-            Obstacle::Final(match number {
-                Some(number) => format!("runner {number} does not exist in context {context}"),
-                None => format!("no runner of context {context} has the topic {topic}"),
-            })
+        let runner = match stored.runner {
+            // It may have gone there already, so it goes nowhere else.
+            Some(id) => self.store.runner(id).await?.ok_or_else(|| {
+                Obstacle::Final(format!("runner {id}, which was to get it of those of type {topic}, does not exist any more"))
+            })?,
+            None => self.runner_for(stored, topic).await?,
         };
-        let runner = self.store.runner_of_topic(topic).await?.ok_or_else(missing)?;
         Ok(runner.address.map(|address| {
             let receiver = of_node(runner.pubkey.as_ref()).or_else(|| self.routes.key_of(&address));
             Destination { address, target: runner.target_context, receiver }
         }))
+    }
+
+    /// The runner that has the topic of a message, or gets it of all that have the type of that name: noted before it goes there.
+    async fn runner_for(&self, stored: &StoredMessage, topic: &Name) -> Result<Runner, Obstacle> {
+        let Message { caller_id, message_id, .. } = stored.shown;
+        let found = self.store.runner_for(topic, message_id).await?;
+        let runner = found.ok_or_else(|| {
+            let (context, number) = (self.store.context(), RunnerId::of_group(topic));
+            Obstacle::Final(match number {
+                Some(number) => format!("runner {number} does not exist in context {context}"),
+                None => format!("no runner of context {context} has the topic {topic}, or is of that type"),
+            })
+        })?;
+        if runner.topic != *topic && runner.runner_id.group() != *topic {
+            self.complete(MessageKey { caller_id, message_id }, "runner", &runner.runner_id.to_string()).await?;
+        }
+        Ok(runner)
     }
 
     /// The message as it is sent to a context. What it lacks is completed in its hash first, so that it is the same when it is sent again.

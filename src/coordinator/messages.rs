@@ -80,14 +80,14 @@ impl Messages {
         Ok(came(address, target, answered))
     }
 
-    /// Whether there is a runner of this topic, whose address a message without one goes to.
+    /// Whether there is a runner of this topic, or of the type of that name, whose address a message without one goes to.
     async fn check_topic(&self, context: ContextId, store: &InUse, topic: &Name) -> Result<(), Error> {
-        match (store.runner_of_topic(topic).await?, RunnerId::of_group(topic)) {
+        match (store.runner_for(topic, 0).await?, RunnerId::of_group(topic)) {
             (Some(_), _) => Ok(()),
             (None, Some(id)) => Err(Error::NoRunner { id, context }),
             (None, None) => {
                 let message = format!(
-                    "is that of a runner (runner1 and so on, or its own; list_runners gives them), and {topic} is that of none in context {context}; else give an address, too"
+                    "is that of a runner (runner1 and so on, or its own; list_runners gives them) or a script type that runners have, and {topic} is that of none in context {context}; else give an address, too"
                 );
                 Err(Error::Invalid { param: "topic", message })
             }

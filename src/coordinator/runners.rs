@@ -1,7 +1,7 @@
 use super::Error;
 use super::known::Known;
 use crate::dispatch::{Dispatcher, InUse};
-use crate::model::{ContextId, Name, Runner, RunnerId, RunnerPage};
+use crate::model::{ContextId, Name, Runner, RunnerId, RunnerPage, ScriptType};
 use crate::store::{RunnerChange, RunnerStored, Score};
 
 /// The longest name of a runner, in bytes.
@@ -70,7 +70,8 @@ impl Runners {
         }
     }
 
-    /// Refuses a runner of this server whose script type nobody knows here. What another node runs is known there.
+    /// Refuses a runner of this server whose script type nobody knows here. What another node runs is known there, and a runner of type `rust` is a program
+    /// that comes when it comes.
     async fn check_script_type(&self, context: ContextId, id: Option<RunnerId>, change: &RunnerChange) -> Result<(), Error> {
         let before = match id {
             Some(id) if change.local.is_some() || change.script_type.is_some() => Some(self.get(context, id).await?),
@@ -78,7 +79,9 @@ impl Runners {
         };
         let is_local = change.local.or(before.as_ref().map(|before| before.local)).unwrap_or(true);
         match change.script_type.as_ref().or(before.as_ref().map(|before| &before.script_type)) {
-            Some(script_type) if is_local => Ok(self.dispatcher.check_script_type(context, script_type).await?),
+            Some(script_type) if is_local && script_type.as_str() != ScriptType::RUST => {
+                Ok(self.dispatcher.check_script_type(context, script_type).await?)
+            }
             _ => Ok(()),
         }
     }

@@ -84,7 +84,7 @@ pub enum Error {
         status: Status,
     },
     /// Nobody knows this script type.
-    #[error("script type {script_type} is not built in, not configured and has no live actor (known: {known})")]
+    #[error("script type {script_type} is not built in, not configured and has no live actor (known: {known}){}", of_programs(script_type))]
     UnknownScriptType {
         /// The type asked for.
         script_type: ScriptType,
@@ -214,6 +214,15 @@ impl Error {
     /// A queue that takes no more.
     pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
         Self::Full { what: full(&format!("the queue for {script_type}"), length), retry_after: RETRY_AFTER }
+    }
+}
+
+/// What is to be said of a script type whose jobs programs run that join by themselves.
+fn of_programs(script_type: &ScriptType) -> &'static str {
+    if script_type.as_str() == ScriptType::RUST {
+        "; jobs of it are run by programs in Rust that take them from Redis, and none is here: start one that says that it is there (docs/protocol.md), or name the type in the setting script_types so that its jobs wait for one"
+    } else {
+        ""
     }
 }
 

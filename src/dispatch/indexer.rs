@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::model::JobId;
+use crate::model::{IdentityId, JobId};
 use crate::service::Service;
 use crate::store::{Error, Store};
 
-/// Finds the jobs that foreign programs wrote, by walking through all jobs again and again.
+/// Finds the jobs and identities that foreign programs wrote, by walking through all jobs again and again.
 pub struct Indexer {
     store: Store,
     cursor: u64,
@@ -18,6 +18,8 @@ pub struct Indexer {
     /// Hashes of the jobs met in this round and in the one before: these need not be looked at again.
     met: HashSet<u64>,
     met_before: HashSet<u64>,
+    /// Identities of which the log has said that they are not listed.
+    refused: HashSet<IdentityId>,
 }
 
 /// The pause between two steps, each of which looks at about a thousand keys.
@@ -29,11 +31,14 @@ const REMEMBERED: usize = 1 << 20;
 /// After how many rounds everything is looked at once more, because a foreign program may use an id again.
 const FORGET: u32 = 30;
 
+/// Of how many identities the log says that they are not listed.
+const MOST_TOLD: usize = 64;
+
 impl Indexer {
     /// An indexer for one context.
     pub fn new(store: Store) -> Self {
         let (hasher, began) = (RandomState::new(), Instant::now());
-        Self { store, cursor: 0, began, rounds: 0, hasher, met: HashSet::new(), met_before: HashSet::new() }
+        Self { store, cursor: 0, began, rounds: 0, hasher, met: HashSet::new(), met_before: HashSet::new(), refused: HashSet::new() }
     }
 
     fn remember(&mut self, jobs: &[JobId]) {
@@ -42,6 +47,24 @@ impl Indexer {
                 self.met.insert(self.hasher.hash_one(job));
             }
         }
+    }
+
+    /// Lists the identities that other programs wrote. Nothing new begins while the memory of Redis is full.
+    async fn admit(&mut self, identities: &[IdentityId]) -> Result<(), Error> {
+        let refused = match self.store.admit_identities(identities).await {
+            Ok((_, refused)) => refused,
+            Err(error) if error.out_of_memory() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for identity in refused {
+            if self.refused.len() < MOST_TOLD && self.refused.insert(identity) {
+                tracing::warn!(
+                    %identity,
+                    "actor:{identity} was written by another program, and is not listed and cannot log in: its number is one that identities had before, or beyond 2,147,483,647, or there are 50,000 identities; choose another number"
+                );
+            }
+        }
+        Ok(())
     }
 
     fn is_new(&self, job: &JobId) -> bool {
@@ -53,7 +76,7 @@ impl Indexer {
 impl Service for Indexer {
     type Error = Error;
 
-    const NAME: &'static str = "finding jobs that other programs wrote";
+    const NAME: &'static str = "finding what other programs wrote";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         if self.cursor == 0 {
@@ -68,6 +91,7 @@ impl Service for Indexer {
         }
         // This comes after the jobs, because ends that are settled may make room in Redis.
         self.store.note_walked(&walked).await?;
+        self.admit(&walked.identities).await?;
         self.remember(jobs);
         self.cursor = next;
         if next != 0 {

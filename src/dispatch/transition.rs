@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobId, Status};
-use crate::store::{Deleted, JobView, Retried, Started, Stopping};
+use crate::store::{Deleted, JobView, Numbered, Retried, Started, Stopping};
 
 /// How long `stop` waits for a running script to obey.
 const OBEYS_WITHIN: Duration = Duration::from_secs(1);
@@ -37,6 +37,23 @@ impl Dispatcher {
             )),
             Retried::Busy => Err(Error::relations_busy()),
             Retried::Blocked(prerequisite) => Err(Error::Blocked { job_id: id.clone(), prerequisite }),
+        }
+    }
+
+    /// Has a job be seen in the runner layout, too, and gives its name there: `job:{caller}:{n}`.
+    pub async fn number(&self, context: ContextId, id: &JobId) -> Result<String, Error> {
+        match self.store(context).await?.number_job(id).await.map_err(|error| Error::store(error, Some(id)))? {
+            Numbered::Named(name) => Ok(name),
+            Numbered::Missing => Err(Error::NotFound(id.clone())),
+            Numbered::Other(layout) => {
+                let why = format!("job {id} came by the layout {layout}, and each change of it is written there; it has no second one");
+                Err(Error::invalid("job_id", why))
+            }
+            Numbered::NoNumber => Err(Error::invalid("job_id", "all numbers of jobs in this context are in use".to_owned())),
+            Numbered::Later => {
+                let what = "others have taken so many numbers of jobs that it takes longer to find a free one".to_owned();
+                Err(Error::Full { what, retry_after: Duration::from_millis(10) })
+            }
         }
     }
 

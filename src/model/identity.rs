@@ -173,7 +173,7 @@ pub enum Role {
     Caller,
     /// To read everything.
     Reader,
-    /// To run jobs: to read them, take them and write how they ended.
+    /// To run what others have made: to read jobs and flows, and to start, stop and retry them.
     Executor,
 }
 

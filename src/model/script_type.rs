@@ -21,6 +21,9 @@ impl ScriptType {
     /// The type of scripts in V, which runs where its compiler is installed.
     pub const V: &'static str = "v";
 
+    /// The type of runners that are programs in Rust. No scripts are in it, so nothing here runs it: such a program takes its jobs from Redis.
+    pub const RUST: &'static str = "rust";
+
     /// The default: Rhai over the job's context.
     pub fn osis() -> Self {
         "osis".parse().expect("osis is a name")

@@ -59,8 +59,8 @@ pub use table::Table;
 pub use tls::{Tls, TlsError};
 
 use methods::{
-    actor, context, event, explanation, flow, flow_event, function, identity, job, log, login, message as messages, object, queue, result,
-    rights, runner, schedule, server as this, token,
+    actor, context, event, explanation, flow, flow_event, function, identity, job, log, login, message as messages, number, object, queue,
+    result, rights, runner, schedule, server as this, token,
 };
 
 /// Every method and subscription, in document order.
@@ -78,6 +78,7 @@ pub fn table() -> Table {
         .method::<result::GetResult>()
         .method::<log::GetLogs>()
         .method::<job::ListJobs>()
+        .method::<number::NumberJob>()
         .method::<job::DeleteJob>()
         .method::<explanation::ExplainJob>()
         .method::<flow::CreateFlow>()

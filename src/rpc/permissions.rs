@@ -15,7 +15,7 @@ Where callers have to log in (`--login`), each method asks for a right. `own` is
 jobs that it creates may name its own jobs only. Of identities it sees itself, and those that have a role in a context in which it has one. The operator may do everything: whoever connects to the socket `hero.sock` in the data directory. Without login, everybody may.
 
 What each role is for: `admin` may do everything in its context, and grant rights in it; `caller` creates jobs, and shares the objects of the context;
-`reader` reads everything; `executor` runs jobs, which it has to read. `identity` is anybody who has logged in, whatever its roles. Roles are those of the context that a call names.
+`reader` reads everything; `executor` starts, stops and retries the jobs and flows that others have made, which it has to read, and makes, deletes and changes nothing else. `identity` is anybody who has logged in, whatever its roles. Roles are those of the context that a call names.
 A message or runner that leads into another context of the server (`here`) needs admin or caller there, too; one to a Redis by its address is the operator's ([messages.md](messages.md)).
 
 This page is made of the same definitions that decide, and a test makes every call in every role, and calls every function.

@@ -254,7 +254,7 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
         Err(error) => act.failed(error.code()),
     }
     // What changes who may do what is answered when it is in the file: nobody has it without a record, whatever becomes of this process.
-    if M::AUDITED && M::PERMISSION != Permission::Submit {
+    if M::AUDITED && !matches!(M::PERMISSION, Permission::Run | Permission::Submit) {
         audit.written().await;
     }
     result

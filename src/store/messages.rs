@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::codec::{Fields, Text};
 use super::contexts::seconds;
 use super::{Error, Store};
-use crate::model::{Address, ContextId, Input, JobId, Json, Message, MessageKey, ScriptType, SignerKey, Timestamp};
+use crate::model::{Address, ContextId, Input, JobId, Json, Message, MessageKey, RunnerId, ScriptType, SignerKey, Timestamp};
 
 /// How many messages are looked at for where their results come from, and how many of those by one pipeline.
 const MOST_AWAITED: usize = 10_000;
@@ -28,6 +28,8 @@ pub struct StoredMessage {
     pub in_reply_to: Option<String>,
     /// The job of this context that is away with it.
     pub away: Option<JobId>,
+    /// The runner that it was given to, of all that have the type which its topic names.
+    pub runner: Option<RunnerId>,
     /// The key that its result is to be signed with.
     pub runner_key: Option<SignerKey>,
     /// The key of the node that has acknowledged it.
@@ -170,6 +172,7 @@ fn stored(key: MessageKey, context: ContextId, fields: &Fields) -> Option<Stored
         in_reply_to: text("in_reply_to").map(str::to_owned),
         away: text("away").and_then(|id| id.parse().ok()),
         receiver_key: text("receiver_key").and_then(|key| key.parse().ok()),
+        runner: text("runner").and_then(|id| id.parse().ok()),
         runner_key: text("runner_key").and_then(|key| key.parse().ok()),
         stopped_at: seconds(fields.get("stopped_at")),
     })

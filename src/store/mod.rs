@@ -88,9 +88,9 @@ pub use filter::JobFilter;
 pub use flows::{FlowState, StoredFlow, StoredFlowJob};
 pub use functions::{
     ActorRoom, Advanced, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange, IdentityStored,
-    IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, ObjectStored, OpenJobs, Outcome,
-    Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started, Stopping, TokenCreated, Turn,
-    Turned, Walked,
+    IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered, ObjectStored, OpenJobs,
+    Outcome, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started, Stopping,
+    TokenCreated, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{

@@ -155,7 +155,7 @@ pub struct StartFlow {
 impl Method for StartFlow {
     const NAME: &'static str = "start_flow";
     const TAG: &'static str = tag::FLOWS;
-    const PERMISSION: Permission = Permission::Submit;
+    const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     type Output = FlowStatus;
 
@@ -306,7 +306,7 @@ pub struct StopFlow {
 impl Method for StopFlow {
     const NAME: &'static str = "stop_flow";
     const TAG: &'static str = tag::FLOWS;
-    const PERMISSION: Permission = Permission::Submit;
+    const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     type Output = FlowStatus;
 
@@ -338,7 +338,7 @@ pub struct RetryFlow {
 impl Method for RetryFlow {
     const NAME: &'static str = "retry_flow";
     const TAG: &'static str = tag::FLOWS;
-    const PERMISSION: Permission = Permission::Submit;
+    const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     type Output = FlowStatus;
 

@@ -134,7 +134,7 @@ pub struct StartJob {
 impl Method for StartJob {
     const NAME: &'static str = "start_job";
     const TAG: &'static str = tag::JOBS;
-    const PERMISSION: Permission = Permission::Submit;
+    const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     type Output = Status;
 
@@ -169,7 +169,7 @@ pub struct StopJob {
 impl Method for StopJob {
     const NAME: &'static str = "stop_job";
     const TAG: &'static str = tag::JOBS;
-    const PERMISSION: Permission = Permission::Submit;
+    const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     type Output = Status;
 
@@ -204,7 +204,7 @@ pub struct RetryJob {
 impl Method for RetryJob {
     const NAME: &'static str = "retry_job";
     const TAG: &'static str = tag::JOBS;
-    const PERMISSION: Permission = Permission::Submit;
+    const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     type Output = Status;
 

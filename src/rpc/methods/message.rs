@@ -41,7 +41,8 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Address")]
     address: Option<Address>,
-    /// What it is about: normally the topic of a runner, whose address it goes to if it has none.
+    /// What it is about: normally the topic of a runner, whose address it goes to if it has none. A script type is the topic of all runners that have it,
+    /// which take turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Name")]
     topic: Option<Name>,

@@ -13,6 +13,7 @@ pub mod log;
 pub mod login;
 pub mod message;
 mod notice;
+pub mod number;
 pub mod object;
 mod page;
 pub mod queue;

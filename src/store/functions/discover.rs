@@ -4,7 +4,7 @@ use redis::Pipeline;
 
 use super::unexpected;
 use crate::keys::Keys;
-use crate::model::JobId;
+use crate::model::{IdentityId, JobId};
 use crate::store::codec::Text;
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
@@ -23,6 +23,8 @@ pub struct Walked {
     pub next: u64,
     /// The jobs, some maybe twice in a walk.
     pub jobs: Vec<JobId>,
+    /// The identities, some maybe twice; in context 0.
+    pub identities: Vec<IdentityId>,
     hours: Vec<String>,
     counters: Vec<String>,
 }
@@ -58,9 +60,10 @@ impl Store {
         let keys = self.keys();
         let (next, found) = self.scan_step(from, &keys.walk_pattern()).await?;
         let jobs = found.iter().filter_map(|key| keys.parse_job(key)).collect();
+        let identities = found.iter().filter_map(|key| keys.parse_identity(key)).collect();
         let of = |is: fn(&Keys, &str) -> bool| -> Vec<String> { found.iter().filter(|key| is(keys, key)).cloned().collect() };
         let (hours, counters) = (of(|keys, key| keys.parse_index(key).is_some()), of(|keys, key| keys.parse_stats(key).is_some()));
-        Ok(Walked { next, jobs, hours, counters })
+        Ok(Walked { next, jobs, identities, hours, counters })
     }
 
     /// Notes the indexes and counters that a step met, so that none is overlooked that an older version or a foreign program wrote.

@@ -4,6 +4,7 @@
 //! ARGV 1 to 8 are the same for all: `store/lua/request.lua` says what they are.
 
 mod acknowledge_message;
+mod admit_identities;
 mod advance_flow;
 mod announce_change;
 mod bury_context;
@@ -50,6 +51,7 @@ mod note_login;
 mod note_message;
 mod note_native_only;
 mod note_progress;
+mod number_job;
 mod pause;
 mod promote;
 mod promote_conveyor;
@@ -105,6 +107,7 @@ pub use evict::Evicted;
 pub use grant::Granted;
 pub use import_conveyor::{Import, Imported};
 pub use log_in::LoginStored;
+pub use number_job::Numbered;
 pub use pause::Pausing;
 pub use promote::Promoted;
 pub use promote_conveyor::Due;

@@ -5,9 +5,11 @@ local try = commands.try
 local access = {}
 
 -- The most identities, the most tokens that each has made, the most logins of each, and how many numbers that others have taken are passed
--- over at once.
+-- over at once. Those of other programs are half of the identities at most, and have numbers of the lower half, so that there are always
+-- some left.
 access.MOST_IDENTITIES, access.MOST_TOKENS, access.MOST_LOGINS = 100000, 100, 50
 local MOST_PASSED_OVER = 1000
+local MOST_FOREIGN, LAST_FOREIGN = 50000, 2147483647
 -- The last number.
 local LAST = 4294967295
 
@@ -24,14 +26,36 @@ function access.changed() commands.increase(keys.access, 'revision', step()) end
 -- A number that no identity has had. Nil: there is none left, or others have made identities with so many numbers that looking for one has
 -- to go on with the next call.
 function access.next_identity()
-  local highest = try('ZREVRANGE', keys.identities, 0, 0)
+  -- Where it is lost which numbers were given, those are that are listed.
+  local highest = not tonumber(try('HGET', keys.access, 'last') or nil) and try('ZREVRANGE', keys.identities, 0, 0)
   if highest and highest[1] then access.keep_number(highest[1]) end
   for _ = 1, MOST_PASSED_OVER do
     if (tonumber(try('HGET', keys.access, 'last') or nil) or 0) >= LAST then return nil end
     local id = values.digits(commands.increase(keys.access, 'last', 1))
     if not access.is_identity(id) then return id end
+    -- From now on it counts as given, so that it could not be listed later.
+    local is_one = redis.call('TYPE', keys.identity(id)).ok == 'hash'
+    if is_one and (try('ZCARD', keys.identities) or 0) < MOST_FOREIGN then commands.insist('ZADD', keys.identities, 'NX', id, id) end
   end
   return nil
+end
+
+-- Why an identity that another program has written is not listed, or nil. A number that was given is not given again: where rights are left
+-- of an identity that was deleted, nobody gets them by its number.
+function access.refuse_foreign(id)
+  if tonumber(id) <= (tonumber(try('HGET', keys.access, 'last') or nil) or 0) or tonumber(id) > LAST_FOREIGN then return 'given' end
+  return (try('ZCARD', keys.identities) or 0) >= MOST_FOREIGN and 'full' or nil
+end
+
+-- Has an identity log in by the public key that another program has written into its hash, unless another one has that. Each has one such
+-- key, and its logins end when that changes.
+function access.admit_key(id, key)
+  if access.with_public_key(key) then return end
+  local own = 'of:' .. id
+  local before = try('HGET', keys.public_keys, own) or nil
+  if before and try('HGET', keys.public_keys, before) == id then try('HDEL', keys.public_keys, before) end
+  access.end_logins(id)
+  commands.insist('HSET', keys.public_keys, key, id, own, key)
 end
 
 -- Has a number not be given again, whoever gave it.
@@ -47,7 +71,8 @@ function access.is_identity(id) return redis.call('EXISTS', keys.identity(id)) =
 -- The identity that has a public key, as its own hash says it: other programs may have taken the key from there. Nil: none has.
 function access.with_public_key(key)
   local id = try('HGET', keys.public_keys, key) or nil
-  return id and try('HGET', keys.identity(id), 'pubkey') == key and id or nil
+  local own = id and try('HGET', keys.identity(id), 'pubkey') or nil
+  return own and string.gsub(string.lower(own), '^0x', '') == key and id or nil
 end
 
 -- Whose token a record is of.

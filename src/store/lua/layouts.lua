@@ -76,6 +76,14 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
   return kind.named and { [kind.named] = element, status = kind.words[status] } or nil
 end
 
+-- Forgets the hash in the runner layout of a job that was given a number (number_job.lua), and of no other.
+function layouts.forget_number(id)
+  local key = redis.pcall('HGET', keys.job(id), 'dialect_key')
+  if type(key) ~= 'string' or string.sub(key, 1, #keys.prefix + 4) ~= keys.prefix .. 'job:' then return end
+  local known = redis.pcall('HMGET', key, 'numbered', 'job_id')
+  if known[1] == '1' and known[2] == id then redis.call('UNLINK', key) end
+end
+
 -- The legacy queue that a job is pushed to as well, whether it is pushed only there, and whether it was left there (`remove_from_shadow`).
 -- Whoever wrote the hash may have named any key:
 -- only the names of legacy queues count, and no job's hash is one.

@@ -31,7 +31,8 @@ async fn an_identity_stands_in_redis_as_the_coordinator_says() {
     let page = client.ok("list_identities", json!({ "limit": 1 })).await;
     assert_eq!((&page["identities"][0]["identity_id"], &page["next_cursor"]), (&json!(1), &json!("1")));
     let rest = client.ok("list_identities", json!({ "cursor": "1" })).await;
-    assert_eq!((&rest["identities"][0]["identity_id"], &rest["next_cursor"]), (&json!(3), &Value::Null));
+    let numbers: Vec<&Value> = rest["identities"].as_array().unwrap().iter().map(|identity| &identity["identity_id"]).collect();
+    assert_eq!((numbers, &rest["next_cursor"]), (vec![&json!(2), &json!(3)], &Value::Null));
 
     assert_eq!(client.ok("delete_identity", json!([1])).await, true);
     let gone: i64 = house.redis.run(&["EXISTS", "actor:1"]).await;
@@ -238,4 +239,31 @@ async fn identities_are_seen_by_those_who_share_a_context_with_them() {
     let client = guarded.client(mallory).await;
     guarded.authority.set_role(other, mallory, Role::Caller, true).await.unwrap();
     assert_eq!(client.list_identities(None, 100).await.unwrap().identities.len(), 2);
+}
+
+#[tokio::test]
+async fn identities_that_another_program_wrote_are_listed_and_no_number_is_given_twice_by_that() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    for _ in 0..3 {
+        client.ok("create_identity", json!({})).await;
+    }
+    client.ok("delete_identity", json!([2])).await;
+    // What stands there need not be an identity.
+    let _: i64 = house.redis.run(&["SADD", "actor:8", "x"]).await;
+    for number in ["2", "7", "20", "2147483648", "x", "07"] {
+        let _: i64 = house.redis.run(&["HSET", &format!("actor:{number}"), "id", number, "created_at", "5"]).await;
+    }
+    let listed = async || {
+        let page = client.ok("list_identities", json!({})).await;
+        page["identities"].as_array().unwrap().iter().map(|identity| identity["identity_id"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    until("both are listed", async || (listed().await == [1, 3, 7, 20]).then_some(())).await;
+    // A whole walk after that nothing else is.
+    let _: i64 = house.redis.run(&["HSET", "actor:30", "id", "30"]).await;
+    until("the next one is listed", async || (listed().await.last() == Some(&30)).then_some(())).await;
+    assert_eq!(listed().await, [1, 3, 7, 20, 30]);
+    // Their numbers use up none of those that are given here.
+    assert_eq!(client.ok("create_identity", json!({})).await["identity_id"], 4);
 }

@@ -331,3 +331,46 @@ async fn without_login_a_token_is_given_and_the_connection_stays_as_it_was() {
     assert!(client.log_in(&key).await.unwrap().token.starts_with("hero_"));
     assert_eq!(client.whoami().await.unwrap().identity_id, None);
 }
+
+#[tokio::test]
+async fn who_stands_in_a_hash_of_another_program_logs_in_by_its_key_and_takes_nobody_elses() {
+    let house = House::empty().await;
+    let (server, authority) = Server::guarded(&house.dispatcher).await;
+    let guarded = Guarded { house, server, authority };
+    let redis = &guarded.house.redis;
+    let (ada, bob) = (PrivateKey::random(), PrivateKey::random());
+    let write =
+        async |number: &str, key: String| -> i64 { redis.run(&["HSET", &format!("actor:{number}"), "id", number, "pubkey", &key]).await };
+    // In whatever case it is written.
+    write("12", format!("0x{}", ada.public_key().as_str().to_uppercase())).await;
+    let log_in = async |key: &PrivateKey| {
+        let client = guarded.nobody().await;
+        let nonce: String = client.call("fetch_nonce", json!([key.public_key()])).await.unwrap();
+        let signed = json!({ "pubkey": key.public_key(), "signature": key.sign(&nonce), "nonce": nonce });
+        match client.call::<Value>("authenticate", signed).await {
+            Ok(login) => Ok((login["identity_id"].as_u64().unwrap(), client)),
+            Err(Error::Rpc(error)) => Err(error.code),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let (identity, client) = until("12 logs in", async || log_in(&ada).await.ok()).await;
+    assert_eq!(identity, 12);
+    // It has no rights before somebody grants it some.
+    assert_eq!(code(&client, "create_job", json!({ "script": "1" })).await, 1004);
+    guarded.authority.set_role(CONTEXT, IdentityId(12), Role::Caller, true).await.unwrap();
+    assert_eq!(code(&client, "create_job", json!({ "script": "1" })).await, 0);
+    // Another one with the same key is listed, and logs in as nobody; one whose key changes has the new one alone.
+    write("13", ada.public_key().to_string()).await;
+    write("14", bob.public_key().to_string()).await;
+    until("14 logs in", async || log_in(&bob).await.ok().filter(|(identity, _)| *identity == 14)).await;
+    assert_eq!(log_in(&ada).await.map(|(identity, _)| identity), Ok(12));
+    let eve = PrivateKey::random();
+    write("14", eve.public_key().to_string()).await;
+    until("14 logs in by its new key", async || log_in(&eve).await.ok().filter(|(identity, _)| *identity == 14)).await;
+    assert_eq!(log_in(&bob).await.map(|(identity, _)| identity), Err(1005));
+    let known: Option<String> = redis.run(&["HGET", "hero:access:pubkeys", bob.public_key().as_str()]).await;
+    assert_eq!(known, None, "what it had before leaves nothing");
+    guarded.authority.delete_identity(IdentityId(14)).await.unwrap();
+    let left: Vec<String> = redis.run(&["HKEYS", "hero:access:pubkeys"]).await;
+    assert!(!left.iter().any(|field| field.contains(eve.public_key().as_str()) || field == "of:14"), "{left:?}");
+}

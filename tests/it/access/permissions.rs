@@ -216,6 +216,39 @@ async fn what_goes_to_another_context_of_the_server_needs_the_right_there() {
 }
 
 #[tokio::test]
+async fn an_executor_runs_what_others_have_made_and_changes_nothing_else() {
+    let guarded = Guarded::open().await;
+    let (ada, executor) = (guarded.with_roles(&[Role::Caller]).await, guarded.identity(&[Role::Executor]).await);
+    let client = guarded.client(executor).await;
+    let of_ada = job(&ada).await;
+    let flow: Value = ada.call("create_flow", json!({ "jobs": { "a": { "script": "1" } } })).await.unwrap();
+    for (things, start, stop, retry) in
+        [(json!([of_ada]), "start_job", "stop_job", "retry_job"), (json!([flow]), "start_flow", "stop_flow", "retry_flow")]
+    {
+        for (method, things) in [(start, &things), (stop, &things), (retry, &things)] {
+            assert_eq!(code(&client, method, things.clone()).await, 0, "{method}");
+        }
+    }
+    // It runs in the name of whoever made it.
+    let caller_of_ada = ada.call::<Value>("whoami", json!([])).await.unwrap()["identity_id"].to_string();
+    assert_eq!(client.call::<Value>("get_job", json!([of_ada])).await.unwrap()["caller_id"], json!(caller_of_ada));
+    for (method, params) in [
+        ("create_job", json!({ "script": "1" })),
+        ("run_and_wait", json!({ "script": "1" })),
+        ("delete_job", json!([of_ada])),
+        ("delete_flow", json!([flow])),
+        ("set_object", json!({ "collection": "a", "object": { "id": 1 } })),
+        ("send_message", json!({ "address": "here" })),
+        ("pause_queue", json!({ "script_type": "osis" })),
+        ("grant", json!({ "identity_id": executor.0, "role": "admin" })),
+        ("update_context", json!({ "name": "mine" })),
+    ] {
+        assert_eq!(code(&client, method, params).await, 1004, "{method}");
+    }
+    assert_eq!(code(&client, "start_job", json!({ "job_id": of_ada, "context_id": 7 })).await, 1004);
+}
+
+#[tokio::test]
 async fn callers_name_the_redis_of_other_nodes_by_the_settings_only() {
     let guarded = Guarded::open().await;
     let admin = guarded.with_roles(&[Role::Admin]).await;

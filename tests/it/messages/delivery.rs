@@ -274,3 +274,47 @@ async fn what_goes_by_the_own_topic_of_a_runner_comes_where_that_is() {
     let error = town.fails(MessageKey { caller_id: 12, message_id: 77 }).await;
     assert!(error.contains("no runner of context 0 has the topic weather"), "{error}");
 }
+
+#[tokio::test]
+async fn what_goes_by_a_script_type_comes_to_the_runners_of_it_in_turn_and_each_to_one() {
+    let contexts = [ContextId(1), ContextId(2), ContextId(3)];
+    let town = Town::over(House::with_contexts(&contexts).await, &NodeKey::random(), Plan::new(0));
+    let v = |target| RunnerChange { script_type: Some("v".parse().unwrap()), ..elsewhere("here", target) };
+    for change in [elsewhere("here", contexts[0]), v(contexts[2]), elsewhere("here", contexts[1])] {
+        town.runners.create(CONTEXT, &change).await.unwrap();
+    }
+    let came = async |context| -> i64 { town.redis().run_in(context, &["LLEN", "msg_in"]).await };
+    let draft = |topic: &str| Draft { caller_id: 0, address: None, topic: Some(topic.parse().unwrap()), ..chat("x", "here") };
+    for _ in 0..4 {
+        town.becomes(town.send(draft("osis")).await, MessageStatus::Acknowledged).await;
+    }
+    assert_eq!([came(1).await, came(2).await, came(3).await], [2, 2, 0]);
+    let refused = town.messages.send(CONTEXT, draft("python")).await.unwrap_err().to_string();
+    assert!(refused.contains("python is that of none in context 0"), "{refused}");
+    // What another program writes goes there, too, and nowhere else once one was chosen, although that is the turn of another.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().to_string();
+    for (number, runner) in [("70", ""), ("71", ""), ("72", "3"), ("74", "3"), ("76", "9")] {
+        let name = format!("message:0:{number}");
+        let fields = ["message_type", "chat", "topic", "osis", "created_at", &now, "runner", runner];
+        let _: i64 = town.redis().run(&[&["HSET", &name], &fields[..]].concat()).await;
+        let _: i64 = town.redis().run(&["LPUSH", "msg_out", &name]).await;
+    }
+    for message_id in [70, 71, 72, 74] {
+        town.becomes(MessageKey { caller_id: 0, message_id }, MessageStatus::Acknowledged).await;
+    }
+    assert_eq!([came(1).await, came(2).await, came(3).await], [3, 5, 0]);
+    let gone = town.fails(MessageKey { caller_id: 0, message_id: 76 }).await;
+    assert!(gone.contains("runner 9, which was to get it of those of type osis, does not exist any more"), "{gone}");
+    // A topic of one's own comes before the type of that name, and the others go on without a runner that is gone.
+    let own = RunnerChange { topic: Some("osis".parse().unwrap()), ..v(contexts[2]) };
+    let own = town.runners.create(CONTEXT, &own).await.unwrap().runner_id;
+    town.becomes(town.send(draft("osis")).await, MessageStatus::Acknowledged).await;
+    assert_eq!(came(3).await, 1);
+    for id in [own, RunnerId(1)] {
+        town.runners.delete(CONTEXT, id).await.unwrap();
+    }
+    for _ in 0..2 {
+        town.becomes(town.send(draft("osis")).await, MessageStatus::Acknowledged).await;
+    }
+    assert_eq!([came(1).await, came(2).await, came(3).await], [3, 7, 1]);
+}

@@ -31,6 +31,26 @@ fn given(node: &MyceliumNode) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_topic_serves_all_runners_of_a_type_wherever_their_nodes_are() {
+    let network = Network::default();
+    let (nodes, [a, b], runner) = towns(&network, Api::Rest).await;
+    let (third, key) = (network.node().await, NodeKey::random());
+    let c = Town::open(&key, Plan { mycelium: Some(bus(&third, Api::Rest)), ..Plan::new(1).trusting(&a.key) }).await;
+    a.runner_at(&third.key, &key).await;
+    let draft = |message: &str| Draft { address: None, topic: Some("osis".parse().unwrap()), ..chat(message, &nodes[1].key) };
+    for message in ["1", "2", "3", "4"] {
+        a.becomes(a.send(draft(message)).await, MessageStatus::Acknowledged).await;
+    }
+    for town in [&b, &c] {
+        let came: i64 = town.redis().run(&["LLEN", "msg_in"]).await;
+        assert_eq!(came, 2);
+    }
+    // Jobs of one of them go there alone, as before.
+    let job = JobSpec { group: Some(runner.group()), ..spec("40 + 2") };
+    assert_eq!(a.house.dispatcher.run_and_wait(job, PATIENCE).await.unwrap().output, "42");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_request_for_messages_waits_so_that_none_holds_up_what_is_sent() {
     for api in APIS {
         let network = Network::default();

@@ -241,3 +241,24 @@ async fn a_topic_is_that_of_one_runner() {
     client.ok("create_runner", json!({"script_type": "osis", "topic": "weather"})).await;
     client.ok("send_message", by_topic).await;
 }
+
+#[tokio::test]
+async fn a_runner_in_rust_is_a_program_of_its_own_and_its_jobs_are_refused_while_it_is_not_there() {
+    let (house, _server, client) = open().await;
+    assert_eq!(client.fault("create_runner", json!(["zig"])).await.code, 1003);
+    let runner = client.ok("create_runner", json!({ "script_type": "rust", "name": "compiled" })).await;
+    assert_eq!((&runner["script_type"], &runner["local"]), (&json!("rust"), &json!(true)));
+    let job = json!({ "script": "add 40 2", "script_type": "rust", "group": "runner1" });
+    let refused = client.fault("create_job", job.clone()).await;
+    assert!(refused.code == 1003 && refused.message.contains("programs in Rust that take them from Redis"), "{refused:?}");
+    // It says that it is there, takes its job, and says how that ended.
+    let _: String = house.redis.run(&["SET", "hero:meta:actor:inst:rust:runner1:1", "{}", "EX", "60"]).await;
+    let id: String = client.ok("create_job", job).await.as_str().unwrap().to_owned();
+    client.ok("start_job", json!([id])).await;
+    let taken: String = house.redis.run(&["RPOP", "hero:q:work:type:rust:group:runner1"]).await;
+    assert_eq!(taken, id);
+    let key = format!("hero:job:{id}");
+    let _: i64 = house.redis.run(&["HSET", &key, "status", "started"]).await;
+    let _: i64 = house.redis.run(&["HSET", &key, "status", "finished", "output", "42"]).await;
+    assert_eq!(client.ok("wait_job", json!([id])).await["output"], "42");
+}

@@ -22,6 +22,7 @@ return function()
   end
   relations.unlink(id)
   if job.dialect and not values.is_final(status) then layouts.mirror(id, job.dialect, 'error', 'deleted', jobs.REPLY_SECONDS, true) end
+  if job.dialect == 'runner' then layouts.forget_number(id) end
   -- One that has ended is in no queue, unless a foreign program put it there.
   routing.withdraw(id, job.script_type, job)
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
