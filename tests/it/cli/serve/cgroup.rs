@@ -2,6 +2,7 @@
 //!
 //! What the controllers do is tried by `tests/cgroup.sh`, where they are.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -34,11 +35,11 @@ impl Subtree {
     fn serving(&self, data: &Path) -> Process {
         let config = data.with_extension("toml");
         fs::write(&config, "[script_types.bash]\ncommand = [\"bash\", \"{script}\"]\n").unwrap();
-        let script = "echo 0 > \"$0/cgroup.procs\" && exec \"$@\"";
-        let start = ["-c".as_ref(), script.as_ref(), self.0.as_os_str(), hero().as_os_str()].map(ToOwned::to_owned);
-        let serve = ["serve", "--listen", "127.0.0.1:0", "--pool", "osis=1,bash=1", "--data"].map(Into::into);
-        let more = [data.as_os_str().to_owned(), "--config".into(), config.into_os_string()];
-        Process::of(Path::new("/bin/sh"), &start.into_iter().chain(serve).chain(more).collect::<Vec<_>>(), |_| {})
+        let mut arguments: Vec<OsString> = vec!["-c".into(), "echo 0 > \"$0/cgroup.procs\" && exec \"$@\"".into(), self.0.clone().into()];
+        arguments.push(hero().into());
+        arguments.extend(["serve", "--listen", "127.0.0.1:0", "--pool", "osis=1,bash=1", "--data"].iter().map(OsString::from));
+        arguments.extend([data.into(), "--config".into(), config.into()]);
+        Process::of(Path::new("/bin/sh"), &arguments, |_| {})
     }
 
     fn groups(&self) -> Vec<PathBuf> {
@@ -77,8 +78,9 @@ async fn in_a_delegated_subtree_each_supervisor_has_a_group_that_ends_with_it_an
     assert_eq!(groups.len(), 1, "{groups:?}");
     let leaves = JobSpec { script_type: "bash".parse().unwrap(), ..spec("setsid sleep 1000 & echo $BASHPID") };
     server.client().await.run_and_wait(&leaves, PATIENCE).await.unwrap();
-    // Its two processes: the one outside of the namespace, and the one inside.
-    until("the job has left nothing", || async { (processes(&groups[0]).len() == 2).then_some(()) }).await;
+    let command = |pid: &String| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    until("the job has left nothing", || async { (!processes(&groups[0]).iter().any(|pid| command(pid).contains("1000"))).then_some(()) })
+        .await;
     let log = server.log();
     let confined = log.lines().find(|line| line.contains("engines are confined") && line.contains("bash")).unwrap();
     // A hybrid layout has no controllers in this hierarchy.
