@@ -66,7 +66,7 @@ const READY: Duration = Duration::from_secs(30);
 impl Backend {
     /// Starts everything, and returns when every pool has an actor that can run a job.
     pub(super) async fn open(settings: &Settings, purpose: Purpose, shutdown: CancellationToken) -> anyhow::Result<Self> {
-        let preflight = Preflight::find(settings).await?;
+        let preflight = Preflight::find(settings, confinement::groups().await?).await?;
         if settings.confinement == Confinement::Required {
             preflight.try_engines(settings).await?;
         }

@@ -13,7 +13,26 @@ use super::settings::{Confinement, Settings};
 use crate::engine::{self, Capability, Child, EngineSettings};
 use crate::model::ScriptType;
 use crate::process::Spawner;
+use crate::process::cgroup::Groups;
 use crate::process::confine::{self, JobUser, Profile};
+
+/// The control groups of supervisors, where they can have some.
+pub(super) async fn groups() -> anyhow::Result<Option<Groups>> {
+    let entered = tokio::task::spawn_blocking(Groups::enter).await.context("the control groups could not be looked for")?;
+    Ok(match entered {
+        Ok(groups) => {
+            tracing::info!(base = %groups.base().display(), "each supervisor has a control group of its own");
+            Some(groups)
+        }
+        Err(why) => {
+            tracing::info!(
+                why,
+                "supervisors have no control groups of their own, so memory and processes of jobs are limited by counting them"
+            );
+            None
+        }
+    })
+}
 
 /// How a private Redis is confined here.
 pub(super) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<String> {

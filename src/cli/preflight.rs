@@ -17,6 +17,7 @@ use crate::dispatch::Schemas;
 use crate::engine::EngineSettings;
 use crate::model::{ScriptType, ServerId};
 use crate::process::Spawner;
+use crate::process::cgroup::Groups;
 use crate::rpc::{self, ServeError, Tls};
 use crate::store::Foreseen;
 
@@ -45,7 +46,7 @@ pub(super) struct Preflight {
 
 impl Preflight {
     /// Looks for what the settings name. Warns of what has no effect or is weak, and refuses what cannot work.
-    pub(super) async fn find(settings: &Settings) -> anyhow::Result<Self> {
+    pub(super) async fn find(settings: &Settings, groups: Option<Groups>) -> anyhow::Result<Self> {
         warn_of_layouts(settings);
         let engines = Engines::find(settings).await?;
         let absent = engines.absent(settings);
@@ -55,7 +56,7 @@ impl Preflight {
         exposure::ensure_none(settings, &engines)?;
         let schemas = object_schemas::read(&settings.object_schemas)?;
         let hero = std::env::current_exe().context("cannot find this program's own file")?;
-        let spawner = Spawner::start().context("cannot start the thread that starts children")?;
+        let spawner = Spawner::start().context("cannot start the thread that starts children")?.with_groups(groups);
         let of_redis = if needs_redis(settings) { Some(confinement::of_redis(&spawner, &hero).await?) } else { None };
         Ok(Self { engines, absent, schemas, hero, spawner, of_redis })
     }
@@ -111,7 +112,7 @@ pub(super) async fn check(resolved: Resolved, purpose: Purpose, json: bool) -> a
     if settings.audit {
         audit_log::look(settings)?;
     }
-    let preflight = Preflight::find(settings).await?;
+    let preflight = Preflight::find(settings, None).await?;
     preflight.try_engines(settings).await?;
     found.push(format!("engines: one of each pool was started ({})", pools(settings, &preflight)));
     let foreseen = if needs_redis(settings) { Some(private(settings, preflight.hero.clone()).foresee().await?) } else { None };

@@ -26,6 +26,7 @@ use super::log_room::cost;
 use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, Limits, LogRecord, Meter, Outcome, Question};
 use crate::model::{ErrorKind, JobError, Output, Usage};
 use crate::process::Spawner;
+use crate::process::cgroup::Group;
 use crate::process::confine::{self, Profile, SupervisorRights};
 use outbox::Outbox;
 
@@ -56,6 +57,8 @@ pub struct Child {
     spawner: Spawner,
     /// That of a supervisor; it is removed when that has ended.
     directory: Option<Directory>,
+    /// What a supervisor is in with all that it starts; it is removed as well.
+    group: Option<Group>,
     meter: Arc<Meter>,
     confinement: String,
     started: Instant,
@@ -70,18 +73,25 @@ impl Child {
     pub async fn start(spawner: &Spawner, settings: &EngineSettings) -> Result<Self, Error> {
         let (ours, theirs) = StdStream::pair()?;
         ours.set_nonblocking(true)?;
-        let (mut command, directory) = if settings.program.has_processes() {
+        let (mut command, directory, group) = if settings.program.has_processes() {
             let directory = Directory::create()?;
+            let group = spawner.group(settings.program.memory_of_all());
             spawner.later(directory::remove_left);
             let readable = settings.program.paths().map(ToOwned::to_owned).collect();
-            let rights = SupervisorRights { writable: directory.path().to_owned(), home: None, is_temporary: true, readable };
+            let rights = SupervisorRights {
+                writable: directory.path().to_owned(),
+                home: None,
+                is_temporary: true,
+                readable,
+                group: group.as_ref().map(|group| group.path().to_owned()),
+            };
             let mut command = confine::command(&settings.hero, &Profile::Supervisor(rights), &settings.hero, &["supervisor"]);
             // It ends by itself when the socket is closed, and with it what a job has started.
             command.current_dir(directory.path()).env_clear().kill_on_drop(false);
-            (command, Some(directory))
+            (command, Some(directory), group)
         } else {
             let address_space = OWN_ADDRESS_SPACE.saturating_add(settings.limits.memory.saturating_mul(2));
-            (confine::command(&settings.hero, &Profile::Engine { address_space }, &settings.hero, &["engine"]), None)
+            (confine::command(&settings.hero, &Profile::Engine { address_space }, &settings.hero, &["engine"]), None, None)
         };
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = Self {
@@ -93,6 +103,7 @@ impl Child {
             settings: settings.clone(),
             spawner: spawner.clone(),
             directory,
+            group,
             confinement: String::new(),
             started: Instant::now(),
             jobs: 0,
@@ -245,7 +256,11 @@ impl Child {
                         // A socket that is closed with unread data in it is reset. Without a stop and an answer, only the job can be unread.
                         let unread = matches!(&read, Err(error) if error.kind() == io::ErrorKind::ConnectionReset);
                         let died = if unread && !stopping && !asked { died.without_job() } else { died };
-                        return if stopping { Ok(ended(ErrorKind::Stopped, began)) } else { Err(died) };
+                        return match self.memory_exceeded() {
+                            _ if stopping => Ok(ended(ErrorKind::Stopped, began)),
+                            Some(error) => Ok(failed(error, began)),
+                            None => Err(died),
+                        };
                     }
                 }
             }
@@ -333,8 +348,13 @@ fn bounded(error: &JobError) -> bool {
 /// The outcome of a job whose engine had to be killed.
 fn ended(kind: ErrorKind, began: Instant) -> Outcome {
     let message = if kind == ErrorKind::Stopped { "stopped_by_request" } else { "timeout" };
+    failed(JobError::new(kind, message), began)
+}
+
+/// The outcome of a job that failed with its engine.
+fn failed(error: JobError, began: Instant) -> Outcome {
     let run_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Outcome { result: Err(JobError::new(kind, message)), usage: Usage { run_ms, ..Usage::default() } }
+    Outcome { result: Err(error), usage: Usage { run_ms, ..Usage::default() } }
 }
 
 /// What records take of the room of a log. Empty lines and frames take some, too, as they take memory.

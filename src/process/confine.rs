@@ -74,6 +74,9 @@ pub fn plain_command(hero: &Path, profile: &Profile, program: &Path, args: &[imp
         Profile::Supervisor(rights) => {
             command.arg("--rw").arg(&rights.writable);
             command.args(profile::in_home(rights.home.as_ref())).args(rights.is_temporary.then_some("--temporary"));
+            if let Some(group) = &rights.group {
+                command.arg("--group").arg(group);
+            }
             for path in &rights.readable {
                 command.arg("--ro").arg(path);
             }

@@ -103,13 +103,14 @@ impl fmt::Display for Said {
 /// jobs do. `hero` is this program; `working` is the directory to run in.
 ///
 /// All processes together have a [fixed multiple](super::held::MEMORIES) of the memory of one. Descriptor 0 has to be a socket. The variables
-/// that are set with [`confine::OF_JOB`] before their names are those of the command.
-pub fn command(hero: &Path, rights: &JobRights, working: &Path, shell_command: &str) -> tokio::process::Command {
+/// that are set with [`confine::OF_JOB`] before their names are those of the command. All are in the group, if one is given.
+pub fn command(hero: &Path, rights: &JobRights, working: &Path, group: Option<&Path>, shell_command: &str) -> tokio::process::Command {
     let (memory, user) = (rights.memory.to_string(), rights.user.to_string());
-    let home = rights.home.as_ref().unwrap_or(&rights.writable);
+    let at_home = rights.home.as_ref().unwrap_or(&rights.writable);
     let args: [&OsStr; 6] =
-        ["keep".as_ref(), memory.as_ref(), rights.writable.as_os_str(), home.as_ref(), user.as_ref(), shell_command.as_ref()];
-    let seen = SupervisorRights { writable: rights.writable.clone(), home: rights.home.clone(), is_temporary: false, readable: Vec::new() };
+        ["keep".as_ref(), memory.as_ref(), rights.writable.as_os_str(), at_home.as_ref(), user.as_ref(), shell_command.as_ref()];
+    let (writable, home, group) = (rights.writable.clone(), rights.home.clone(), group.map(Path::to_owned));
+    let seen = SupervisorRights { writable, home, is_temporary: false, readable: Vec::new(), group };
     let mut command = confine::command(hero, &Profile::Supervisor(seen), hero, &args);
     // It ends by itself when the socket is closed, and with it what the command has started.
     command.current_dir(working).env_clear().kill_on_drop(false);

@@ -5,12 +5,14 @@
 //! And what a process is told of others: their identities, their arguments.
 
 mod arguments;
+pub mod cgroup;
 pub mod closed;
 pub mod confine;
 pub mod held;
 mod identity;
 mod init;
 pub mod keep;
+mod mounts;
 mod spawn;
 pub mod tree;
 

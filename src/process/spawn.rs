@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
+use super::cgroup::{Group, Groups};
 use super::tree;
 
 struct Request {
@@ -29,6 +30,8 @@ pub struct Spawner {
     runtime: Handle,
     /// What is still to be done for children that nobody waits for.
     ends: TaskTracker,
+    /// Where the groups of supervisors are, if they have some.
+    groups: Option<Groups>,
 }
 
 impl Spawner {
@@ -49,7 +52,23 @@ impl Spawner {
                 let _ = reply.send(child);
             }
         })?;
-        Ok(Self { requests, runtime, ends: TaskTracker::new() })
+        Ok(Self { requests, runtime, ends: TaskTracker::new(), groups: None })
+    }
+
+    /// The same with groups for supervisors.
+    pub fn with_groups(self, groups: Option<Groups>) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// A group for a supervisor whose processes may have so many bytes of memory together, where there are groups.
+    pub(crate) fn group(&self, memory: u64) -> Option<Group> {
+        match self.groups.as_ref()?.create(memory) {
+            Ok(group) => Some(group),
+            Err(error) => {
+                tracing::warn!(%error, "no control group can be made, so memory and processes of a supervisor are counted only");
+                None
+            }
+        }
     }
 
     /// Starts `command`. If the caller drops the future, the child is dropped when it has started, so use `kill_on_drop`.

@@ -15,8 +15,9 @@ use super::{Files, Session, blocking};
 use crate::engine::environment::{PATH, expected};
 use crate::engine::{Answer, ProcessCall, size};
 use crate::process::Spawner;
+use crate::process::cgroup::Group;
 use crate::process::confine::{JobRights, OF_JOB};
-use crate::process::held::pause_after;
+use crate::process::held::{MEMORIES, pause_after};
 use crate::process::keep::{self, Said};
 
 /// The bytes that a command may have.
@@ -88,10 +89,11 @@ impl Processes {
         let (writable, user) = (files.directory().to_owned(), files.user().clone());
         let mut variables = expected(&home);
         let rights = JobRights { writable, home: Some(home), readable: Vec::new(), memory: self.memory, user };
-        let mut command = keep::command(&self.hero, &rights, &working, text);
+        let group = self.spawner.group(self.memory.saturating_mul(MEMORIES));
+        let mut command = keep::command(&self.hero, &rights, &working, group.as_ref().map(Group::path), text);
         variables.extend(session.variables.clone()?);
         command.envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
-        let started = Keeper::start(&session.running, files.space(), &self.spawner, command).await;
+        let started = Keeper::start(&session.running, files.space(), &self.spawner, command, group).await;
         let (mut keeper, out, err) = started.map_err(|error| format!("no process can be started: {error}"))?;
         let watched = tokio::select! {
             watched = watch(&mut keeper, out, err) => watched,

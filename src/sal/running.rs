@@ -19,6 +19,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::space::{Counted, Space};
 use crate::engine::size;
 use crate::model::excerpt;
+use crate::process::cgroup::Group;
 use crate::process::held::{MEMORIES, MOST_PROCESSES};
 use crate::process::keep::{Said, Used};
 use crate::process::{Spawner, keep, tree};
@@ -78,6 +79,8 @@ pub(super) struct Keeper {
     ended: Option<oneshot::Receiver<Said>>,
     child: Option<Child>,
     pid: Option<Pid>,
+    /// What all of it is in.
+    group: Option<Group>,
     spawner: Spawner,
     /// Dropped when it has ended.
     token: Option<(TaskTrackerToken, Option<Counted>)>,
@@ -90,6 +93,7 @@ impl Keeper {
         space: &Arc<Space>,
         spawner: &Spawner,
         mut command: Command,
+        group: Option<Group>,
     ) -> io::Result<(Self, ChildStdout, ChildStderr)> {
         let token = running.all.token();
         let (ours, theirs) = StdStream::pair()?;
@@ -102,14 +106,16 @@ impl Keeper {
         let token = Some((token, pid.map(|pid| space.count(pid))));
         let ((said, socket), (tell, ended)) = (socket.into_split(), oneshot::channel());
         running.all.spawn(listen(said, tell, running.heard.clone()));
-        let keeper = Self { socket: Some(socket), ended: Some(ended), child: Some(child), pid, spawner: spawner.clone(), token };
+        let keeper = Self { socket: Some(socket), ended: Some(ended), child: Some(child), pid, group, spawner: spawner.clone(), token };
         let (out, err) = out.zip(err).ok_or(io::ErrorKind::BrokenPipe)?;
         Ok((keeper, out, err))
     }
 
     /// Waits until the command has ended, and gives how. Nothing if the keeper did not say so. Once only.
     pub(super) async fn ended(&mut self) -> Option<Said> {
-        self.ended.take()?.await.ok()
+        let said = self.ended.take()?.await.ok();
+        // The system has ended all, the keeper too.
+        said.or_else(|| self.group.as_ref().filter(|group| group.is_out_of_memory()).map(|group| Said::TooMuchMemory(group.memory())))
     }
 
     /// Ends the command and everything that it started, and waits for that.
@@ -131,9 +137,16 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.socket = None;
-        if let Some(child) = self.child.take() {
-            let token = self.token.take();
-            self.spawner.end(child, GONE, || drop(token));
+        let (token, group) = (self.token.take(), self.group.take());
+        let rest = move || {
+            if let Some(group) = group {
+                group.remove();
+            }
+            drop(token);
+        };
+        match self.child.take() {
+            Some(child) => self.spawner.end(child, GONE, rest),
+            None => self.spawner.later(rest),
         }
     }
 }

@@ -8,7 +8,11 @@ use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
 use super::{Child, OBEY};
+use crate::engine::command::too_much_memory;
+use crate::engine::directory::Directory;
 use crate::engine::{Died, Meter};
+use crate::model::JobError;
+use crate::process::cgroup::Group;
 use crate::process::tree;
 
 /// How long to wait for the end of a killed engine and the rest of its error output.
@@ -25,7 +29,10 @@ impl Child {
         self.idle = false;
         let mut process = self.process.take()?;
         self.meter.end();
-        match process.id().and_then(|pid| Pid::from_raw(pid.cast_signed())).filter(|_| self.directory.is_some()) {
+        if let Some(group) = &self.group {
+            group.kill();
+        }
+        match process.id().and_then(|pid| Pid::from_raw(pid.cast_signed())).filter(|_| self.directory.is_some() && self.group.is_none()) {
             // What its jobs have started is found only below it.
             Some(pid) => drop(tokio::task::spawn_blocking(move || tree::end_with(pid, END)).await),
             None => drop(process.start_kill()),
@@ -69,6 +76,11 @@ impl Child {
         }
     }
 
+    /// The error of a job that the system has ended with its engine, because all together had no memory left.
+    pub(super) fn memory_exceeded(&self) -> Option<JobError> {
+        self.group.as_ref().filter(|group| group.is_out_of_memory()).map(|group| too_much_memory(group.memory()))
+    }
+
     /// Kills an engine that violates the protocol.
     pub(super) async fn broke(&mut self, what: &str) -> Died {
         self.kill().await;
@@ -79,14 +91,23 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         self.meter.end();
+        let group = self.group.take();
         match (self.process.take(), self.directory.take()) {
             (Some(process), None) => self.spawner.kill(process),
             // It ends when the socket is closed, which is right after this, and with it everything that it started.
-            (Some(process), Some(directory)) => self.spawner.end(process, END, move || directory.remove()),
-            (None, Some(directory)) => self.spawner.later(move || directory.remove()),
+            (Some(process), Some(directory)) => self.spawner.end(process, END, move || clear(group, directory)),
+            (None, Some(directory)) => self.spawner.later(move || clear(group, directory)),
             (None, None) => {}
         }
     }
+}
+
+/// Removes what a supervisor has left, first whoever is still in it.
+fn clear(group: Option<Group>, directory: Directory) {
+    if let Some(group) = group {
+        group.remove();
+    }
+    directory.remove();
 }
 
 fn describe(status: ExitStatus) -> String {

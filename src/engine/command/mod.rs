@@ -42,6 +42,7 @@ use answer::Answer;
 use attempt::{Attempt, clear};
 use files::JobFiles;
 use held::Bounds;
+pub(super) use outcome::too_much_memory;
 pub use program::{Command, Program};
 pub use python::Python;
 pub use v::V;

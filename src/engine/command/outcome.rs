@@ -46,15 +46,18 @@ fn ended_early(ending: Ending, limits: &Limits) -> JobError {
             JobError { limit: Some(Limit::CpuTime), ..error }
         }
         Ending::Processes => had_more(format!("{MOST_PROCESSES} processes ({FIXED})")),
-        Ending::Memory(most) => {
-            let error = had_more(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most)));
-            JobError { limit: Some(Limit::Memory), ..error }
-        }
+        Ending::Memory(most) => too_much_memory(most),
         Ending::Disk => {
             let (bytes, what) = (size(MOST_BYTES), "files and directories");
             had_more(format!("{bytes} on the disk, or {MOST_FILES} {what}, or directories nested deeper than {DEEPEST} ({FIXED})"))
         }
     }
+}
+
+/// The error of a job whose processes had more than so many bytes together.
+pub(in crate::engine) fn too_much_memory(most: u64) -> JobError {
+    let error = had_more(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most)));
+    JobError { limit: Some(Limit::Memory), ..error }
 }
 
 fn had_more(than: String) -> JobError {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::python::Python;
 use super::v::V;
+use crate::process::held::MEMORIES;
 
 /// What an engine runs its jobs with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,6 +47,16 @@ impl Program {
             Self::Command(Command { memory, .. }) | Self::Python(Python { memory, .. }) => *memory = (*memory).min(most),
             Self::V(V { memory, to_compile, .. }) => (*memory, *to_compile) = ((*memory).min(most), (*to_compile).min(most)),
         }
+    }
+
+    /// Bytes of memory that all processes of a job may have together, be they those of a compiler.
+    pub fn memory_of_all(&self) -> u64 {
+        let of_one = match self {
+            Self::Rhai => 0,
+            Self::Command(Command { memory, .. }) | Self::Python(Python { memory, .. }) => *memory,
+            Self::V(V { memory, to_compile, .. }) => (*memory).max(*to_compile),
+        };
+        of_one.saturating_mul(MEMORIES)
     }
 
     /// What the processes of jobs run and read besides the system's programs.

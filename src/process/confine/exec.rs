@@ -19,6 +19,7 @@ use super::request::Request;
 use super::steps::Steps;
 use super::user::{self, JobUser, OUTSIDE};
 use super::{CONFINEMENT, descriptors, landlock, namespaces, seccomp};
+use crate::process::cgroup;
 use crate::process::init::FIRST;
 
 /// The exit code when confinement or exec failed, as `env` and `nohup` have it.
@@ -67,6 +68,15 @@ fn exec(request: &Request) -> String {
         let _ = std::fs::write("/proc/self/oom_score_adj", ENDED_SOONER);
     }
 
+    if let Profile::Supervisor(rights) = profile
+        && !request.is_inside
+    {
+        // Later it cannot be reached any more, and what is started is in it, too.
+        match cgroup::join(rights.group.as_deref()) {
+            Ok(joined) => joined.into_iter().for_each(|step| steps.done(step)),
+            Err(error) => steps.miss(cgroup::GROUP, &error),
+        }
+    }
     steps.take("rlimits", profile.limits().into_iter().try_for_each(|(resource, most)| lower(resource, most)));
     // Later the right to do so is gone, or the calls are refused.
     let outside = match enter_namespaces(request, &mut steps) {

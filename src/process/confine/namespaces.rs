@@ -7,6 +7,7 @@ use rustix::process::{getegid, geteuid};
 
 use super::Profile;
 use super::steps::Steps;
+use crate::process::cgroup;
 
 /// What the names of these steps end with.
 pub(super) const NAMESPACE: &str = " namespace";
@@ -45,7 +46,7 @@ pub(super) fn enter(profile: &Profile, inherited: Option<&str>, steps: &mut Step
 
 /// Takes over what the parent has entered.
 pub(super) fn inherit(report: &str, steps: &mut Steps) {
-    steps.inherit(report, |step| step.ends_with(NAMESPACE) || step == PROC);
+    steps.inherit(report, |step| step.ends_with(NAMESPACE) || step == PROC || cgroup::is_step(step));
 }
 
 /// Enters a user namespace in which there is nobody but this user.

@@ -18,12 +18,13 @@ pub(super) struct Request {
 
 impl Request {
     /// Reads `PROFILE --parent PID [--address-space BYTES] [--memory BYTES] [--rw DIR]… [--home DIR] [--ro PATH]… [--user USER]
-    /// [--inherited REPORT] [--temporary] [--inside] -- program args…`.
+    /// [--inherited REPORT] [--temporary] [--group DIR] [--inside] -- program args…`.
     pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.into_iter();
         let word = args.next().ok_or("a profile is missing: engine, redis, supervisor or job")?;
         let (mut parent, mut address_space, mut memory, mut writable, mut readable) = (None, None, None, Vec::new(), Vec::new());
-        let (mut home, mut user, mut inherited, mut is_temporary, mut is_inside) = (None, JobUser::Same, None, false, false);
+        let (mut home, mut user, mut inherited, mut group, mut is_temporary, mut is_inside) =
+            (None, JobUser::Same, None, None, false, false);
         loop {
             let option = args.next().ok_or("`-- program` is missing")?;
             let mut value = || args.next().ok_or_else(|| format!("{} needs a value", option.display()));
@@ -35,6 +36,7 @@ impl Request {
                 Some("--ro") => readable.push(PathBuf::from(value()?)),
                 Some("--user") => user = text(value()?).parse()?,
                 Some("--inherited") => inherited = Some(text(value()?)),
+                Some("--group") => group = Some(PathBuf::from(value()?)),
                 Some("--temporary") => is_temporary = true,
                 Some("--inside") => is_inside = true,
                 Some("--home") => home = Some(PathBuf::from(value()?)),
@@ -46,7 +48,8 @@ impl Request {
             Some("engine") => Profile::Engine { address_space: address_space.ok_or("--address-space is missing")? },
             Some("redis") => Profile::Redis { writable },
             Some("supervisor") => {
-                Profile::Supervisor(SupervisorRights { writable: writable.pop().ok_or("--rw is missing")?, home, is_temporary, readable })
+                let writable = writable.pop().ok_or("--rw is missing")?;
+                Profile::Supervisor(SupervisorRights { writable, home, is_temporary, readable, group })
             }
             Some("job") => Profile::Job(JobRights {
                 writable: writable.pop().ok_or("--rw is missing")?,
@@ -83,13 +86,14 @@ mod tests {
             let readable = vec!["/opt/x".into(), "/with space".into()];
             Profile::Job(JobRights { writable: "/job".into(), home: Some("/a home".into()), readable, memory: 1 << 20, user })
         };
-        let supervisor =
-            |home, is_temporary, readable| Profile::Supervisor(SupervisorRights { writable: "/jobs".into(), home, is_temporary, readable });
+        let supervisor = |home, is_temporary, readable, group| {
+            Profile::Supervisor(SupervisorRights { writable: "/jobs".into(), home, is_temporary, readable, group })
+        };
         for profile in [
             Profile::Engine { address_space: 1 << 30 },
             Profile::Redis { writable: vec!["/data".into(), "/with space".into()] },
-            supervisor(Some("/home of".into()), true, vec!["/opt/x".into()]),
-            supervisor(None, false, Vec::new()),
+            supervisor(Some("/home of".into()), true, vec!["/opt/x".into()], Some("/a group".into())),
+            supervisor(None, false, Vec::new(), None),
             rights(JobUser::Same),
             rights(JobUser::Own(1_879_048_192)),
             rights(JobUser::Root("/a b is closed".into())),

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
@@ -16,6 +15,7 @@ use rustix::process::{chdir, pivot_root, umask};
 
 use super::landlock;
 use super::profile::SupervisorRights;
+use crate::process::mounts::Mount;
 
 /// Where the root is put together. It covers what is there, but only for this process, which has opened all before. Nothing that it lies in
 /// is mounted as a whole, or the new root would be in itself.
@@ -191,8 +191,8 @@ fn bind(opened: &OwnedFd, target: &Path) -> io::Result<()> {
 /// Has nobody write to what is mounted, but to what is to be written to and what is mounted in it, and to processes' own files in `/proc`.
 fn close_to_writes(written: &[PathBuf]) -> io::Result<()> {
     let list = fs::read("/proc/self/mountinfo")?;
-    let mounts: Vec<Mounted> = list.split(|byte| *byte == b'\n').filter_map(Mounted::read).collect();
-    for Mounted { place, flags } in mounts {
+    let mounts: Vec<Mount> = Mount::all(&list).collect();
+    for Mount { place, flags, .. } in mounts {
         if place.starts_with("/proc") {
             continue;
         }
@@ -207,51 +207,6 @@ fn close_to_writes(written: &[PathBuf]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A line of the list of mounts.
-#[derive(Debug, PartialEq, Eq)]
-struct Mounted {
-    place: PathBuf,
-    flags: MountFlags,
-}
-
-impl Mounted {
-    /// Reads a line such as `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`.
-    fn read(line: &[u8]) -> Option<Self> {
-        let mut fields = line.split(|byte| *byte == b' ');
-        let (place, options) = (fields.nth(4)?, fields.next()?);
-        let flags = options.split(|byte| *byte == b',').map(|option| match option {
-            b"ro" => MountFlags::RDONLY,
-            b"nosuid" => MountFlags::NOSUID,
-            b"nodev" => MountFlags::NODEV,
-            b"noexec" => MountFlags::NOEXEC,
-            b"noatime" => MountFlags::NOATIME,
-            b"nodiratime" => MountFlags::NODIRATIME,
-            b"relatime" => MountFlags::RELATIME,
-            _ => MountFlags::empty(),
-        });
-        Some(Self { place: plain(place), flags: flags.collect() })
-    }
-}
-
-/// A path without the escapes of the list: `\040` is a space.
-fn plain(escaped: &[u8]) -> PathBuf {
-    let (mut path, mut rest) = (Vec::with_capacity(escaped.len()), escaped);
-    while let Some((byte, after)) = rest.split_first() {
-        let octal = after.get(..3).filter(|_| *byte == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(escaped) => {
-                path.push(escaped);
-                rest = &after[3..];
-            }
-            None => {
-                path.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    OsString::from_vec(path).into()
 }
 
 /// What the `/proc` that is there does not show of the processes below this one, if it does not show all.
@@ -272,15 +227,6 @@ pub(super) fn hides_processes() -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_of_the_list_of_mounts_is_understood() {
-        let line = b"36 35 98:0 /mnt1 /a\\040b\\134c ro,nosuid,relatime master:1 - ext3 /dev/root rw,errors=continue";
-        let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::RELATIME;
-        assert_eq!(Mounted::read(line), Some(Mounted { place: "/a b\\c".into(), flags }));
-        assert_eq!(Mounted::read(b""), None);
-        assert_eq!(plain(b"\\04"), Path::new("\\04"));
-    }
 
     #[test]
     fn a_path_is_followed_and_the_links_on_its_way_are_noted() {

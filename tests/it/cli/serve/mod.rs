@@ -2,6 +2,7 @@
 
 mod acl;
 mod backup;
+mod cgroup;
 mod check;
 mod confinement;
 mod connections;

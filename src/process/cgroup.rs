@@ -1,0 +1,212 @@
+//! Control groups (cgroup v2): one for each supervisor and all that it starts, where a subtree was delegated to this process.
+//!
+//! What has a group of its own is limited by the system at once, with what the kernel keeps for it, and is ended as a whole. Where there is none, the
+//! same limits hold by [looking](super::held) now and then.
+
+mod place;
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use uuid::Uuid;
+
+use self::place::{KILL, SERVER, place};
+
+/// Begins the names of groups of supervisors. A number follows.
+const PREFIX: &str = "hero-jobs-";
+/// How many names are looked at for groups that were left.
+const LOOKED_AT: usize = 10_000;
+/// How long what was left may take to be gone.
+const LEFT: Duration = Duration::from_secs(2);
+/// How long what is in a group may take to be gone once it was killed.
+const GONE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(2);
+/// The processes and threads that there may be in a group: those of a job, and a few of its supervisor.
+const MOST_TASKS: u64 = 1024 + 64;
+/// The bytes that a supervisor itself may have, and the system for it.
+const OF_SUPERVISOR: u64 = 64 << 20;
+
+/// What may be limited in a group, by which file, and what a report calls that.
+const LIMITS: [(&str, &str, &str); 2] = [("memory", "memory.max", "memory"), ("pids", "pids.max", "processes")];
+
+/// The subtree in which groups are made. This process itself is in one beside them.
+#[derive(Debug, Clone)]
+pub struct Groups {
+    base: PathBuf,
+}
+
+impl Groups {
+    /// Finds the subtree that was delegated to this process, moves this process out of its inner node, and removes what processes that were killed have left.
+    /// Gives why there is none, if so. It comes before there are children.
+    pub fn enter() -> Result<Self, String> {
+        let place = place()?;
+        let failed = |what: &Path| {
+            let what = what.to_owned();
+            move |error: io::Error| format!("{} cannot be used: {error}", what.display())
+        };
+        let server = place.base.join(SERVER);
+        if !place.is_inside {
+            match DirBuilder::new().create(&server) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(&place.base)(error)),
+                _ => {}
+            }
+            if let Err(error) = fs::write(server.join("cgroup.procs"), "0") {
+                let _ = fs::remove_dir(&server);
+                return Err(failed(&server)(error));
+            }
+        }
+        let offered = fs::read_to_string(place.base.join("cgroup.controllers")).map_err(failed(&place.base))?;
+        for controller in offered.split_whitespace().filter(|name| LIMITS.iter().any(|(limited, ..)| limited == name)) {
+            // What cannot be had is missing in the groups, and their reports say so.
+            let _ = fs::write(place.base.join("cgroup.subtree_control"), format!("+{controller}"));
+        }
+        let groups = Self { base: place.base };
+        groups.remove_left();
+        Ok(groups)
+    }
+
+    /// Where they are.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Makes a group for a supervisor whose processes may have so many bytes of memory together.
+    pub fn create(&self, memory: u64) -> io::Result<Group> {
+        let path = self.base.join(format!("{PREFIX}{}", Uuid::new_v4().simple()));
+        DirBuilder::new().mode(0o700).create(&path)?;
+        let made = lock(&path).and_then(|lock| {
+            let most = memory.saturating_add(OF_SUPERVISOR).to_string();
+            for (file, value) in
+                [("memory.max", &*most), ("memory.swap.max", "0"), ("memory.oom.group", "1"), ("pids.max", &MOST_TASKS.to_string())]
+            {
+                set(&path.join(file), value)?;
+            }
+            Ok(lock)
+        });
+        match made {
+            Ok(lock) => Ok(Group { path, memory, _lock: lock }),
+            Err(error) => {
+                let _ = fs::remove_dir(&path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends and removes groups of processes that were killed. Those that somebody has are locked.
+    fn remove_left(&self) {
+        let names = fs::read_dir(&self.base).into_iter().flatten().take(LOOKED_AT).flatten();
+        let ours = names.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
+        let left: Vec<Group> =
+            ours.filter_map(|entry| Some(Group { _lock: lock(&entry.path()).ok()?, path: entry.path(), memory: 0 })).collect();
+        left.iter().for_each(Group::kill);
+        let until = Instant::now() + LEFT;
+        for group in left {
+            let (path, is_removed) = (group.path.clone(), group.remove_until(until));
+            if is_removed {
+                tracing::info!(group = %path.display(), "removed a control group that processes that were killed had left");
+            }
+        }
+    }
+}
+
+/// The group of a supervisor. It is locked while somebody has it.
+#[derive(Debug)]
+pub struct Group {
+    path: PathBuf,
+    memory: u64,
+    _lock: OwnedFd,
+}
+
+impl Group {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The bytes that its processes may have together.
+    pub fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// Kills everything in it, so that none starts another meanwhile.
+    pub fn kill(&self) {
+        // A group that is gone has nothing in it.
+        let _ = set(&self.path.join(KILL), "1");
+    }
+
+    /// Whether something in it was killed because it had no memory left.
+    pub fn is_out_of_memory(&self) -> bool {
+        let events = fs::read_to_string(self.path.join("memory.events")).unwrap_or_default();
+        events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count != "0")
+    }
+
+    /// Kills everything in it and removes it. It blocks until all are gone.
+    pub fn remove(self) {
+        self.kill();
+        let path = self.path.clone();
+        if !self.remove_until(Instant::now() + GONE) {
+            tracing::warn!(group = %path.display(), "a control group could not be removed; a later start does");
+        }
+    }
+
+    /// Gives whether it could be.
+    fn remove_until(self, until: Instant) -> bool {
+        loop {
+            match fs::remove_dir(&self.path) {
+                Ok(()) => return true,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
+                // Somebody is still in it.
+                Err(_) if Instant::now() < until => thread::sleep(PAUSE),
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+/// Writes to a file of a group, where the group has it.
+fn set(file: &Path, value: &str) -> io::Result<()> {
+    match File::options().write(true).open(file).and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes())) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// Holds a group that nobody holds.
+fn lock(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held = openat(CWD, path, flags, Mode::empty())?;
+    flock(&held, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(held)
+}
+
+/// What a report says of how memory and processes are limited: `memory:cgroup` by a group, `memory:counted` by looking.
+const BY_GROUP: &str = "cgroup";
+const BY_LOOKING: &str = "counted";
+/// What it says where everything is ended as a whole.
+const ENDED: &str = "end:cgroup";
+
+/// Puts this process into a group, if it is to be in one. Gives what a report says of it.
+pub(super) fn join(group: Option<&Path>) -> io::Result<Vec<String>> {
+    if let Some(group) = group {
+        fs::write(group.join("cgroup.procs"), "0")?;
+    }
+    let has = |file: &str| group.is_some_and(|group| group.join(file).exists());
+    let limits = LIMITS.iter().map(|(_, file, name)| format!("{name}:{}", if has(file) { BY_GROUP } else { BY_LOOKING }));
+    Ok(limits.chain(has(KILL).then(|| ENDED.to_owned())).collect())
+}
+
+/// What a report says is missing where [`join`] failed.
+pub(super) const GROUP: &str = "control group";
+
+/// Whether it is a step that [`join`] gives, or the one that is missing without it.
+pub(super) fn is_step(step: &str) -> bool {
+    let is_limit =
+        |name: &str| step.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')).is_some_and(|by| [BY_GROUP, BY_LOOKING].contains(&by));
+    step == ENDED || step == GROUP || LIMITS.iter().any(|(_, _, name)| is_limit(name))
+}
