@@ -9,13 +9,15 @@ use super::patience::Patience;
 use super::secrets::Secrets;
 use crate::engine::LogRecord;
 use crate::log_file::{self, LogDirectory, LogFile};
-use crate::model::{JobError, JobId, LogLevel, Timestamp};
+use crate::model::{JobError, JobId, LogLevel, Timestamp, excerpt};
 use crate::store::{self, Store};
 
 /// How many lines go to Redis at once.
 const BATCH: usize = 128;
 /// How long the end of a job waits for its log. While the store is away, the end cannot be written either.
 const FLUSH: Duration = Duration::from_secs(30);
+/// How many characters of an error the log file has.
+const LONGEST: usize = 1000;
 /// How long a job waits for its log file.
 const OPEN: Duration = Duration::from_secs(5);
 
@@ -28,11 +30,21 @@ pub(super) struct JobLog {
     masker: Masker,
     file: Option<LogFile>,
     writer: Option<Writer>,
+    /// Whether there were lines.
+    has_lines: bool,
 }
 
 struct Writer {
-    lines: mpsc::UnboundedSender<LogRecord>,
+    lines: mpsc::UnboundedSender<Entry>,
     task: JoinHandle<()>,
+}
+
+/// What a log takes.
+enum Entry {
+    /// A line of the script.
+    Line(LogRecord),
+    /// How the attempt failed, without its secrets: for the file. Whoever records the end has the stream say it.
+    Failure(String),
 }
 
 impl JobLog {
@@ -45,7 +57,7 @@ impl JobLog {
         file: Option<(&LogDirectory, &str)>,
     ) -> Result<Self, log_file::Error> {
         let masker = Masker { mask: mask.clone(), secrets: Secrets::new(secrets) };
-        let mut log = Self { store: store.clone(), job: job.clone(), began, masker, file: None, writer: None };
+        let mut log = Self { store: store.clone(), job: job.clone(), began, masker, file: None, writer: None, has_lines: false };
         if let Some((directory, path)) = file {
             match open(store, directory, job, path).await {
                 Ok(file) => log.file = Some(file),
@@ -78,11 +90,26 @@ impl JobLog {
             task.abort();
             tracing::warn!(job = %self.job, "the log of a job could not be written in time, its last lines are missing");
         }
-        true
+        self.has_lines
     }
 
     /// Takes what the script logged, in order. Does not block.
     pub(super) fn log(&mut self, records: Vec<LogRecord>) {
+        self.has_lines = true;
+        self.take(records.into_iter().map(Entry::Line));
+    }
+
+    /// Has the log file, if there is one, say how the attempt failed, in the words of the log in Redis (`attempts.lua`).
+    pub(super) fn failed(&mut self, attempt: u32, error: &JobError) {
+        if self.file.is_none() && self.writer.is_none() {
+            return;
+        }
+        let column = error.column.map(|column| format!(", column {column}")).unwrap_or_default();
+        let place = error.line.map(|line| format!(" (line {line}{column})")).unwrap_or_default();
+        self.take(std::iter::once(Entry::Failure(format!("attempt {attempt} failed: {}{place}", excerpt(&error.message, LONGEST)))));
+    }
+
+    fn take(&mut self, entries: impl Iterator<Item = Entry>) {
         let writer = self.writer.get_or_insert_with(|| {
             // The log limit of the engine bounds how much can wait here.
             let (lines, incoming) = mpsc::unbounded_channel();
@@ -90,9 +117,9 @@ impl JobLog {
             let task = write(stream, self.masker.clone(), self.file.take(), incoming);
             Writer { lines, task: tokio::spawn(task) }
         });
-        for record in records {
+        for entry in entries {
             // The writer reads until this sender is dropped, so this cannot fail.
-            let _ = writer.lines.send(record);
+            let _ = writer.lines.send(entry);
         }
     }
 }
@@ -123,17 +150,26 @@ async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) 
     }
 }
 
-async fn write(mut stream: Stream, masker: Masker, file: Option<LogFile>, mut incoming: mpsc::UnboundedReceiver<LogRecord>) {
-    let (mut file, mut records) = (file, Vec::new());
-    while incoming.recv_many(&mut records, BATCH).await > 0 {
-        let mut lines = masker.lines(std::mem::take(&mut records)).await;
+async fn write(mut stream: Stream, masker: Masker, file: Option<LogFile>, mut incoming: mpsc::UnboundedReceiver<Entry>) {
+    let (mut file, mut entries) = (file, Vec::new());
+    while incoming.recv_many(&mut entries, BATCH).await > 0 {
+        let (mut records, mut failures) = (Vec::new(), Vec::new());
+        for entry in entries.drain(..) {
+            match entry {
+                Entry::Line(record) => records.push(record),
+                Entry::Failure(text) => failures.push((LogLevel::Error, text)),
+            }
+        }
+        let mut lines = masker.lines(records).await;
         if let Some(open) = file.take() {
-            match append(open, stream.store.clock().now(), lines.clone()).await {
+            match append(open, stream.store.clock().now(), [lines.clone(), failures].concat()).await {
                 Ok(open) => file = Some(open),
                 Err(why) => lines.push((LogLevel::Warn, format!("the log file cannot be written any more, and ends here: {why}"))),
             }
         }
-        stream.append(lines).await;
+        if !lines.is_empty() {
+            stream.append(lines).await;
+        }
     }
 }
 

@@ -233,13 +233,20 @@ impl Worker {
                         tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is given back");
                         Outcome::GivenBack
                     }
-                    Err(error) => self.failed(job, host.log.masked(error).await),
+                    Err(error) => {
+                        let error = host.log.masked(error).await;
+                        if error.kind != ErrorKind::Stopped {
+                            host.log.failed(job.attempt, &error);
+                        }
+                        self.failed(job, error)
+                    }
                 };
             }
             Err(died) => {
                 let labels = self.store.labels([("script_type", self.settings.script_type.to_string())]);
                 metrics::counter!("hero_engine_deaths_total", labels).increment(1);
                 tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
+                host.log.failed(job.attempt, &JobError::new(ErrorKind::Crashed, "the engine or actor died under it"));
             }
         }
         let (logged, used) = host.finish().await;

@@ -114,6 +114,11 @@ const FAMILIES: &[Family] = &[
         "Requests and calls that waited a second or longer because as much memory was held as a setting allows.",
     ),
     counter("hero_rpc_made_way_total", &[], "Connections closed because others waited for memory, and they read nothing or sent slowly."),
+    counter(
+        "hero_rpc_strangers_closed_total",
+        &["reason"],
+        "Connections closed on which nobody had logged in, where callers have to: others needed their places (place), or they lasted ten minutes (time).",
+    ),
     counter("hero_rpc_calls_total", &["method", "code"], "Calls by method and how they ended: ok, an error code, dropped, or panic."),
     histogram("hero_rpc_call_seconds", &["method"], "Time to answer a call."),
 ];

@@ -46,9 +46,45 @@ pub(super) struct Watch<'a> {
 }
 
 /// What ends a command from outside.
-struct Signals {
-    interrupts: Signal,
-    terminations: Signal,
+pub(super) struct Signals {
+    pub(super) interrupts: Signal,
+    pub(super) terminations: Signal,
+}
+
+impl Signals {
+    pub(super) fn new() -> std::io::Result<Self> {
+        Ok(Self { interrupts: signal(SignalKind::interrupt())?, terminations: signal(SignalKind::terminate())? })
+    }
+}
+
+/// Looks for a server that went away for the reason `lost`, as long as `patience` lasts, until `connect` succeeds. Says whether it did. Meanwhile `what`
+/// goes on.
+pub(super) async fn finds_server_again(
+    (what, lost): (&str, &Error),
+    (patience, quiet): (Duration, bool),
+    signals: &mut Signals,
+    mut connect: impl AsyncFnMut() -> anyhow::Result<()>,
+) -> anyhow::Result<bool> {
+    if !quiet {
+        let told = format!("-- {lost}; {what} goes on; looking for the server for {:.0} s --", patience.as_secs_f64());
+        output::note(Style::stderr().dim(told));
+    }
+    let deadline = Instant::now() + patience;
+    loop {
+        tokio::select! {
+            biased;
+            _ = signals.interrupts.recv() => anyhow::bail!("interrupted; {what} goes on"),
+            _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; {what} goes on"),
+            () = sleep(LOOK) => {}
+        }
+        match timeout_at(deadline, connect()).await {
+            Ok(Ok(())) => return Ok(true),
+            // It is another error than that nobody is there.
+            Ok(Err(error)) if error.downcast_ref().is_none_or(|error| !is_absent(error)) => return Err(error),
+            Ok(Err(_)) if Instant::now() < deadline => {}
+            _ => return Ok(false),
+        }
+    }
 }
 
 /// What is known of a job that has not ended.
@@ -62,12 +98,15 @@ impl Watch<'_> {
     /// meanwhile is looked for: the job is still there when it is back.
     pub(super) async fn finish(mut self, mut line: impl FnMut(&LogLine) -> anyhow::Result<()>) -> anyhow::Result<Result<JobResult, Error>> {
         let begun = Instant::now();
-        let mut signals = Signals { interrupts: signal(SignalKind::interrupt())?, terminations: signal(SignalKind::terminate())? };
+        let mut signals = Signals::new()?;
         loop {
             let left = self.limit.map(|limit| limit.saturating_sub(begun.elapsed()));
             match self.wait(left, &mut signals, &mut line).await? {
                 Err(lost @ Error::Closed(_)) if !self.reconnect.is_zero() => {
-                    if !self.finds_server_again(&lost, left, &mut signals).await? {
+                    let patience = left.map_or(self.reconnect, |left| left.min(self.reconnect));
+                    let (what, quiet) = (format!("job {}", self.job_id), self.quiet);
+                    let again = finds_server_again((&what, &lost), (patience, quiet), &mut signals, async || self.connect_again().await);
+                    if !again.await? {
                         return Ok(Err(lost));
                     }
                 }
@@ -130,31 +169,6 @@ impl Watch<'_> {
             drain(client, context, job_id, logs.cursor().map(str::to_owned), line).await?;
         }
         Ok(result)
-    }
-
-    /// Connects to the server again, which went away for this reason, and says whether that succeeded in time.
-    async fn finds_server_again(&mut self, lost: &Error, limit: Option<Duration>, signals: &mut Signals) -> anyhow::Result<bool> {
-        let patience = limit.map_or(self.reconnect, |limit| limit.min(self.reconnect));
-        if !self.quiet {
-            let told = format!("-- {lost}; job {} goes on; looking for the server for {:.0} s --", self.job_id, patience.as_secs_f64());
-            output::note(Style::stderr().dim(told));
-        }
-        let deadline = Instant::now() + patience;
-        loop {
-            tokio::select! {
-                biased;
-                _ = signals.interrupts.recv() => anyhow::bail!("interrupted; job {} goes on", self.job_id),
-                _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; job {} goes on", self.job_id),
-                () = sleep(LOOK) => {}
-            }
-            match timeout_at(deadline, self.connect_again()).await {
-                Ok(Ok(())) => return Ok(true),
-                // It is another error than that nobody is there.
-                Ok(Err(error)) if error.downcast_ref().is_none_or(|error| !is_absent(error)) => return Err(error),
-                Ok(Err(_)) if Instant::now() < deadline => {}
-                _ => return Ok(false),
-            }
-        }
     }
 
     async fn connect_again(&mut self) -> anyhow::Result<()> {

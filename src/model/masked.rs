@@ -3,7 +3,7 @@ use std::fmt;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Json, PLAIN, is_plain};
+use super::{Json, shown};
 
 /// What stands in place of a value that is not shown.
 const MASK: &str = "***";
@@ -15,10 +15,10 @@ impl Json {
         let Some((_, variables)) = job.0.iter_mut().find(|(name, _)| name == "env_vars") else { return self };
         *variables = match serde_json::from_str::<Fields>(variables.as_str()) {
             Ok(Fields(of_each)) => {
-                let named = of_each.iter().find(|(name, _)| name == PLAIN);
-                let named = named.and_then(|(_, value)| serde_json::from_str::<String>(value.as_str()).ok());
-                let of = |(name, value): (String, Self)| {
-                    let value = if is_plain(&name, named.as_deref()) { value } else { MASK.into() };
+                let text = |(name, value): &(String, Self)| Some((name.clone(), serde_json::from_str::<String>(value.as_str()).ok()?));
+                let seen = shown(of_each.iter().filter_map(text).collect());
+                let of = |(name, _): (String, Self)| {
+                    let value = seen.get(&name).map_or_else(|| MASK.into(), |value| value.as_str().into());
                     (name, value)
                 };
                 Fields(of_each.into_iter().map(of).collect()).written()
@@ -81,6 +81,10 @@ mod tests {
             (r#"{"env_vars":"K=secret"}"#, r#"{"env_vars":"***"}"#),
             (r#"{"env_vars":{}}"#, r#"{"env_vars":{}}"#),
             (r#"{"env_vars":{"K":"a","M":"b","HERO_PLAIN":"M"}}"#, r#"{"env_vars":{"K":"***","M":"b","HERO_PLAIN":"M"}}"#),
+            (
+                r#"{"env_vars":{"K":"abcdefgh","M":"b=abcdefgh","HERO_PLAIN":"M"}}"#,
+                r#"{"env_vars":{"K":"***","M":"b=***","HERO_PLAIN":"M"}}"#,
+            ),
             (r#"{"script":"1"}"#, r#"{"script":"1"}"#),
             ("7", "7"),
         ] {

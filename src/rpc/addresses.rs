@@ -158,8 +158,8 @@ impl Addresses {
         Self { known: Mutex::default(), limits, login, budget }
     }
 
-    /// A new connection's handle of `address`, unless it has as many as it may. No address gets more than half of all.
-    pub(super) fn join(&self, address: IpAddr) -> Option<AddressHandle> {
+    /// A new connection's handle of `address`, unless it has as many as it may and `more`. No address gets more than half of all.
+    pub(super) fn join(&self, address: IpAddr, more: u32) -> Option<AddressHandle> {
         let limit = self.limits.connections_per_address.min((self.limits.connections / 2).max(1));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() == known.capacity() {
@@ -168,7 +168,7 @@ impl Addresses {
             known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now) || !address.wrong_tokens.is_idle(now));
         }
         let address = known.entry(counted(address)).or_insert_with(|| self.address());
-        address.connections.add(limit).then(|| AddressHandle(Arc::clone(address)))
+        address.connections.add(limit.saturating_add(more)).then(|| AddressHandle(Arc::clone(address)))
     }
 
     fn address(&self) -> Arc<Address> {
@@ -240,17 +240,17 @@ mod tests {
     fn an_address_has_a_limited_number_of_connections() {
         let addresses = Addresses::new(Limits { connections: 100, connections_per_address: 1, ..Limits::default() }, false);
         let address = IpAddr::from([192, 0, 2, 1]);
-        let first = addresses.join(address).unwrap();
-        assert!(addresses.join(address).is_none());
-        assert!(addresses.join(IpAddr::from([192, 0, 2, 2])).is_some());
+        let first = addresses.join(address, 0).unwrap();
+        assert!(addresses.join(address, 0).is_none());
+        assert!(addresses.join(IpAddr::from([192, 0, 2, 2]), 0).is_some());
         drop(first);
-        assert!(addresses.join(address).is_some());
+        assert!(addresses.join(address, 0).is_some());
     }
 
     #[test]
     fn what_one_subscriber_of_ipv6_has_is_one_address_however_an_address_is_written() {
         let addresses = Addresses::new(Limits { connections: 100, connections_per_address: 1, ..Limits::default() }, false);
-        let join = |address: &str| addresses.join(address.parse().unwrap());
+        let join = |address: &str| addresses.join(address.parse().unwrap(), 0);
         let _first = join("2001:db8:1:2::1").unwrap();
         assert!(join("2001:db8:1:2:ffff::7").is_none());
         let _next = join("2001:db8:1:3::1").unwrap();
@@ -262,8 +262,8 @@ mod tests {
     fn no_address_gets_more_than_half_of_all_connections() {
         let addresses = Addresses::new(Limits { connections: 10, connections_per_address: 100, ..Limits::default() }, false);
         let address = IpAddr::from([192, 0, 2, 1]);
-        let handles: Vec<_> = std::iter::from_fn(|| addresses.join(address)).collect();
+        let handles: Vec<_> = std::iter::from_fn(|| addresses.join(address, 0)).collect();
         assert_eq!(handles.len(), 5);
-        assert!(addresses.join(IpAddr::from([192, 0, 2, 2])).is_some());
+        assert!(addresses.join(IpAddr::from([192, 0, 2, 2]), 0).is_some());
     }
 }

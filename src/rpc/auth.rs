@@ -9,6 +9,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::addresses::{AddressHandle, InUse};
 use super::memory::Connection;
 use super::openrpc::ServerAddress;
+use super::strangers::Place;
 use crate::access::Login;
 pub use crate::access::Permission;
 
@@ -53,6 +54,7 @@ struct Link {
     calls: InUse,
     address: AddressHandle,
     connection: Arc<Connection>,
+    place: Place,
     /// Whether it is encrypted by this server.
     tls: bool,
     _open: TaskTrackerToken,
@@ -62,7 +64,7 @@ impl Session {
     pub(super) fn new(
         peer: SocketAddr,
         local: SocketAddr,
-        address: AddressHandle,
+        (address, place): (AddressHandle, Place),
         connection: Arc<Connection>,
         tls: bool,
         open: TaskTrackerToken,
@@ -70,7 +72,7 @@ impl Session {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
         let (server_address, touched_ms, requests, calls) = Default::default();
         let opened = Instant::now();
-        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, tls, _open: open };
+        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, place, tls, _open: open };
         Self::on(Arc::new(link), Principal::Anonymous, false)
     }
 
@@ -92,9 +94,20 @@ impl Session {
     pub(super) fn log_in(&self, login: &Arc<Login>) {
         if self.may_log_in {
             *self.principal.write().unwrap_or_else(PoisonError::into_inner) = Principal::Identity(Arc::clone(login));
-            self.connection().set_known(true);
+            self.set_known(true);
             self.changed.notify_waiters();
         }
+    }
+
+    /// Notes whether the connection is used from now on by somebody who has logged in, or need not.
+    pub(super) fn set_known(&self, is_known: bool) {
+        self.connection().set_known(is_known);
+        self.link.place.set_known(is_known);
+    }
+
+    /// Returns when nobody has logged in on the connection for longer than that may be.
+    pub(super) async fn outstayed(&self) {
+        self.link.place.outstayed().await;
     }
 
     /// Where the connection comes from.

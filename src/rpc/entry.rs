@@ -1,10 +1,13 @@
 //! What messages are read as, and the replies to them.
 
+use std::sync::{Mutex, PoisonError};
+
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 use jsonrpsee::types::error::INVALID_REQUEST_CODE;
 use jsonrpsee::types::{ErrorObject, Id};
 use serde_json::value::RawValue;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::request_id::NumberId;
 
@@ -19,6 +22,21 @@ pub(super) struct Notified;
 /// Marks the answer to a call whose token ended while it was being answered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoggedOut;
+
+/// A message on a WebSocket whose answer its caller hears although it is logged out meanwhile: what was carried out is told as such. Not so one that waits.
+#[derive(Debug)]
+pub(super) struct Heard(Mutex<Option<TaskTrackerToken>>);
+
+impl Heard {
+    pub(super) fn new(counted: TaskTrackerToken) -> Self {
+        Self(Mutex::new(Some(counted)))
+    }
+
+    /// It waits, for as long as its caller likes.
+    pub(super) fn waits(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
 
 /// How many bytes of an answer are counted in the memory of its connection already.
 #[derive(Debug, Clone, Copy)]

@@ -227,7 +227,19 @@ impl Budget {
     }
 
     /// Reserves bytes, and waits for room at most until `deadline`. Connections that read nothing, or whose requests stall, are closed meanwhile.
+    ///
+    /// Where requests have all the room in parts and each waits for its rest, none would ever have it: the one with the largest part gives up.
     async fn reserve_by(&self, bytes: u64, deadline: Instant, asking: &Connection) -> bool {
+        if self.try_reserve(bytes) {
+            return true;
+        }
+        asking.waits(true);
+        let reserved = self.reserve_waiting(bytes, deadline, asking).await;
+        asking.waits(false);
+        reserved
+    }
+
+    async fn reserve_waiting(&self, bytes: u64, deadline: Instant, asking: &Connection) -> bool {
         let asked = Instant::now();
         let mut shortage = Shortage::default();
         loop {
@@ -243,7 +255,9 @@ impl Budget {
             }
             if now - asked >= STUCK {
                 shortage.note(self);
-                self.evict();
+                if !self.evict() && self.gives_up(asking) {
+                    return false;
+                }
             }
             // Nothing is read from the connection meanwhile, so it must not count as silent.
             asking.heard();
@@ -252,8 +266,17 @@ impl Budget {
         }
     }
 
-    /// Closes a connection that reads nothing, or whose request stalls: the one of them that uses most.
-    fn evict(&self) {
+    /// Whether nearly all is used by parts of requests that wait for the room of their rest, and this connection has the largest.
+    fn gives_up(&self, asking: &Connection) -> bool {
+        let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting: Vec<_> = connections.iter().filter_map(Weak::upgrade).filter(|connection| connection.waits_in(self)).collect();
+        let parts: u64 = waiting.iter().map(|connection| connection.used()).sum();
+        let largest = waiting.iter().max_by_key(|connection| (connection.used(), Arc::as_ptr(connection)));
+        waiting.len() > 1 && parts >= self.limit / 4 * 3 && largest.is_some_and(|largest| std::ptr::eq(&**largest, asking))
+    }
+
+    /// Closes a connection that reads nothing, or whose request stalls: the one of them that uses most. Gives whether there was one.
+    fn evict(&self) -> bool {
         let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let stuck = connections.iter().filter_map(Weak::upgrade).filter(|connection| connection.is_in_the_way(self));
         if let Some(connection) = stuck.max_by_key(|connection| connection.used()) {
@@ -263,7 +286,9 @@ impl Budget {
                 "a connection that reads nothing or sends slowly is closed, because others wait for room"
             );
             connection.end();
+            return true;
         }
+        false
     }
 
     /// Remembers a connection, which may be closed when others wait for room.

@@ -34,6 +34,7 @@ mod request_id;
 mod serve_error;
 mod server;
 mod socket;
+mod strangers;
 mod subscription;
 mod table;
 mod tls;

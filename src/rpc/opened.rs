@@ -68,6 +68,15 @@ impl Opened {
                 }
             }
             () = session.connection().ended() => return,
+            () = session.outstayed() => {
+                tracing::debug!(%peer, "a connection on which nobody has logged in for long is closed");
+                served.as_mut().graceful_shutdown();
+                tokio::select! {
+                    served = served => served,
+                    () = session.connection().ended() => return,
+                    () = idle_for(idle_timeout, &session) => return,
+                }
+            }
             () = idle_for(idle_timeout, &session) => return tracing::debug!(%peer, "an idle connection was closed"),
         };
         if let Err(error) = served {

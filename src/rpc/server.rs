@@ -26,6 +26,7 @@ use super::openrpc::Served;
 use super::operator;
 use super::overflow::{Overflow, Refusals};
 use super::serve_error::ServeError;
+use super::strangers::{Place, Strangers};
 use super::table::Table;
 use super::tls::Tls;
 use crate::audit::Audit;
@@ -189,6 +190,7 @@ fn start<C: Send + Sync + 'static>(
 ) -> Result<Serving, ServeError> {
     let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
     super::memory::announce();
+    super::strangers::announce();
     let document = Arc::new(Served::new(&table.document()));
     let methods = table.register(app, &settings.limits, &settings.access, &settings.audit, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));
@@ -204,6 +206,8 @@ fn start<C: Send + Sync + 'static>(
         refusals: Refusals::default(),
         router: router(endpoint, probes, document, allowed),
         addresses: Addresses::new(settings.limits.clone(), !settings.access.is_open()),
+        strangers: Arc::default(),
+        login: !settings.access.is_open(),
         limits: settings.limits,
         tls: settings.tls,
         connections: connections.clone(),
@@ -239,6 +243,9 @@ struct Acceptor {
     refusals: Refusals,
     router: Router,
     addresses: Addresses,
+    strangers: Arc<Strangers>,
+    /// Whether callers have to log in.
+    login: bool,
     limits: Limits,
     tls: Option<Tls>,
     connections: TaskTracker,
@@ -268,16 +275,24 @@ impl Acceptor {
     fn open(&self, socket: TcpStream, peer: SocketAddr) {
         // The tracker counts the accept loops, too.
         let open = self.connections.len().saturating_sub(self.loops);
-        let room = open < self.limits.connections as usize;
-        let Some(address) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
-            self.refusals.note(peer, open, if room { "max_per_address" } else { "max_connections" });
+        let most = self.limits.connections as usize;
+        // A stranger makes way for whoever comes, who may have a token. It is gone in a moment.
+        let mut made_way = false;
+        let joined = self.addresses.join(peer.ip(), 0).or_else(|| {
+            made_way = self.strangers.make_way(Some(peer.ip()));
+            made_way.then(|| self.addresses.join(peer.ip(), CLOSING)).flatten()
+        });
+        let has_room = || open < most || open < most + CLOSING as usize && (made_way || self.strangers.make_way(None));
+        let Some(address) = joined.filter(|_| has_room()) else {
+            self.refusals.note(peer, open, if open < most { "max_per_address" } else { "max_connections" });
             self.overflow.serve(socket);
             return;
         };
         let local = socket.local_addr().unwrap_or_else(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
         prepare(&socket, self.limits.write_timeout.duration(), peer);
         let connection = self.addresses.connection(&address);
-        let session = Session::new(peer, local, address, connection, self.tls.is_some(), self.connections.token());
+        let place = Place::new(&self.strangers, peer.ip(), connection.closing(), !self.login);
+        let session = Session::new(peer, local, (address, place), connection, self.tls.is_some(), self.connections.token());
         let (opened, tls) = (self.opened(session), self.tls.clone());
         tokio::spawn(async move {
             match tls {
@@ -296,8 +311,9 @@ impl Acceptor {
         let here = SocketAddr::from(([127, 0, 0, 1], 0));
         let address = self.addresses.of_operator();
         let connection = self.addresses.connection(&address);
+        let place = Place::new(&self.strangers, here.ip(), connection.closing(), true);
         connection.set_known(true);
-        let session = Session::new(here, here, address, connection, false, self.connections.token());
+        let session = Session::new(here, here, (address, place), connection, false, self.connections.token());
         let opened = self.opened(session.of(Principal::Operator));
         tokio::spawn(opened.serve(socket));
     }
@@ -307,6 +323,8 @@ impl Acceptor {
     }
 }
 
+/// So many connections may be open beyond a limit while those close that made way.
+const CLOSING: u32 = 64;
 /// How long to pause when a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 /// EAFNOSUPPORT of Linux: this machine has no addresses of that family, such as IPv6.

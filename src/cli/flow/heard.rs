@@ -1,6 +1,6 @@
 //! What the jobs of a flow say while they run: the lines of their logs, and how far they are.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -29,6 +29,8 @@ pub(super) struct Heard {
     context: ContextId,
     listeners: JoinSet<JobId>,
     heard: HashSet<JobId>,
+    /// The last line of each job that was said, by the job's name.
+    cursors: HashMap<String, String>,
     sender: mpsc::Sender<Said>,
     said: mpsc::Receiver<Said>,
 }
@@ -36,7 +38,14 @@ pub(super) struct Heard {
 impl Heard {
     pub(super) fn new(client: &Client, context: ContextId) -> Self {
         let (sender, said) = mpsc::channel(WAITING);
-        Self { client: client.clone(), context, listeners: JoinSet::new(), heard: HashSet::new(), sender, said }
+        let (listeners, heard, cursors) = Default::default();
+        Self { client: client.clone(), context, listeners, heard, cursors, sender, said }
+    }
+
+    /// Listens on a new connection, behind what was said.
+    pub(super) fn go_on(&mut self, client: &Client) {
+        let cursors = std::mem::take(&mut self.cursors);
+        *self = Self { cursors, ..Self::new(client, self.context) };
     }
 
     /// Listens to the job that this is about, once it runs.
@@ -51,12 +60,17 @@ impl Heard {
             return;
         }
         let (client, context, name, id, sender) = (self.client.clone(), self.context, name.clone(), id.clone(), self.sender.clone());
-        self.listeners.spawn(listen(client, context, name, id, sender));
+        let cursor = self.cursors.get(&name).cloned();
+        self.listeners.spawn(listen(client, context, (name, id), cursor, sender));
     }
 
     /// The next that a job says.
     pub(super) async fn next(&mut self) -> Option<Said> {
-        self.said.recv().await
+        let said = self.said.recv().await;
+        if let Some(Said::Line(name, line)) = &said {
+            self.cursors.insert(name.clone(), line.cursor.clone());
+        }
+        said
     }
 
     /// What is left to be said when all jobs have ended.
@@ -76,9 +90,15 @@ impl Heard {
 }
 
 /// Hands on what a job says until it has ended.
-async fn listen(client: Client, context: ContextId, name: String, id: JobId, sender: mpsc::Sender<Said>) -> JobId {
+async fn listen(
+    client: Client,
+    context: ContextId,
+    (name, id): (String, JobId),
+    cursor: Option<String>,
+    sender: mpsc::Sender<Said>,
+) -> JobId {
     let lines = async {
-        let Ok(mut lines) = client.follow_logs(context, &id, None).await else { return };
+        let Ok(mut lines) = client.follow_logs(context, &id, cursor.as_deref()).await else { return };
         while let Ok(Some(line)) = lines.next().await {
             if sender.send(Said::Line(name.clone(), line)).await.is_err() {
                 return;

@@ -61,7 +61,10 @@ impl fmt::Display for Key {
 
 /// Reads a file.
 pub(super) fn read(text: &str) -> Reading {
-    let (mut options, mut faults) = (Options::default(), Vec::new());
+    // As YAML 1.2 has it: `yes`, `no`, `on`, `off`, `y` and `n` are texts.
+    let mut options = Options::default();
+    options.strict_booleans = true;
+    let mut faults = Vec::new();
     let keys = loop {
         match serde_saphyr::from_str_with_options::<Level<Level<Level<IgnoredAny>>>>(text, options.clone()) {
             Ok(keys) => break in_order(keys),

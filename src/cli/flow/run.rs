@@ -2,7 +2,6 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::heard::{Heard, Said};
@@ -12,6 +11,7 @@ use crate::cli::exit::Exit;
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::settings::parse_time;
+use crate::cli::watch::{RECONNECT, Signals, finds_server_again};
 use crate::client::{Client, Error, code};
 use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
 
@@ -31,6 +31,9 @@ pub(in crate::cli) struct Run {
     /// The longest wait for the end; then the flow goes on without us (exit code 6) [default: to the end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
+    /// How long to look for the server when it goes away, as in a restart; the flow goes on [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    reconnect: Option<Duration>,
 }
 
 impl Run {
@@ -40,9 +43,22 @@ impl Run {
         let client = global.connect().await?;
         let flow = client.create_flow(&spec).await?;
         let context = spec.context_id;
-        let ended = Watch { told: HashMap::new(), progress: HashMap::new(), client: &client, context, flow, drawn: 0, quiet: global.json }
-            .finish(&spec, self.wait)
-            .await?;
+        let reconnect = self.reconnect.unwrap_or(RECONNECT);
+        let (told, progress) = Default::default();
+        let mut watch = Watch {
+            told,
+            progress,
+            heard: Heard::new(&client, context),
+            global,
+            client,
+            context,
+            flow,
+            reconnect,
+            drawn: 0,
+            quiet: global.json,
+        };
+        let ended = watch.finish(&spec, self.wait).await?;
+        let client = watch.client;
         let known = client.get_flow(context, flow).await;
         match ended {
             Ok(flow) if global.json => output::json(&flow)?,
@@ -68,7 +84,11 @@ impl Run {
 
 /// A flow that is shown while it runs.
 struct Watch<'a> {
-    client: &'a Client,
+    global: &'a Global,
+    client: Client,
+    heard: Heard,
+    /// How long to look for a server that went away.
+    reconnect: Duration,
     context: ContextId,
     flow: FlowId,
     /// How many lines of it are on the terminal.
@@ -81,16 +101,52 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Starts it, and shows it until it has ended.
-    async fn finish(mut self, spec: &FlowSpec, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
-        let (client, context, flow) = (self.client, self.context, self.flow);
+    /// Starts it, and shows it until it has ended. A server that goes away meanwhile is looked for: the flow is still there when it is back.
+    async fn finish(&mut self, spec: &FlowSpec, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
+        let (begun, mut signals, mut is_new) = (Instant::now(), Signals::new()?, true);
+        loop {
+            let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+            match self.attend((spec, is_new), left, &mut signals).await? {
+                Err(lost @ Error::Closed(_)) if !self.reconnect.is_zero() => {
+                    let patience = left.map_or(self.reconnect, |left| left.min(self.reconnect));
+                    let (what, quiet) = (format!("flow {}", self.flow), self.quiet);
+                    let again = finds_server_again((&what, &lost), (patience, quiet), &mut signals, async || {
+                        self.client = self.global.connect().await?;
+                        Ok(())
+                    });
+                    if !again.await? {
+                        return Ok(Err(lost));
+                    }
+                    self.heard.go_on(&self.client);
+                    // What is drawn next stands below what was said.
+                    (self.drawn, is_new) = (0, false);
+                }
+                result => return Ok(result),
+            }
+        }
+    }
+
+    /// The same, as long as the server is there.
+    async fn attend(
+        &mut self,
+        (spec, is_new): (&FlowSpec, bool),
+        limit: Option<Duration>,
+        signals: &mut Signals,
+    ) -> anyhow::Result<Result<Flow, Error>> {
+        let (client, context, flow) = (&self.client.clone(), self.context, self.flow);
         // Before the start, so that no change is missed.
-        let mut changes = client.follow_flow(context, flow).await?;
-        let mut heard = Heard::new(client, context);
-        client.begin_flow(spec, flow).await?;
+        let mut changes = match client.follow_flow(context, flow).await {
+            Ok(changes) => changes,
+            Err(error) => return Ok(Err(error)),
+        };
+        match client.begin_flow(spec, flow).await {
+            Ok(()) => {}
+            // It was begun before the server went away.
+            Err(error) if !is_new && error.has_code(code::STATE) => {}
+            Err(error) => return Ok(Err(error)),
+        }
         let wait = client.wait_flow(context, flow, limit);
         tokio::pin!(wait);
-        let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let mut ticks = interval(FRAME);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let (is_terminal, mut follows, mut stopping) = (output::is_watched(), true, false);
@@ -100,7 +156,7 @@ impl Watch<'_> {
                 change = changes.next(), if follows => match change {
                     Ok(Some(change)) => {
                         if !self.quiet {
-                            heard.note(&change);
+                            self.heard.note(&change);
                         }
                         if !is_terminal {
                             self.tell(&change);
@@ -108,9 +164,9 @@ impl Watch<'_> {
                     }
                     _ => follows = false, // The end is waited for, too.
                 },
-                Some(said) = heard.next() => self.say(said, is_terminal),
+                Some(said) = self.heard.next() => self.say(said, is_terminal),
                 result = &mut wait => break result,
-                _ = interrupts.recv() => {
+                _ = signals.interrupts.recv() => {
                     if std::mem::replace(&mut stopping, true) {
                         anyhow::bail!("interrupted; flow {flow} is being stopped");
                     }
@@ -118,7 +174,7 @@ impl Watch<'_> {
                         break Err(error);
                     }
                 },
-                _ = terminations.recv() => anyhow::bail!("ended by SIGTERM; flow {flow} goes on"),
+                _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; flow {flow} goes on"),
                 _ = ticks.tick(), if is_terminal && !self.quiet => self.draw().await,
             }
         };
@@ -127,13 +183,14 @@ impl Watch<'_> {
             // The changes of short jobs may not have come yet.
             while let Ok(Ok(Some(change))) = timeout(DRAIN, changes.next()).await {
                 if !self.quiet {
-                    heard.note(&change);
+                    self.heard.note(&change);
                 }
                 if !is_terminal {
                     self.tell(&change);
                 }
             }
-            heard.rest().await.into_iter().for_each(|said| self.say(said, is_terminal));
+            let rest = std::mem::replace(&mut self.heard, Heard::new(client, context)).rest().await;
+            rest.into_iter().for_each(|said| self.say(said, is_terminal));
         }
         if is_terminal && !self.quiet && is_over {
             self.draw().await;

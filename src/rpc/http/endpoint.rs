@@ -72,9 +72,13 @@ impl Endpoint {
         let most = self.body_limit as usize;
         let session = match logged_in {
             Ok(session) => session,
-            Err(error) => return dismissed(unauthorized(error), request.into_body(), most, session.connection()),
+            Err(error) => {
+                // It may have been somebody's before.
+                session.set_known(false);
+                return dismissed(unauthorized(error), request.into_body(), most, session.connection());
+            }
         };
-        session.connection().set_known(self.access.is_open() || !matches!(session.principal(), Principal::Anonymous));
+        session.set_known(self.access.is_open() || !matches!(session.principal(), Principal::Anonymous));
         if ws::is_upgrade_request(&request) {
             let session = session.of_socket(!self.access.is_open());
             return self.sockets.open(request, Arc::new(session));

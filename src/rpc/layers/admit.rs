@@ -101,6 +101,7 @@ mod tests {
     use crate::rpc::access::Access;
     use crate::rpc::addresses::Addresses;
     use crate::rpc::limits::Limits;
+    use crate::rpc::strangers::Place;
     use crate::rpc::table::Table;
 
     /// Answers at once.
@@ -117,14 +118,15 @@ mod tests {
         let limits = Limits { held_per_connection: 1000, ..Limits::default() };
         let addresses = Addresses::new(limits.clone(), false);
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-        let share = addresses.join(peer.ip()).unwrap();
+        let share = addresses.join(peer.ip(), 0).unwrap();
         let connection = addresses.connection(&share);
         let mut reservation = RequestReservation::of(&connection);
         assert!(reservation.grow(500).await);
         connection.made(600);
         let reservation = Arc::new(reservation);
         let mut request = Request::borrowed("any", None, Id::Number(1));
-        let session = Session::new(peer, peer, share, Arc::clone(&connection), false, TaskTracker::new().token());
+        let place = Place::new(&Arc::default(), peer.ip(), connection.closing(), true);
+        let session = Session::new(peer, peer, (share, place), Arc::clone(&connection), false, TaskTracker::new().token());
         request.extensions_mut().insert(Arc::new(session));
         request.extensions_mut().insert(Arc::downgrade(&reservation));
         let admit = Admit::new(Answered, Arc::new(Rules::new(&Table::<()>::new(), limits, Access::Open, Audit::default())));

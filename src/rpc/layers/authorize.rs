@@ -9,10 +9,11 @@ use super::{Answer, Error, Rules, refuse};
 use crate::access;
 use crate::rpc::act;
 use crate::rpc::auth::{Principal, Session};
-use crate::rpc::entry::{LoggedOut, Notified, OverHttp};
+use crate::rpc::entry::{Heard, LoggedOut, Notified, OverHttp};
+use crate::rpc::method::Kind;
 
 /// Refuses calls that need an identity of sessions that have none, or whose token has ended, be it while they are answered: a WebSocket is closed then, and
-/// a call over HTTP is told. What an identity may do is decided where it is known what a call concerns: by the [`Guard`](crate::rpc::guard::Guard).
+/// a call over HTTP that waits is told. What was allowed and is carried out is answered, also if the token ends meanwhile, by that very call, say. What an identity may do is decided where it is known what a call concerns: by the [`Guard`](crate::rpc::guard::Guard).
 pub(in crate::rpc) struct Authorize<S> {
     inner: S,
     rules: Arc<Rules>,
@@ -41,7 +42,11 @@ impl<S: Answer> Answer for Authorize<S> {
         }
         let (extensions, id) = (request.extensions(), request.id());
         let session = extensions.get::<Arc<Session>>().filter(|session| matches!(session.principal(), Principal::Identity(_)));
-        let may_end = extensions.get::<OverHttp>().is_some() && extensions.get::<Notified>().is_none();
+        let waits = self.rules.find(&request.method).is_some_and(|entry| entry.kind != Kind::Call);
+        if let Some(heard) = extensions.get::<Arc<Heard>>().filter(|_| waits) {
+            heard.waits();
+        }
+        let may_end = waits && extensions.get::<OverHttp>().is_some() && extensions.get::<Notified>().is_none();
         let session = session.filter(|_| may_end).map(Arc::clone);
         let answer = self.inner.call(request);
         let Some(session) = session else { return Either::Right(Either::Left(answer)) };

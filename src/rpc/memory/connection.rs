@@ -29,6 +29,8 @@ pub(in crate::rpc) struct Connection {
     stuck_ms: AtomicU64,
     /// Since when the next piece of a request is awaited, in ms after `opened`; 0 if none is.
     arriving_ms: AtomicU64,
+    /// Since when a request of it waits for room that others have, in ms after `opened`; 0 if none does.
+    waiting_ms: AtomicU64,
     /// Notified when the connection has less in memory.
     pub(super) less: Notify,
     /// How long a request waits for room in the budgets of the address and the server.
@@ -48,6 +50,7 @@ impl Connection {
             heard_ms: AtomicU64::new(0),
             stuck_ms: AtomicU64::new(0),
             arriving_ms: AtomicU64::new(0),
+            waiting_ms: AtomicU64::new(0),
             less: Notify::new(),
             time_limit: limits.handler_timeout.duration(),
             ended: CancellationToken::new(),
@@ -121,17 +124,37 @@ impl Connection {
 
     /// Whether it uses memory of this budget, and does so for longer than it should because its peer reads nothing, or does not send what it began.
     pub(super) fn is_in_the_way(&self, budget: &Budget) -> bool {
-        let for_long = |since: &AtomicU64| {
-            let since = since.load(Ordering::Acquire);
-            since > 0 && self.now_ms().saturating_sub(since) >= u64::try_from(STUCK.as_millis()).unwrap_or(u64::MAX)
-        };
-        let stands = for_long(&self.stuck_ms) || for_long(&self.arriving_ms) && self.used() > TINY;
-        stands && self.budgets(self.side()).iter().any(|used| std::ptr::eq(&***used, budget))
+        let stands = self.for_long(&self.stuck_ms) || self.for_long(&self.arriving_ms) && self.used() > TINY;
+        stands && self.uses(budget)
+    }
+
+    /// Whether a part of a request of it uses memory of this budget, and waits for long for the room that the rest needs.
+    pub(super) fn waits_in(&self, budget: &Budget) -> bool {
+        self.for_long(&self.waiting_ms) && self.used() > TINY && self.uses(budget)
+    }
+
+    /// Notes whether a request of it waits for room that others have.
+    pub(super) fn waits(&self, waits: bool) {
+        self.waiting_ms.store(if waits { self.now_ms() } else { 0 }, Ordering::Release);
+    }
+
+    fn for_long(&self, since: &AtomicU64) -> bool {
+        let since = since.load(Ordering::Acquire);
+        since > 0 && self.now_ms().saturating_sub(since) >= u64::try_from(STUCK.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn uses(&self, budget: &Budget) -> bool {
+        self.budgets(self.side()).iter().any(|used| std::ptr::eq(&***used, budget))
     }
 
     /// Has the connection closed.
     pub(in crate::rpc) fn end(&self) {
         self.ended.cancel();
+    }
+
+    /// What has the connection closed.
+    pub(in crate::rpc) fn closing(&self) -> CancellationToken {
+        self.ended.clone()
     }
 
     /// Returns when the connection has to be closed.

@@ -159,3 +159,25 @@ async fn a_request_that_stalls_makes_way_for_others_and_one_that_comes_does_not(
     drop((stalled, first));
     assert!(room.await);
 }
+
+#[tokio::test]
+async fn of_requests_that_have_all_room_in_parts_and_wait_for_each_other_the_largest_gives_up() {
+    let handler_timeout = Duration::from_secs(600).into();
+    let limits = Limits { held_per_address: 1_000_000, held: 1_000_000, handler_timeout, ..Limits::default() };
+    let (address, server, first) = connection(&limits);
+    let connections = [first, Connection::open(&limits, &address, &server, true), Connection::open(&limits, &address, &server, true)];
+    let mut requests: Vec<_> = connections.iter().map(RequestReservation::of).collect();
+    for (request, bytes) in requests.iter_mut().zip([400_000, 350_000, 240_000]) {
+        assert!(request.grow(bytes).await);
+    }
+    let mut waiting: FuturesUnordered<_> =
+        requests.into_iter().enumerate().map(async |(number, mut request)| (number, request.grow(100_000).await, request)).collect();
+    let mut answers = Vec::new();
+    // Each that is done goes at once, as its request does.
+    while let Some((number, has_room, request)) = waiting.next().await {
+        answers.push((number, has_room));
+        drop(request);
+    }
+    answers.sort_unstable();
+    assert_eq!(answers, [(0, false), (1, true), (2, true)]);
+}

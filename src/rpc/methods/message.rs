@@ -163,7 +163,6 @@ impl Method for PingNode {
     const NAME: &'static str = "ping_node";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
-    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     type Output = Pong;
 
@@ -174,6 +173,10 @@ impl Method for PingNode {
 
     fn concern(&self) -> Concern<'_> {
         Concern::Context(self.context_id)
+    }
+
+    fn names(&self) -> Option<String> {
+        Some(format!("{} target:{}", object("address", &self.address), self.target_context))
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<Pong, Error> {

@@ -21,9 +21,10 @@ use hyper_util::rt::TokioIo;
 use jsonrpsee::server::{BoundedSubscriptions, ConnectionId, MethodSink, Methods, StopHandle};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
+use tokio_util::task::TaskTracker;
 
 use super::auth::Session;
-use super::entry::Reply;
+use super::entry::{Heard, Reply};
 use super::error::Error;
 use super::layers::{Layers, Rules, layers};
 use super::limits::Limits;
@@ -42,6 +43,10 @@ const MORE: u32 = 64;
 const CONTROLS: usize = 8;
 /// What is said when a connection is closed because its token has ended: the code is that of a policy that is violated (RFC 6455).
 pub(crate) const LOGGED_OUT: (u16, &str) = (1008, "the token was revoked or has expired");
+/// What is said when one is closed on which nobody has logged in for long.
+const OUTSTAYED: (u16, &str) = (1008, "nobody has logged in on this connection for ten minutes");
+/// How long calls that are being carried out may take to be answered when their token has ended.
+const CARRIED_OUT: Duration = Duration::from_secs(5);
 /// How long a client that was told to close may take to do so.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -101,17 +106,28 @@ impl Sockets {
         let bytes = Box::new(move || caller.request_bytes(most) as usize);
         let bounds = Bounds { bytes, time: self.limits.handler_timeout.duration() };
         let mut frames = Frames::new(reader, bounds, session.connection());
-        let socket = Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3 };
+        let socket =
+            Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3, heard: TaskTracker::new() };
         let end = tokio::select! {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code.map(|code| (code, "")),
             () = socket.sink.closed() => None, // The writer has ended.
             () = socket.session.connection().ended() => None,
             () = socket.session.logged_out() => Some(LOGGED_OUT),
+            () = socket.session.outstayed() => Some(OUTSTAYED),
         };
         let Some((code, why)) = end else {
             writing.abort();
             return;
         };
+        if (code, why) == LOGGED_OUT {
+            socket.heard.close();
+            tokio::select! {
+                // No more is read meanwhile, and what takes longer than that is not heard.
+                _ = tokio::time::timeout(CARRIED_OUT, socket.heard.wait()) => {}
+                () = socket.sink.closed() => {}
+                () = socket.session.connection().ended() => {}
+            }
+        }
         // The writer still runs, and has a deadline. It closes the queue, which ends calls and subscriptions.
         let _ = controls.send(Control::Close(code, why)).await;
         let abort = writing.abort_handle();
@@ -132,6 +148,8 @@ struct Socket<'a> {
     layers: Arc<Layers>,
     limits: &'a Limits,
     silence: Duration,
+    /// Counts messages whose answers are heard although the token has ended.
+    heard: TaskTracker,
 }
 
 impl Socket<'_> {
@@ -217,6 +235,8 @@ impl Socket<'_> {
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
         extensions.insert(Arc::downgrade(reservation));
+        let heard = Arc::new(Heard::new(self.heard.token()));
+        extensions.insert(Arc::clone(&heard));
         async move {
             let answer = message::answer(&layers, &message, &extensions, batch);
             drop(message);
@@ -225,6 +245,7 @@ impl Socket<'_> {
                 reply = answer => reply,
             };
             send(&sink, &connection, reply).await;
+            drop(heard);
         }
     }
 

@@ -56,7 +56,8 @@ pub(super) async fn write(
         }
     };
     messages.close();
-    while code == GOING_AWAY
+    // Calls that were carried out are answered.
+    while (code == GOING_AWAY || (code, why) == super::LOGGED_OUT)
         && let Ok(message) = messages.try_recv()
     {
         if put(&mut io, &mut buffer, &message).await.is_err() {

@@ -197,3 +197,71 @@ async fn calls_over_http_that_their_token_ends_under_are_answered_by_their_ids()
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_who_take_every_place_make_way_for_whoever_has_a_token() {
+    let house = House::empty().await;
+    let limits = Limits { connections: 8, ..Limits::default() };
+    let (server, authority) = Server::guarded_within(&house.dispatcher, TokenKey::random(), limits).await;
+    let guarded = Guarded { house, server, authority };
+    let secret = guarded.secret(guarded.identity(&[Role::Caller]).await).await;
+    let address = guarded.server.address;
+    // Somebody works already. A stranger who was there before has only opened a connection, the others ask again and again.
+    let mut silent = from([127, 0, 0, 2], address).await;
+    let mine = Client::connect(&guarded.server.url(), Some(&secret)).await.unwrap();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let mut strangers = Vec::new();
+    for number in 0..40 {
+        let mut tcp = from([127, 0, 0, 1 + number % 4], address).await;
+        strangers.push(tokio::spawn(async move {
+            loop {
+                let request = [head(&format!("content-length: {}", ping.len())), ping.to_owned()].concat();
+                let mut answer = [0; 1024];
+                if tcp.write_all(request.as_bytes()).await.is_err() || !matches!(tcp.read(&mut answer).await, Ok(1..)) {
+                    break;
+                }
+            }
+        }));
+    }
+    // Its address has all that it may have, and the server, too.
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let (status, answer) = guarded.server.post_with(&format!("Bearer {secret}"), &padded("create_job", 0)).await;
+        assert!(status == 200 && answer.contains("result"), "{status} {answer}");
+        let client = Client::connect(&guarded.server.url(), Some(&secret)).await.unwrap();
+        job(&client).await;
+        clients.push(client);
+    }
+    let mut nothing = [0];
+    let closed = tokio::time::timeout(PATIENCE, silent.read(&mut nothing)).await.expect("the oldest has made way");
+    assert!(matches!(closed, Ok(0) | Err(_)), "{closed:?}");
+    // Nobody who has logged in has made way.
+    for client in clients.iter().chain([&mine]) {
+        job(client).await;
+    }
+    strangers.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn a_stranger_who_keeps_its_place_may_log_in_on_it_later() {
+    let house = House::empty().await;
+    let limits = Limits { connections: 4, ..Limits::default() };
+    let (server, authority) = Server::guarded_within(&house.dispatcher, TokenKey::random(), limits).await;
+    let key = PrivateKey::random();
+    let change = IdentityChange { pubkey: Some(key.public_key()), address: None };
+    let identity = authority.create_identity(&change).await.unwrap().identity_id;
+    authority.set_role(CONTEXT, identity, Role::Caller, true).await.unwrap();
+    let browser = Client::connect(&server.url(), None).await.unwrap();
+    let nonce: String = browser.call("fetch_nonce", json!([key.public_key()])).await.unwrap();
+    let login: Value = browser.call("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await.unwrap();
+    assert!(login["token"].is_string());
+    let mut others = Vec::new();
+    for number in 0..20 {
+        others.push(from([127, 0, 0, 1 + number % 4], server.address).await);
+    }
+    // The end of one that came later shows that all before it have been let in.
+    let mut nothing = [0];
+    let closed = tokio::time::timeout(PATIENCE, others[8].read(&mut nothing)).await.expect("it has made way");
+    assert!(matches!(closed, Ok(0) | Err(_)), "{closed:?}");
+    job(&browser).await;
+}

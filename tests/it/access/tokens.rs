@@ -257,3 +257,26 @@ async fn a_call_that_waits_ends_with_the_role_or_the_token_that_it_needs_and_its
     let dispatched = guarded.house.redis.run::<u32>(&["LLEN", "hero:q:work:type:osis"]).await;
     assert!(dispatched >= 1, "the job of run_and_wait is still there");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_revokes_the_token_that_it_shows_hears_that_it_was_done() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[Role::Caller]).await;
+    for _ in 0..5 {
+        for is_socket in [true, false] {
+            let secret = guarded.secret(identity).await;
+            let client = Client::connect(&guarded.server.url(), Some(&secret)).await.unwrap();
+            let token = guarded.authority.tokens(identity).await.unwrap().pop().unwrap().token_id;
+            if is_socket {
+                assert_eq!(code(&client, "revoke_token", json!([token])).await, 0);
+            } else {
+                let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "revoke_token", "params": [token] });
+                let (status, answer) = guarded.server.post_with(&format!("Bearer {secret}"), &call.to_string()).await;
+                assert!(status == 200 && answer.contains("\"result\":true"), "{status} {answer}");
+            }
+            let (status, _) = guarded.server.post_with(&format!("Bearer {secret}"), r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+            assert_eq!(status, 401);
+            assert!(client.call::<Value>("ping", json!([])).await.is_err(), "it is closed");
+        }
+    }
+}

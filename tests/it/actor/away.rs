@@ -221,6 +221,26 @@ async fn a_question_that_is_asked_again_is_answered_as_it_was_and_one_that_comes
     house.close().await;
 }
 
+/// A refusal is an answer as well: what the script was told holds, also where there is room when it is asked once more.
+#[tokio::test]
+async fn a_question_that_was_refused_stays_refused_however_often_it_is_asked() {
+    let house = House::empty().await;
+    let shelf = objects(&house.store);
+    let things = "things".parse().unwrap();
+    let id = house.start(spec("1")).await;
+    let claim = claim(&house.store).await;
+    let of = |number| hero::store::Question { job: id.clone(), claim, number };
+    house.store.limit_objects(1);
+    let told = shelf.set_once(&things, &thing(1), Some(&of(4))).await.unwrap_err().to_string();
+    house.store.limit_objects(0);
+    let again = shelf.set_once(&things, &thing(1), Some(&of(4))).await.unwrap_err().to_string();
+    assert!(told.contains("bytes") && again.contains("bytes"), "{told} {again}");
+    shelf.set_once(&things, &thing(1), Some(&of(5))).await.unwrap();
+    refused(shelf.set_once(&things, &thing(2), Some(&of(4))).await, "something else");
+    assert_eq!(size(&shelf).await, 1);
+    house.close().await;
+}
+
 #[tokio::test]
 async fn what_an_attempt_asks_that_lost_its_lease_is_not_done_and_the_next_attempt_is_answered_as_it_was() {
     let house = House::empty().await;

@@ -138,3 +138,31 @@ async fn small_files_in_many_directories_count_with_what_is_around_them() {
     assert_eq!((0..6).filter(|at| logs(&house).join(path(*at)).exists()).count(), 2);
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_file_says_how_each_attempt_failed_as_the_log_does() {
+    let (house, _server, client) = open(1).await;
+    let script = "print(`x`);\nif ATTEMPT < 3 { throw `no ${env.TOKEN} ${ATTEMPT}` } 42";
+    let env_vars = json!({ "TOKEN": "s3cret-key" });
+    let job = json!({ "script": script, "log_path": "a.log", "retries": 2, "retry_backoff": 0.01, "env_vars": env_vars });
+    let id = client.ok("run_and_wait", job).await["job_id"].clone();
+    let file = std::fs::read_to_string(logs(&house).join("a.log")).unwrap();
+    let said: Vec<&str> = file.lines().map(|line| line.split_once(' ').unwrap().1).collect();
+    let expected = [
+        "info x",
+        "error attempt 1 failed: no *** 1 (line 2, column 18)",
+        "info x",
+        "error attempt 2 failed: no *** 2 (line 2, column 18)",
+        "info x",
+    ];
+    assert_eq!(said, expected);
+    let page = client.ok("get_logs", json!([id])).await;
+    let lines: Vec<String> = page["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| format!("{} {}", line["level"].as_str().unwrap(), line["text"].as_str().unwrap()))
+        .collect();
+    assert!(lines.len() == said.len() && lines.iter().zip(&said).all(|(line, said)| line.starts_with(said)), "{lines:?}");
+    house.close().await;
+}

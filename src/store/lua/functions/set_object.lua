@@ -13,10 +13,14 @@ return function()
   local collection, fields = objects.of(name), {}
   for at = 1, request.take_number() do fields[at] = request.take() end
   if not objects.has_indexes_of(collection, fields) then return 'stale' end
-  if access.is_closed() then return 'closed' end
+  local function refused(why)
+    once.note(question, why)
+    return why
+  end
+  if access.is_closed() then return refused('closed') end
   local more = #json - objects.size(collection, id)
-  if not objects.has_room(most, more) then return 'large' end
-  if not objects.note(collection) then return 'full' end
+  if not objects.has_room(most, more) then return refused('large') end
+  if not objects.note(collection) then return refused('full') end
   once.note(question, 'stored')
 
   local before, entries, stay = objects.entries(collection, id), {}, {}

@@ -146,6 +146,19 @@ fn a_check_says_everything_that_is_wrong_and_where_without_a_server() {
 }
 
 #[test]
+fn words_that_older_yaml_takes_for_truth_are_texts_in_the_file_of_a_flow() {
+    let server = Server::start();
+    let text = "jobs:\n  a:\n    args: { y: n, on: off, yes: no, N: Y, list: [y, No, ON], t: true, f: false, \"true\": \"yes\" }\n    script: to_json(args)\n";
+    let file = server.hero.file("flow.yaml", text);
+    let ran = server.ok(&["flow", "run", &file]);
+    let given: serde_json::Value = serde_json::from_str(&ran).unwrap();
+    let expected = serde_json::json!({
+        "y": "n", "on": "off", "yes": "no", "N": "Y", "list": ["y", "No", "ON"], "t": true, "f": false, "true": "yes"
+    });
+    assert_eq!(given, expected);
+}
+
+#[test]
 fn the_schema_of_the_file_describes_what_is_read() {
     let hero = Hero::new();
     let schema: serde_json::Value = serde_json::from_str(&hero.run(&["flow", "schema"]).out).unwrap();

@@ -1,0 +1,205 @@
+//! Connections of whoever has not logged in, where callers have to. They may use what places there are, and make way for others.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::addresses::counted;
+
+/// How long a connection may be that of a stranger: longer than the nonce lasts that a login takes.
+const LONGEST: Duration = Duration::from_secs(600);
+/// How often the log says at most that strangers were closed.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Shows the counters of this module before there is anything to count.
+pub(super) fn announce() {
+    for reason in ["place", "time"] {
+        metrics::counter!("hero_rpc_strangers_closed_total", "reason" => reason).increment(0);
+    }
+}
+
+/// All connections of strangers.
+#[derive(Debug, Default)]
+pub(super) struct Strangers {
+    open: Mutex<Open>,
+    /// How many were closed for others since the log last said so, and when that was.
+    said: Mutex<(u64, Option<Instant>)>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    /// The connections of each address, the oldest first, with what closes each.
+    of: HashMap<IpAddr, BTreeMap<u64, CancellationToken>>,
+    /// The addresses: behind all others the one that has most, or of those the one whose first is the oldest.
+    ranks: BTreeSet<(usize, Reverse<u64>, IpAddr)>,
+}
+
+impl Open {
+    /// Changes what an address has.
+    fn change<T>(&mut self, address: IpAddr, change: impl FnOnce(&mut BTreeMap<u64, CancellationToken>) -> T) -> T {
+        let rank = |of: &BTreeMap<u64, CancellationToken>| of.first_key_value().map(|(first, _)| (of.len(), Reverse(*first), address));
+        let of = self.of.entry(address).or_default();
+        if let Some(rank) = rank(of) {
+            self.ranks.remove(&rank);
+        }
+        let changed = change(of);
+        match rank(of) {
+            Some(rank) => drop(self.ranks.insert(rank)),
+            None => drop(self.of.remove(&address)),
+        }
+        changed
+    }
+}
+
+impl Strangers {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the oldest connection of the address that has most, or of this one. Gives false if there is none.
+    ///
+    /// So a flood from one address only harms itself, and whoever is about to log in has time to do so.
+    pub(super) fn make_way(&self, of: Option<IpAddr>) -> bool {
+        let mut open = self.open();
+        let Some(address) = of.map(counted).or_else(|| open.ranks.last().map(|(.., address)| *address)) else { return false };
+        let Some((_, end)) = open.change(address, BTreeMap::pop_first) else { return false };
+        drop(open);
+        end.cancel();
+        metrics::counter!("hero_rpc_strangers_closed_total", "reason" => "place").increment(1);
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let (closed, last) = &mut *said;
+        *closed += 1;
+        if last.is_none_or(|last| last.elapsed() >= SILENCE) {
+            let limit = if of.is_some() { "max_per_address" } else { "max_connections" };
+            tracing::warn!(
+                limit,
+                closed = *closed,
+                %address,
+                "connections of callers that have not logged in are closed, because as many are open as may be and others come"
+            );
+            *said = (0, Some(Instant::now()));
+        }
+        true
+    }
+}
+
+/// The place of a connection: that of a stranger, or of somebody who has logged in, or need not.
+#[derive(Debug)]
+pub(super) struct Place {
+    strangers: Arc<Strangers>,
+    address: IpAddr,
+    /// What closes the connection.
+    end: CancellationToken,
+    /// Its number and since when, while it is that of a stranger.
+    stranger: Mutex<Option<(u64, Instant)>>,
+}
+
+impl Place {
+    pub(super) fn new(strangers: &Arc<Strangers>, address: IpAddr, end: CancellationToken, is_known: bool) -> Self {
+        let place = Self { strangers: Arc::clone(strangers), address: counted(address), end, stranger: Mutex::default() };
+        place.set_known(is_known);
+        place
+    }
+
+    /// Notes whose it is from now on.
+    pub(super) fn set_known(&self, is_known: bool) {
+        let mut stranger = self.stranger();
+        match *stranger {
+            Some((number, _)) if is_known => {
+                self.strangers.open().change(self.address, |of| of.remove(&number));
+                *stranger = None;
+            }
+            None if !is_known => {
+                let mut open = self.strangers.open();
+                let number = open.next;
+                open.next += 1;
+                open.change(self.address, |of| of.insert(number, self.end.clone()));
+                *stranger = Some((number, Instant::now()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns when it has been a stranger's for longer than it may be.
+    pub(super) async fn outstayed(&self) {
+        self.lasts(LONGEST).await;
+        metrics::counter!("hero_rpc_strangers_closed_total", "reason" => "time").increment(1);
+    }
+
+    /// Returns when it has been a stranger's for so long.
+    async fn lasts(&self, time: Duration) {
+        loop {
+            let been = self.stranger().map_or(Duration::ZERO, |(_, since)| since.elapsed());
+            match time.checked_sub(been) {
+                Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
+                _ => return,
+            }
+        }
+    }
+
+    fn stranger(&self) -> MutexGuard<'_, Option<(u64, Instant)>> {
+        self.stranger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.set_known(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stranger's place for a connection from 192.0.2.`host`, and what says that it is closed.
+    fn place(strangers: &Arc<Strangers>, host: u8) -> (Place, CancellationToken) {
+        let end = CancellationToken::new();
+        (Place::new(strangers, IpAddr::from([192, 0, 2, host]), end.clone(), false), end)
+    }
+
+    #[test]
+    fn the_oldest_stranger_of_the_address_that_has_most_makes_way_and_nobody_who_has_logged_in() {
+        let strangers = Arc::default();
+        let places: Vec<_> = [1, 2, 2, 2, 3, 3].map(|host| place(&strangers, host)).into();
+        places[1].0.set_known(true);
+        places[4].0.set_known(true);
+        let closed = || places.iter().map(|(_, end)| u8::from(end.is_cancelled())).collect::<Vec<_>>();
+        for expected in [[0, 0, 1, 0, 0, 0], [1, 0, 1, 0, 0, 0], [1, 0, 1, 1, 0, 0], [1, 0, 1, 1, 0, 1]] {
+            assert!(strangers.make_way(None));
+            assert_eq!(closed(), expected);
+        }
+        assert!(!strangers.make_way(None));
+        // Who logs in no more is a stranger again, and the newest one.
+        places[4].0.set_known(false);
+        let another = place(&strangers, 3);
+        assert!(!strangers.make_way(Some(IpAddr::from([192, 0, 2, 1]))));
+        assert!(strangers.make_way(Some(IpAddr::from([192, 0, 2, 3]))) && places[4].1.is_cancelled() && !another.1.is_cancelled());
+        drop((places, another));
+        let open = strangers.open();
+        assert!(open.of.is_empty() && open.ranks.is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_does_not_log_in_may_stay_for_a_time_and_who_does_for_good() {
+        let time = Duration::from_millis(20);
+        let strangers = Arc::default();
+        let (stranger, known) = (place(&strangers, 1).0, place(&strangers, 1).0);
+        known.set_known(true);
+        let begun = Instant::now();
+        stranger.lasts(time).await;
+        assert!(begun.elapsed() >= time);
+        assert!(tokio::time::timeout(5 * time, known.lasts(time)).await.is_err());
+        // From now on it counts anew.
+        known.set_known(false);
+        let begun = Instant::now();
+        known.lasts(time).await;
+        assert!(begun.elapsed() >= time / 2);
+    }
+}
