@@ -42,8 +42,8 @@ function commands.increase(key, field, by)
   return by
 end
 
--- Raises a revision, a number in a hash by which others see that something has changed. It grows by chance, about: after a failover that has
--- lost a change the next one would have its revision else, and whoever has seen the lost one would not look again.
+-- Raises a revision, a number in a hash by which others see that something has changed. It grows by chance, about: after a failover that
+-- has lost a change the next one would have its revision else, and whoever has seen the lost one would not look again.
 function commands.revise(key, field)
   local _, micros = unpack(redis.call('TIME'))
   return commands.increase(key, field, 1 + tonumber(micros))
