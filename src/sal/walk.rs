@@ -172,8 +172,7 @@ mod tests {
     #[test]
     fn what_lies_deep_counts_and_what_lies_beside_it() {
         let top = tempfile::tempdir().unwrap();
-        let (mut path, mut expected) = (top.path().to_owned(), 0);
-        let mut made = |path: PathBuf| expected += ENTRY + fs::symlink_metadata(path).unwrap().blocks() * 512;
+        let (mut path, mut made) = (top.path().to_owned(), Vec::new());
         for _ in 0..300 {
             // Names before and after that of the directory that goes on, whatever their order.
             for name in ["b", "m", "y"] {
@@ -182,9 +181,10 @@ mod tests {
             for name in ["b/file", "y/file"] {
                 fs::write(path.join(name), "x").unwrap();
             }
-            ["b", "m", "y", "b/file", "y/file"].into_iter().for_each(|name| made(path.join(name)));
+            made.extend(["b", "m", "y", "b/file", "y/file"].map(|name| path.join(name)));
             path.push("m");
         }
+        let expected: u64 = made.iter().map(|path| ENTRY + fs::symlink_metadata(path).unwrap().blocks() * 512).sum();
         let root = Dir::open_ambient_dir(top.path(), ambient_authority()).unwrap();
         assert_eq!(measure(&root, &CancellationToken::new()).unwrap(), expected);
     }
