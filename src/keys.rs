@@ -49,7 +49,7 @@
 //! | `hero:meta:known` | hash by signer | receive_message, receive_stop: how many of `hero:meta:nonces` are of each, and of all (`all`) | as long as there are such |
 //! | `hero:messages:{status}` | zset by ms | whoever stores a message, or changes its status | an entry as long as it has that status, 10,000 at most; 40 days after the last |
 //! | `hero:bus:box:{whom}` · `hero:bus:letter:{whom}:{nonce}` · `hero:bus:receipt:{nonce}` | zset by ms · string · string | the Redis bus of the other side, and of this one: letters for a node (`in`: whoever serves the context), and what became of them | an hour after the last · an hour · 10 min |
-//! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`): counts up | for ever |
+//! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`): raises it | for ever |
 //! | `hero:access:contexts` | zset, in context 0 only | new_context, note_context, forget_context: the contexts that exist, by the revision of their last change; below 0: since when one is being made, ms | an entry as long as its context |
 //! | `hero:meta:closed` | string | close_context, bury_context: the context is being deleted | a day longer than its context |
 //! | `hero:meta:rate` | string | create, create_flow, receive_message, make_runner_jobs, where jobs per second are limited: up to when they are used up, and when that was noted, ms | as long as they are |
@@ -81,6 +81,7 @@ mod conveyor;
 mod coordinator;
 mod flows;
 mod indexes;
+mod kinds;
 mod layouts;
 mod objects;
 mod schedules;
@@ -88,6 +89,7 @@ mod schedules;
 mod tests;
 
 pub use conveyor::ConveyorKeys;
+pub use kinds::Kind;
 
 use crate::model::{ContextId, IdentityId, JobId, Name, Priority, Queue, ScriptType, Target};
 

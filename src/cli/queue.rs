@@ -65,8 +65,10 @@ impl Queue {
                 let (client, context) = (global.connect().await?, ContextId(named.context));
                 client.pause_queue(context, &named.queue()).await?;
                 done(global, "paused", true)?;
-                let queues = client.list_queues(context).await.unwrap_or_default();
-                if !queues.iter().any(|queue| named.means(queue) && (queue.actors > 0 || queue.depth > 0)) {
+                // Where the list cannot be read nothing is said of it.
+                if let Ok(queues) = client.list_queues(context).await
+                    && !queues.iter().any(|queue| named.means(queue) && (queue.actors > 0 || queue.depth > 0))
+                {
                     output::note("no actor takes from this queue and nothing waits in it: `hero queue list` shows those that are used");
                 }
             }

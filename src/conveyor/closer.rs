@@ -32,9 +32,10 @@ impl Closer {
         Self { store, quiet: 0 }
     }
 
-    async fn close(&self, entry: &str) -> Result<(), Error> {
-        let Some((id, ended, keys)) = parse(entry) else {
-            return self.store.forget_conveyor_end(entry).await;
+    async fn close(&self, written: &[u8]) -> Result<(), Error> {
+        let read = std::str::from_utf8(written).ok();
+        let Some((entry, (id, ended, keys))) = read.and_then(|entry| Some((entry, parse(entry)?))) else {
+            return self.store.forget_conveyor_end(written).await;
         };
         let end = self.store.read_conveyor_end(&keys, &id, BATCH).await?;
         let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());

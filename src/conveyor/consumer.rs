@@ -101,8 +101,9 @@ impl Service for Consumer {
     const NAME: &'static str = "taking jobs of conveyor";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        let mut done = self.promote().await?;
-        let mut failed = Ok(());
+        let promoted = self.promote().await;
+        let mut done = promoted.as_ref().copied().unwrap_or(0);
+        let mut failed = promoted.map(drop);
         for (queue, script_type) in &self.settings.queues {
             match self.import(queue, script_type).await {
                 Ok(number) => done += number,
@@ -110,12 +111,12 @@ impl Service for Consumer {
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
-        failed?;
         self.rounds += 1;
         if self.rounds >= SWEEP_EVERY {
             self.rounds = 0;
-            self.sweep().await?;
+            failed = failed.and(self.sweep().await);
         }
+        failed?;
         Ok(if done > 0 { Duration::ZERO } else { PAUSE })
     }
 }

@@ -248,7 +248,8 @@ impl Inbound {
             // The caller that it names first: another program may have made that one.
             (Some(key), Ok(home)) if home.has_key(IdentityId(letter.caller_id), &key).await? => Some(IdentityId(letter.caller_id)),
             (Some(key), Ok(home)) => home.identity_with(&key).await?,
-            _ => None,
+            (Some(_), Err(error)) => return Err(Refusal::Full(format!("whose key {key} is cannot be looked up now: {error}"))),
+            (None, _) => None,
         };
         let Some(identity) = owner else {
             let why = format!("the key {key} is not trusted here: name its node in the setting nodes, or give an identity that key");

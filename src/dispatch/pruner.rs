@@ -176,6 +176,8 @@ impl Service for Pruner {
         if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
             // Also if it fails: what this user of Redis has no right to is not tried each second.
             self.tidied = Some(Instant::now());
+            // First, so that whatever else cannot be done now is no reason not to say why.
+            self.store.name_spoilt().await?;
             self.store.keep_public_functions().await?;
             self.store.tidy().await?;
             let overfull = self.store.overfull().await?;

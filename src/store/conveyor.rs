@@ -56,33 +56,33 @@ impl Store {
         self.0.keys.conveyor(namespace)
     }
 
-    /// The next elements of a queue, the first to take first. A key that is no list has none.
+    /// The next elements of a queue, the first to take first. A key that is no list has none, which the log says.
     pub async fn peek_conveyor(&self, keys: &ConveyorKeys, queue: &str, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
         let from = -i64::try_from(limit).unwrap_or(i64::MAX);
         let call: Result<Vec<Vec<u8>>, Error> = self.0.commands.call(redis::cmd("LRANGE").arg(keys.queue(queue)).arg(from).arg(-1)).await;
-        let mut elements = none_if_foreign(call)?;
+        let mut elements = self.unspoilt(call)?;
         elements.reverse();
         Ok(elements)
     }
 
-    /// Scheduled elements whose time has come.
+    /// Scheduled elements whose time has come: none of a key of another type, which the log says.
     pub async fn due_conveyor(&self, keys: &ConveyorKeys, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
         let now = self.0.clock.now().as_millis();
         let now = format!("{}.{:03}", now / 1000, now % 1000);
         let mut due = redis::cmd("ZRANGEBYSCORE");
         due.arg(keys.scheduled()).arg("-inf").arg(now).arg("LIMIT").arg(0).arg(limit);
-        none_if_foreign(self.0.commands.call(&due).await)
+        self.unspoilt(self.0.commands.call(&due).await)
     }
 
-    /// Ends of conveyor jobs that are to be worked off.
-    pub async fn conveyor_ends(&self, limit: usize) -> Result<Vec<String>, Error> {
+    /// Ends of conveyor jobs that are to be worked off. Other programs may have written there whatever they want.
+    pub async fn conveyor_ends(&self, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
         let mut ends = redis::cmd("ZRANGEBYSCORE");
         ends.arg(self.0.keys.conveyor_ends()).arg("-inf").arg(self.0.clock.now().as_millis()).arg("LIMIT").arg(0).arg(limit);
-        self.0.commands.call(&ends).await
+        self.unspoilt(self.0.commands.call(&ends).await)
     }
 
     /// Forgets an entry that names no end.
-    pub async fn forget_conveyor_end(&self, entry: &str) -> Result<(), Error> {
+    pub async fn forget_conveyor_end(&self, entry: &[u8]) -> Result<(), Error> {
         self.0.commands.call(redis::cmd("ZREM").arg(self.0.keys.conveyor_ends()).arg(entry)).await
     }
 
@@ -96,13 +96,5 @@ impl Store {
         ids.sort_unstable();
         ids.dedup();
         Ok((next, ids))
-    }
-}
-
-/// A key of another type belongs to another program, and counts as empty.
-fn none_if_foreign(answer: Result<Vec<Vec<u8>>, Error>) -> Result<Vec<Vec<u8>>, Error> {
-    match answer {
-        Err(Error::Spoilt { .. }) => Ok(Vec::new()),
-        answer => answer,
     }
 }

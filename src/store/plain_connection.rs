@@ -29,6 +29,7 @@ impl PlainConnection {
         let mut connection = self.0.blocking().await?;
         // Redis ends the command itself; the margin is for the way.
         let limit = limit + Duration::from_secs(2);
-        Ok(tokio::time::timeout(limit, cmd.query_async(&mut connection)).await.map_err(|_| Error::Deadline(limit))??)
+        let answer = tokio::time::timeout(limit, cmd.query_async(&mut connection)).await.map_err(|_| Error::Deadline(limit))?;
+        answer.map_err(|error| Error::from(error).of(cmd))
     }
 }

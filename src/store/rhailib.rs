@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use redis::cmd;
 
+use super::codec::{Fields, Text};
 use super::plain_connection::PlainConnection;
 use super::{Endpoint, Error};
 use crate::keys::Keys;
@@ -43,20 +44,26 @@ impl RhailibTasks {
     pub async fn submit(&self, circle: &Name, task_id: &str, details: &[(&str, &str)]) -> Result<(), Error> {
         // The details first: a worker may take the id as soon as it is there.
         self.redis.call::<u32>(cmd("HSET").arg(self.keys.rhai_task(task_id)).arg(details)).await?;
-        self.redis.call(cmd("LPUSH").arg(self.keys.rhai_tasks(circle)).arg(task_id)).await
+        let pushed = self.redis.call(cmd("LPUSH").arg(self.keys.rhai_tasks(circle)).arg(task_id)).await;
+        if pushed.as_ref().is_err_and(Error::not_done) {
+            // Nobody takes it, so nothing is to be left of it.
+            self.tidy(cmd("DEL").arg(self.keys.rhai_task(task_id))).await;
+        }
+        pushed
     }
 
     /// Waits so long for the reply to a task, and then for none any more.
     pub async fn reply(&self, task_id: &str, queue: &ReplyQueue, timeout: Duration) -> Result<Option<String>, Error> {
         let timeout = timeout.max(SHORTEST);
-        let answer: Result<Option<(String, String)>, _> =
+        // A worker may push any bytes.
+        let answer: Result<Option<(Text, Text)>, _> =
             self.redis.blocking(cmd("BLPOP").arg(&queue.0).arg(timeout.as_secs_f64()), timeout).await;
         if !matches!(answer, Ok(Some(_))) {
             // A worker shall not fill a queue that has no reader.
             self.tidy(cmd("HDEL").arg(self.keys.rhai_task(task_id)).arg("reply_to_queue")).await;
         }
         self.tidy(cmd("DEL").arg(&queue.0)).await;
-        Ok(answer?.map(|(_, reply)| reply))
+        Ok(answer?.map(|(_, reply)| reply.0.unwrap_or_default()))
     }
 
     /// Keeps a task no longer than this.
@@ -66,7 +73,8 @@ impl RhailibTasks {
 
     /// The details of a task; empty if there is none.
     pub async fn details(&self, task_id: &str) -> Result<HashMap<String, String>, Error> {
-        self.redis.call(cmd("HGETALL").arg(self.keys.rhai_task(task_id))).await
+        let Fields(fields) = self.redis.call(cmd("HGETALL").arg(self.keys.rhai_task(task_id))).await?;
+        Ok(fields.into_iter().filter_map(|(name, text)| Some((name, text.0?))).collect())
     }
 
     /// What fails is left to its time to live, or to the next that tidies.

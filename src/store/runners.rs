@@ -115,7 +115,7 @@ impl Store {
         Ok(has_jobs)
     }
 
-    /// Counts up with each runner that is made, changed or deleted by hero.
+    /// Grows with each runner that is made, changed or deleted by hero.
     pub async fn runner_revision(&self) -> Result<u64, Error> {
         let revision: Text = self.unspoilt(self.0.commands.call(redis::cmd("HGET").arg(self.keys().revisions()).arg("runners")).await)?;
         Ok(revision.parse().unwrap_or(0))

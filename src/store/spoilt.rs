@@ -43,6 +43,10 @@ impl Told {
         told.insert(key.to_owned(), now);
         if told.len() == MOST { News::Last } else { News::Key }
     }
+
+    fn keys(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
 }
 
 impl Store {
@@ -57,6 +61,31 @@ impl Store {
                 tracing::warn!(%context, key, "left out, because it cannot be read, as more than {MOST} others are, which are not named: {error}")
             }
         }
+    }
+
+    /// Names those keys in the log, once in a while, that are named by no id and of which another program has made something else. Functions go on as if
+    /// there were none, and what they answer does not tell that.
+    pub async fn name_spoilt(&self) -> Result<(), Error> {
+        let kinds = self.keys().kinds();
+        let mut look = Pipeline::with_capacity(kinds.len());
+        for (key, _) in &kinds {
+            look.cmd("TYPE").arg(key);
+        }
+        look.ignore_errors();
+        let types = self.0.commands.each::<String>(&look).await?;
+        for ((key, kind), found) in kinds.into_iter().zip(types) {
+            let found = found.map_err(|error| Error::of_key(error, &key))?;
+            if found != kind.as_str() && found != "none" {
+                self.tell_spoilt(&Error::spoilt(key, kind.is_another()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys that the log has named since this process began, or lately, where there were very many.
+    #[doc(hidden)]
+    pub fn spoilt_keys(&self) -> Vec<String> {
+        self.0.told.keys()
     }
 
     /// What was read of a key; nothing, where another program has spoilt it, which the log says then. What cannot be read now is an error all the same.

@@ -13,15 +13,8 @@ local MOST_FOREIGN, LAST_FOREIGN = 50000, 2147483647
 -- The last number.
 local LAST = 4294967295
 
--- By how much the revision grows: by chance, about. After a failover that has lost a change the next one would have its revision else, and
--- whoever has seen the lost one would not look again.
-local function step()
-  local _, micros = unpack(redis.call('TIME'))
-  return 1 + tonumber(micros)
-end
-
 -- Notes that something has changed of what callers may do, so that servers look again.
-function access.changed() commands.increase(keys.access, 'revision', step()) end
+function access.changed() commands.revise(keys.access, 'revision') end
 
 -- A number that no identity has had. Nil: there is none left, or others have made identities with so many numbers that looking for one has
 -- to go on with the next call.
@@ -133,7 +126,7 @@ end
 -- Notes that the context of a number has changed, so that servers read it again. One that is not listed is listed. One that is in a Redis
 -- of its own stays listed so: only settings know of that.
 function access.context_changed(id)
-  local revision, listed = commands.increase(keys.access, 'revision', step()), commands.try('ZSCORE', keys.contexts, id)
+  local revision, listed = commands.revise(keys.access, 'revision'), commands.try('ZSCORE', keys.contexts, id)
   if tonumber(listed or nil) ~= math.huge then commands.insist('ZADD', keys.contexts, revision, id) end
 end
 

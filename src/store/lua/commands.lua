@@ -42,6 +42,13 @@ function commands.increase(key, field, by)
   return by
 end
 
+-- Raises a revision, a number in a hash by which others see that something has changed. It grows by chance, about: after a failover that
+-- has lost a change the next one would have its revision else, and whoever has seen the lost one would not look again.
+function commands.revise(key, field)
+  local _, micros = unpack(redis.call('TIME'))
+  return commands.increase(key, field, 1 + tonumber(micros))
+end
+
 -- So far from either end of a list an element is looked for that is to be taken out: the time of Redis must not depend on how long it is.
 commands.SOUGHT = 1000
 -- So often, at most, one is taken out of a list that is longer than that.

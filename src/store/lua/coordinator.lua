@@ -58,7 +58,7 @@ function coordinator.next_numbers(kind, key_of, many)
 end
 
 -- Notes that something of a kind has changed, so that servers look again.
-function coordinator.changed(kind) commands.increase(keys.revisions, kind, 1) end
+function coordinator.changed(kind) commands.revise(keys.revisions, kind) end
 
 -- A time as the coordinator's specification has it, in seconds.
 function coordinator.seconds() return values.digits(math.floor(request.now / 1000)) end

@@ -82,7 +82,7 @@ function objects.uncount(collection) objects.count_bytes(collection, -(tonumber(
 
 -- Another value each time that an object is stored.
 function objects.next_revision(collection)
-  return values.digits(request.now) .. '-' .. commands.increase(collection.key, 'revision', 1)
+  return values.digits(request.now) .. '-' .. commands.revise(collection.key, 'revision')
 end
 
 -- Notes that there is a collection. False: there are as many as may be.

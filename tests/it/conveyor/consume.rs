@@ -171,6 +171,20 @@ async fn keys_of_somebody_else_harm_nothing() {
     consumer.tick().await.unwrap();
     assert_eq!(hget(&house.redis, &job.uuid, "status").await.as_deref(), Some("dispatched"));
     assert_eq!(house.redis.run::<String>(&["GET", "queue:work"]).await, "of somebody else");
+    // The log says why nothing is taken there.
+    for key in ["queue:work", "scheduled"] {
+        assert!(house.store.spoilt_keys().iter().any(|named| named == key), "{key}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ends_that_are_no_text_hold_up_no_others() {
+    let house = House::empty().await;
+    for end in [&b"\xff\xfe"[..], b"nonsense"] {
+        let _: i64 = run(&house.redis, &["ZADD", "hero:q:conveyor", "0"], end).await;
+    }
+    hero::conveyor::Closer::new(house.store.clone()).tick().await.unwrap();
+    gone(&house.redis, "hero:q:conveyor").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,104 +10,17 @@ use hero::access::{Authority, IdentityChange, TokenKey, Watch};
 use hero::coordinator::flows::Keeper;
 use hero::coordinator::{NodeKey, Supervisor, SupervisorSettings, Wakes};
 use hero::dispatch::{Indexer, Promoter, Pruner, Reaper, Releaser, Scheduler, Stopper, Surveyor, Sweeper, Timekeeper};
-use hero::keys::Keys;
-use hero::model::{JobId, Timestamp};
+use hero::model::JobId;
 use hero::service::Service;
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::table::{ID, NUMBER, table};
 use crate::support::{CONTEXT, Client, House, PATIENCE, Redis, Server, until};
 
-/// What stands for each placeholder of a pattern: what nobody else in these tests has.
-const SAMPLES: [(&str, &str); 23] = [
-    ("{id}", ID),
-    ("{t}", "sal"),
-    ("{g}", "io"),
-    ("{i}", "3"),
-    ("{0,1,2}", "0"),
-    ("{worker}", "old"),
-    ("{…}", "type:sal"),
-    ("{caller}", "7"),
-    ("{server}", "somebody"),
-    ("{collection}", "people"),
-    ("{field}", "age"),
-    ("{random}", "0123"),
-    ("{n}", NUMBER),
-    ("{group}", "runner900"),
-    ("{hand}", "berlin-1"),
-    ("{status}", "acknowledged"),
-    ("{whom}", "in"),
-    ("{nonce}", "n900"),
-    ("{signer}", "04"),
-    ("{yyyymmddhh}", "2001010101"),
-    ("{sha256}", "00"),
-    ("{circle}", "ring"),
-    ("{place}", "1"),
-];
-const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
-const NUMBER: &str = "900";
 /// What is in these nobody else knows, or another program may still want: the calls that read them name them, until somebody has seen to it.
 const NEED_A_HAND: [&str; 7] =
     ["hero:access:identities", "hero:access:tokens", "hero:meta:collections", "hero:meta:flows", "hero:meta:runners", "msg_in", "msg_out"];
-const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
-/// Every key of the table, and its type.
-fn table() -> Vec<(String, &'static str)> {
-    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/keys.rs")).unwrap();
-    let mut found = Vec::new();
-    for line in source.lines().filter(|line| line.starts_with("//! | `")) {
-        let cells: Vec<&str> = line.trim_start_matches("//! |").split(" | ").map(str::trim).collect();
-        let (patterns, types): (Vec<&str>, Vec<&str>) = (cells[0].split(" · ").collect(), cells[1].split(" · ").collect());
-        let mut base = String::new();
-        for (at, pattern) in patterns.iter().enumerate() {
-            let pattern = pattern.trim().trim_matches('`');
-            let whole = match pattern.strip_prefix(':') {
-                Some(rest) => format!("{}:{rest}", base.rsplit_once(':').unwrap().0),
-                None => pattern.to_owned(),
-            };
-            if !pattern.starts_with(':') {
-                base.clone_from(&whole);
-            }
-            // One that differs in its type is named behind the others.
-            let own = whole.rsplit(':').next().map(|name| format!("{name}: "));
-            let all = types[at.min(types.len() - 1)];
-            let words = own.and_then(|own| cells[1].split_once(&*own)).map_or(all, |(_, rest)| rest);
-            let kind = words.split([' ', ',']).find_map(|word| match word {
-                "number" => Some("string"),
-                "lists" => Some("list"),
-                "channel" => Some("channel"),
-                word => KINDS.into_iter().find(|kind| *kind == word),
-            });
-            let kind = kind.unwrap_or_else(|| panic!("{line}: {pattern} has no type"));
-            if kind != "channel" {
-                found.extend(with_and_without(&whole).into_iter().map(|pattern| (filled(&pattern), kind)));
-            }
-        }
-    }
-    // That of today, too, into which jobs come.
-    found.push((Keys::standalone(CONTEXT).index(Timestamp::local()), "list"));
-    found.sort();
-    found.dedup();
-    found
-}
-
-/// A pattern with what stands in brackets, and without it.
-fn with_and_without(pattern: &str) -> Vec<String> {
-    let Some((begin, _)) = pattern.split_once('[') else { return vec![pattern.to_owned()] };
-    vec![begin.to_owned(), pattern.replace(['[', ']'], "")]
-}
-
-fn filled(pattern: &str) -> String {
-    // Of these there are few, which are in use.
-    match pattern {
-        "hero:seq:{kind}" => return "hero:seq:message".to_owned(),
-        "context:{n}" => return "context:0".to_owned(),
-        _ => {}
-    }
-    let key = SAMPLES.into_iter().fold(pattern.to_owned(), |key, (name, sample)| key.replace(name, sample));
-    assert!(!key.contains(['{', '}']), "{key}: nothing stands for a placeholder here");
-    key
-}
-
 /// Makes a key of this type with all of these members, and one that is no text. What is of that type already keeps its own.
 async fn make(redis: &Redis, key: &str, kind: &str, members: &[String]) {
     let script = "local kind = table.remove(ARGV, 1)
@@ -246,6 +159,22 @@ impl Whole {
         self.round(&mut Watch::new(self.authority.clone())).await;
     }
 
+    /// Whoever looks after Redis reads in the log which keys are spoilt: each that is named by no id, unless it gave way.
+    async fn the_log_names_them(&self) {
+        self.house.store.name_spoilt().await.unwrap();
+        for (key, kind) in self.house.store.keys().kinds() {
+            if self.spoilt.contains(&key) && !self.house.store.spoilt_keys().contains(&key) {
+                let now: String = self.house.redis.run(&["TYPE", &key]).await;
+                assert!([kind.as_str(), "none"].contains(&&*now), "nobody names {key}, which is a {now}");
+            }
+        }
+        // Those of which functions say nothing, as if there were none.
+        for key in ["hero:q:unsent", "hero:meta:nonces", "hero:q:messages", "hero:q:answers"] {
+            let named = self.house.store.spoilt_keys().iter().any(|named| named == key);
+            assert!(named || !self.spoilt.contains(key), "{key}");
+        }
+    }
+
     /// Every list can be read, whatever it leaves out.
     async fn lists_are_read(&self) {
         let document = self.client.ok("rpc.discover", Value::Null).await;
@@ -343,6 +272,7 @@ async fn all_else_goes_on(kind: &'static str) {
     let mut whole = Whole::open().await;
     whole.jobs_run().await;
     whole.spoil(&table, kind).await;
+    whole.the_log_names_them().await;
     whole.jobs_run().await;
     whole.services_work().await;
     whole.jobs_run().await;

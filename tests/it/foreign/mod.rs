@@ -9,6 +9,7 @@ mod job;
 mod migration;
 mod presence;
 mod restart;
+mod table;
 mod worker;
 
 use hero::model::JobId;

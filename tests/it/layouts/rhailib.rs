@@ -207,3 +207,25 @@ async fn the_client_is_served_by_a_worker_of_rhailib() {
     assert_eq!(client.status(&task_id).await.unwrap(), Status::Pending);
     assert_eq!(hget(&redis, &details(&task_id), "reply_to_queue").await, None);
 }
+
+#[tokio::test]
+async fn what_other_programs_made_of_its_keys_is_told_and_takes_nothing_with_it() {
+    let redis = Redis::start().await;
+    let client = Client::connect(&redis.endpoint()).await.unwrap();
+    let task = Task::new("circle_1".parse().unwrap(), "the script");
+    let id = client.submit(&task).await.unwrap();
+    // A field that is no text is none of the layout.
+    let script = format!("redis.call('HSET', '{}', '\\255\\254', '\\255')", details(&id));
+    redis.run::<redis::Value>(&["EVAL", &script, "0"]).await;
+    assert_eq!(client.status(&id).await.unwrap(), Status::Pending);
+    for key in ["rhai_tasks:circle_1", &details(&id)] {
+        let _: () = redis.run(&["SET", key, "of somebody else"]).await;
+    }
+    let told = client.status(&id).await.unwrap_err();
+    assert!(matches!(&told, Error::Store(error) if error.is_spoilt() && error.to_string().contains(&details(&id))), "{told}");
+    let refused = client.submit(&task).await.unwrap_err();
+    assert!(matches!(&refused, Error::Store(error) if error.is_spoilt() && error.to_string().contains("rhai_tasks:circle_1")), "{refused}");
+    // What nobody can take is not left there for ever.
+    let left: Vec<String> = redis.run(&["KEYS", "rhai_task_details:*"]).await;
+    assert_eq!(left, [details(&id)]);
+}

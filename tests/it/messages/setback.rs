@@ -66,6 +66,26 @@ async fn a_stop_is_told_again_in_time_after_that() {
     }
 }
 
+#[tokio::test]
+async fn what_ends_at_a_time_is_late_by_as_much_as_the_clock_was_set_back_and_no_more() {
+    let (house, now) = an_hour_ahead().await;
+    let (redis, store) = (&house.redis, &house.store);
+    let messages = Messages::new(house.dispatcher.clone(), Wakes::default());
+    messages.send(CONTEXT, chat("x", "redis://10.0.0.7:6379")).await.unwrap();
+    let key = MessageKey { caller_id: 12, message_id: 1 }.to_string();
+    // Its result was awaited for ten seconds more when the clock was set back by an hour.
+    let over = now.plus(HOUR + Duration::from_secs(10)).as_millis().to_string();
+    let _: i64 = redis.run(&["HSET", &key, "status", "acknowledged"]).await;
+    let _: i64 = redis.run(&["ZADD", "hero:q:messages", &over, &key]).await;
+    for (passed, status) in
+        [(Duration::ZERO, "acknowledged"), (HOUR + Duration::from_secs(9), "acknowledged"), (HOUR + Duration::from_secs(11), "error")]
+    {
+        store.clock().stop_at(now.plus(passed));
+        store.tend_messages("me", 8).await.unwrap();
+        assert_eq!(redis.run::<String>(&["HGET", &key, "status"]).await, status, "{passed:?} after that");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_to_another_context_arrives_whatever_the_clock_shows() {
     let house = House::with_contexts(&[ContextId(1)]).await;

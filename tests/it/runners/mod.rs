@@ -116,6 +116,19 @@ async fn each_change_of_a_runner_raises_the_revision() {
 }
 
 #[tokio::test]
+async fn a_change_after_a_failover_that_lost_one_is_seen() {
+    let (house, _server, client) = open().await;
+    client.ok("create_runner", json!(["osis"])).await;
+    let kept: String = house.redis.run(&["HGET", "hero:meta:revisions", "runners"]).await;
+    client.ok("update_runner", json!({"runner_id": 1, "local": true})).await;
+    let seen = house.store.runner_revision().await.unwrap();
+    // The replica that takes over has not got that one.
+    let _: i64 = house.redis.run(&["HSET", "hero:meta:revisions", "runners", &kept]).await;
+    client.ok("update_runner", json!({"runner_id": 1, "local": false, "address": "redis://10.0.0.7:6379"})).await;
+    assert_ne!(house.store.runner_revision().await.unwrap(), seen, "servers that have seen this one would not look again");
+}
+
+#[tokio::test]
 async fn what_cannot_be_meant_is_refused_and_changes_nothing() {
     let (house, _server, client) = open().await;
     client.ok("create_runner", json!(["osis"])).await;

@@ -159,3 +159,25 @@ async fn what_another_program_spoilt_is_named_with_its_cure_and_left_out_of_list
         assert!(found.is_err_and(|error| error.is_spoilt() && error.to_string().contains(key)), "{key}");
     }
 }
+
+#[tokio::test]
+async fn keys_that_are_read_by_functions_alone_are_named_in_the_log_once_in_a_while() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for key in ["hero:q:unsent", "hero:q:messages", "hero:q:answers", "hero:meta:nonces"] {
+        let _: () = redis.run(&["SET", key, "x"]).await;
+    }
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let writer = std::sync::Mutex::new(log.reopen().unwrap());
+    let listening = tracing::subscriber::set_default(tracing_subscriber::fmt().with_ansi(false).with_writer(writer).finish());
+    for _ in 0..2 {
+        store.name_spoilt().await.unwrap();
+    }
+    drop(listening);
+    let log = std::fs::read_to_string(log.path()).unwrap();
+    for key in ["hero:q:unsent", "hero:q:messages", "hero:q:answers", "hero:meta:nonces"] {
+        let words = format!("the key {key} of Redis has to be a sorted set and is of another type");
+        let told = log.lines().filter(|line| line.contains(&words) && line.contains("delete or rename it"));
+        assert_eq!(told.count(), 1, "{key}: {log}");
+    }
+}
