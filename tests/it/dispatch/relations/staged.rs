@@ -295,7 +295,7 @@ async fn keys_of_a_group_that_was_refused_stand_for_nothing_and_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_step_does_as_much_for_keyed_jobs_and_for_those_that_wait_for_others_outside() {
+async fn a_group_of_any_shape_is_created_by_one_step_and_entered_in_few_calls() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
     let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
@@ -327,7 +327,7 @@ async fn a_step_does_as_much_for_keyed_jobs_and_for_those_that_wait_for_others_o
         };
         let [slices, steps, entered] = ["_create", "_commit_jobs", "_link_jobs"].map(times);
         println!("{shape}: µs: slices {:?}, step {steps:?}, entering {:?}", slices.last(), entered.last());
-        // No time is asserted: what the step does is counted, above.
+        // No time is asserted: on a busy machine it is that of others, too.
         assert_eq!((slices.len() >= MANY / 64, steps.len()), (true, 1), "{shape}");
         assert!(entered.len() <= 64, "{shape}: {}", entered.len());
         assert_eq!(redis.run::<usize>(&["LLEN", "hero:q:linking"]).await, 0);
