@@ -4,7 +4,7 @@ max_line_length = 140
 self = false
 read_globals = {
   'redis', 'cjson', 'cmsgpack',
-  'commands', 'values', 'keys', 'time', 'leases', 'notes', 'jobs', 'attempts', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'cycles', 'index', 'filter',
+  'commands', 'values', 'keys', 'time', 'leases', 'notes', 'jobs', 'attempts', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'links', 'cycles', 'index', 'filter',
   'foreign', 'awaited', 'schedules', 'conveyor', 'fair', 'limit', 'masks', 'access', 'flows', 'objects', 'once', 'coordinator', 'calling', 'letters', 'messages', 'message_jobs', 'unsent',
   'functions', 'made_library',
 }

@@ -14,6 +14,7 @@
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
 //! | `hero:q:release` | list | every end of a job with relations | an entry until its relatives are released |
+//! | `hero:q:linking` | list | commit_jobs: who waits for whom of jobs that were created together | an entry until link_jobs or the releaser has entered it |
 //! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
 //! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |
@@ -61,7 +62,7 @@
 //! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
 //! | `hero:staged:{group}:{place}` | hash | create: a job that commit_jobs is about to create together with others | 60 s |
-//! | `hero:idem:{sha256}` | hash | create, commit_jobs · create_flow | 24 h |
+//! | `hero:idem:{sha256}` | hash | create, also where it stages, commit_jobs · create_flow | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
@@ -243,6 +244,11 @@ impl Keys {
     /// A job that is to be created together with others, by its place among them from 1, and is not listed yet.
     pub fn staged(&self, group: &JobId, place: usize) -> String {
         self.key(format_args!("staged:{group}:{place}"))
+    }
+
+    /// Jobs that were created together and are still to be entered where those have them that they wait for.
+    pub fn linking(&self) -> String {
+        self.key(format_args!("q:linking"))
     }
 
     /// Jobs that ended and whose relatives are still to be released.

@@ -70,9 +70,9 @@ impl Dispatcher {
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
-            return Err(entry(index)(
-                outcome(context, job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone())),
-            ));
+            let is_of_all = matches!(answer, Created::TooFast(_) | Created::Closed | Created::Busy);
+            let error = outcome(context, job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
+            return Err(if is_of_all { error } else { entry(index)(error) });
         }
         let ids = jobs.into_iter().zip(answers).map(|(job, answer)| {
             let stored = outcome(context, job.id, &job.spec.script_type, answer)?;

@@ -21,7 +21,7 @@ macro_rules! files {
 
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
-    "commands" "values" "keys" "time" "request" "leases" "notes" "jobs" "attempts" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "cycles" "index"
+    "commands" "values" "keys" "time" "request" "leases" "notes" "jobs" "attempts" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "links" "cycles" "index"
     "filter" "foreign" "awaited" "schedules" "conveyor" "fair" "limit" "masks" "objects" "access" "calling" "once" "letters" "messages" "message_jobs" "unsent"
 );
 
@@ -34,13 +34,13 @@ const FUNCTIONS: Files = files!("lua/functions/",
     "acknowledge_message" "admit_identities" "advance_flow" "announce_change" "bury_context" "claim_post" "clean_status_index" "close_context" "close_conveyor"
     "commit_jobs" "complete_message" "control" "create" "create_flow" "create_token" "current_state" "declare_indexes" "delete" "delete_identity" "delete_message"
     "delete_object" "delete_runner" "discover" "drop_collection" "drop_index" "evict" "fill_index" "find" "find_failed"
-    "find_open" "find_position" "forget_context" "forget_keys" "found_context" "grant" "import_conveyor" "import_queues" "list_leases" "log_in"
+    "find_open" "find_position" "forget_context" "forget_keys" "found_context" "grant" "import_conveyor" "import_queues" "link_jobs" "list_leases" "log_in"
     "make_runner_jobs" "new_context" "note_access" "note_context" "note_displaced" "note_keys" "note_login" "note_message" "note_native_only"
     "note_progress" "number_job" "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "reap"
     "receive_message" "receive_result" "receive_stop" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "schedule"
     "send_jobs" "send_message" "set_context" "set_identity" "set_object" "set_runner" "settle_message" "settle_stop" "skip_missed" "start"
     "stop" "store_flow_jobs" "summary" "sweep_conveyor" "tend_messages" "turn" "turn_when_full"
-    "unschedule" "wait"
+    "unschedule" "unstage_jobs" "wait"
 );
 
 /// What actors in any language call.

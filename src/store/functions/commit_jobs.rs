@@ -19,8 +19,10 @@ const COMMIT: Function = Function("commit_jobs");
 const AT_ONCE: (usize, Weight) = (64, Weight { bytes: 256 * 1024, relations: 200 });
 /// How many jobs of a cycle are named.
 const NAMED: usize = 20;
-/// How often a group is staged whose first attempt took too long.
-const ATTEMPTS: usize = 2;
+/// How often a group is staged whose first attempt took too long, or met others that used its idempotency keys meanwhile.
+const ATTEMPTS: usize = 4;
+/// How many are entered at a time where those have them that they wait for.
+const LINKED_AT_ONCE: usize = 64;
 
 impl Store {
     /// Stores all of these jobs or none, in one step. Those that are stored together may name each other.
@@ -72,6 +74,8 @@ struct Group<'g> {
     inside: [BTreeMap<usize, Vec<usize>>; 2],
     /// Of each job, whether it is staged, and whether an earlier one of its id left something.
     staged: Vec<Option<bool>>,
+    /// How many, from the first on, may have been written.
+    written: usize,
     /// What is known of those that are not.
     answers: Vec<Created>,
     /// What jobs need not wait for any more, which had ended when they were staged.
@@ -96,6 +100,7 @@ impl<'g> Group<'g> {
             places,
             inside,
             staged,
+            written: 0,
             answers: vec![Created::None; jobs.len()],
             ended: vec![Vec::new(); jobs.len()],
         }
@@ -159,18 +164,38 @@ impl<'g> Group<'g> {
         from..to
     }
 
-    /// Those that wait, by whom they wait for: lines of ids.
-    fn lines(&self, kind: usize, is_inside: bool) -> String {
-        let mut lines: BTreeMap<&JobId, Vec<&str>> = BTreeMap::new();
-        for (place, job) in self.jobs.iter().enumerate().filter(|(place, _)| self.staged[*place].is_some()) {
+    /// Who waits for whom, as `links.lua` reads it: lines of those in the list of one other, in texts of some of them.
+    fn links(&self) -> Vec<String> {
+        let mut lists: BTreeMap<(&str, &JobId), Vec<&str>> = BTreeMap::new();
+        for (place, job) in self.staged_jobs() {
             for (relation, other) in job.relations() {
-                let is_one = list_of(relation) == Some(kind) && self.places.contains_key(other) == is_inside;
-                if is_one && !self.ended[place].contains(other) {
-                    lines.entry(other).or_default().push(job.id.as_str());
+                if let Some(kind) = list_of(relation)
+                    && !self.ended[place].contains(other)
+                {
+                    lists.entry((LISTS[kind], other)).or_default().push(job.id.as_str());
                 }
             }
         }
-        lines.into_iter().map(|(other, waiting)| format!("{other} {}\n", waiting.join(" "))).collect()
+        let (mut texts, mut many) = (vec![String::new()], 0);
+        for ((what, other), waiting) in lists {
+            for some in waiting.chunks(LINKED_AT_ONCE) {
+                if many + some.len() > LINKED_AT_ONCE {
+                    texts.push(String::new());
+                    many = 0;
+                }
+                many += some.len();
+                if let Some(text) = texts.last_mut() {
+                    text.extend([what, " ", other.as_str(), " ", &some.join(" "), "\n"]);
+                }
+            }
+        }
+        texts.retain(|text| !text.is_empty());
+        texts
+    }
+
+    /// The jobs that are staged, with their places.
+    fn staged_jobs(&self) -> impl Iterator<Item = (usize, &'g NewJob)> {
+        self.jobs.iter().enumerate().filter(|(place, _)| self.staged[*place].is_some())
     }
 
     /// What is answered where one job refuses all.
@@ -212,19 +237,22 @@ impl Inner {
             };
             match answers {
                 Ok(Some(answers)) if answers.iter().all(Created::is_stored) => {
+                    if jobs.iter().any(|job| job.relations().next().is_some()) {
+                        self.link().await;
+                    }
                     // What some of them wait for may have ended meanwhile.
                     self.releases.notify_one();
                     return Ok(answers);
                 }
                 // What is left goes by itself within a minute, where it cannot be taken away now.
                 Ok(Some(answers)) => {
-                    self.unstage(&group).await;
+                    self.unstage(&group.id, &jobs[..group.written]).await;
                     return Ok(answers);
                 }
-                Ok(None) => self.unstage(&group).await,
+                Ok(None) => self.unstage(&group.id, &jobs[..group.written]).await,
                 Err(error) => {
                     if error.not_done() {
-                        self.unstage(&group).await;
+                        self.unstage(&group.id, &jobs[..group.written]).await;
                     }
                     return Err(error);
                 }
@@ -251,6 +279,7 @@ impl Inner {
                 self.encode_job(&mut call, job, None, &group.outside(job), &group.fields(place));
             }
             self.memory.add(slice.len(), &call);
+            group.written = slice.end;
             let answers: Vec<Vec<Text>> = self.commands.function(&call).await?;
             for (place, answer) in slice.clone().zip(answers) {
                 let text = |at: usize| answer.get(at).and_then(|text: &Text| text.0.as_deref());
@@ -261,7 +290,11 @@ impl Inner {
                 }
                 match created(&answer)? {
                     Some(same @ Created::Same(..)) => group.answers[place] = same,
-                    Some(slow @ Created::TooFast(_)) => return Ok(Some(vec![slow; group.jobs.len()])),
+                    Some(slow @ Created::TooFast(_)) => {
+                        // Nothing of it.
+                        group.written = 0;
+                        return Ok(Some(vec![slow; group.jobs.len()]));
+                    }
                     refused => return Ok(Some(group.refused(place, refused.unwrap_or(Created::Tangled)))),
                 }
             }
@@ -319,39 +352,19 @@ impl Inner {
             Some(true) => 'u',
         };
         call.arg(group.jobs.iter().zip(&group.staged).map(letter).collect::<String>());
-        let staged =
-            || group.jobs.iter().zip(&group.staged).enumerate().filter(|(_, (_, staged))| staged.is_some()).map(|(at, (job, _))| (at, job));
         let mut types: BTreeMap<&str, usize> = BTreeMap::new();
-        staged().for_each(|(_, job)| *types.entry(job.spec.script_type.as_str()).or_default() += 1);
+        group.staged_jobs().for_each(|(_, job)| *types.entry(job.spec.script_type.as_str()).or_default() += 1);
         call.arg(types.len());
         for (script_type, many) in types {
             call.arg(script_type).arg(many);
         }
         let keyed: Vec<(usize, &NewJob, &String)> =
-            staged().filter_map(|(place, job)| Some((place, job, job.spec.idempotency_key.as_ref()?))).collect();
-        call.arg(keyed.len());
-        for (place, job, key) in keyed {
-            call.arg(place + 1).arg(job.key_digest(key)).arg(digest(&[&json(&job.spec)]));
-        }
-        for kind in 0..LISTS.len() {
-            call.arg(group.lines(kind, true)).arg(group.lines(kind, false));
-        }
-        let parents: Vec<&str> = staged()
-            .filter_map(|(_, job)| job.spec.parent_id.as_ref().filter(|parent| !group.places.contains_key(parent)))
-            .map(JobId::as_str)
-            .collect();
-        call.arg(parents.join(" "));
+            group.staged_jobs().filter_map(|(place, job)| Some((place, job, job.spec.idempotency_key.as_ref()?))).collect();
+        call.arg(list(keyed.iter().map(|(place, ..)| place + 1)));
+        call.arg(keyed.iter().map(|(_, job, key)| job.key_digest(key)).collect::<String>());
+        call.arg(keyed.iter().map(|(_, job, _)| digest(&[&json(&job.spec)])).collect::<String>());
+        let links = group.links();
+        call.arg(links.len()).arg(links);
         call
-    }
-
-    /// Takes away what was staged, as far as that is possible now. It has a time of its own.
-    async fn unstage(&self, group: &Group<'_>) {
-        for places in (1..=group.jobs.len()).collect::<Vec<_>>().chunks(100) {
-            let mut unlink = redis::cmd("UNLINK");
-            unlink.arg(places.iter().map(|place| self.keys.staged(&group.id, *place)).collect::<Vec<_>>());
-            if self.commands.call::<u64>(&unlink).await.is_err() {
-                return;
-            }
-        }
     }
 }

@@ -39,6 +39,7 @@ mod found_context;
 mod grant;
 mod import_conveyor;
 mod import_queues;
+mod link_jobs;
 mod list_leases;
 mod log_in;
 mod make_runner_jobs;
@@ -88,6 +89,7 @@ mod sweep_conveyor;
 mod tend_messages;
 mod turn;
 mod unschedule;
+mod unstage_jobs;
 mod wait;
 
 pub use acknowledge_message::MessageAcknowledged;

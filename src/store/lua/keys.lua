@@ -19,6 +19,7 @@ function keys.of_context(prefix, context)
   keys.unwritten = prefix .. 'hero:q:unwritten'
   keys.watched = prefix .. 'hero:q:watched'
   keys.release = prefix .. 'hero:q:release'
+  keys.linking = prefix .. 'hero:q:linking'
   keys.conveyor_ends = prefix .. 'hero:q:conveyor'
   keys.capped = prefix .. 'hero:q:capped'
   keys.native_only = prefix .. 'hero:meta:calm'

@@ -47,6 +47,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.capped".to_owned(), keys.capped()),
             ("keys.watched".to_owned(), keys.watched()),
             ("keys.release".to_owned(), keys.release()),
+            ("keys.linking".to_owned(), keys.linking()),
             ("keys.conveyor_ends".to_owned(), keys.conveyor_ends()),
             ("keys.relatives(ARGV[4], 'dependents')".to_owned(), keys.dependents(&id)),
             ("keys.relatives(ARGV[4], 'children')".to_owned(), keys.children(&id)),

@@ -1,28 +1,30 @@
 -- Flags:
--- Creates jobs together that were staged (create.lua), all or none. What takes long was done before: here a job is renamed, and entered
--- where it is looked for. Everything is checked before anything is written.
+-- Creates jobs together that were staged (create.lua), all or none. What takes long was done before, or is done after it: here a job is
+-- renamed. Those that wait for others are entered there by link_jobs.lua, or by the releaser where nobody does that. Everything is checked
+-- before anything is written. That those outside of the group are there was checked before, too: one that is deleted meanwhile counts as
+-- deleted after this call.
 -- ARGV  group · so long they are kept if nobody starts them, ms · 'look' (memory may be short) or '-'
 --       · the most that may be created in a second, or 0
 --       · ids, with a space between each two, in the order of their places from 1 · for each a letter: 'n' (nobody else can have the id),
 --         'o' (others may), 'u' (others may, and an earlier one left something for readers), '-' (it is none of these)
 --       · number of script types, each: type · how many jobs of it
---       · number of jobs with an idempotency key, each: place · digest of caller and key · digest of the parameters
---       · who waits for whom, four texts: prerequisites in the group · elsewhere · predecessors in the group · elsewhere;
---         each has a line for each of those: its id, then the ids of those that wait
---       · others that are parents, between spaces
+--       · list of the places of jobs with an idempotency key · for each, one after the other, the digest of caller and key
+--       · the same of the parameters · number of texts of who waits for whom (links.lua) · text …
 -- Gives {'stored', then for each that is none of the new: its place, id and status} · {'refused', place, why …} as create.lua says it
--- · {'slow', ms} · {'closed'} · {'gone'} (what was staged is not there any more).
+-- · {'slow', ms} · {'closed'} · {'gone'} (what was staged is not there any more, or many of the keys stand for other jobs by now: they may
+-- be staged anew).
 local try, insist = commands.try, commands.insist
 
 -- How many keys or ids one command is given.
 local AT_ONCE = 1000
--- How long an id is.
-local ID = 36
+-- How long an id is, and a digest.
+local ID, DIGEST = 36, 64
+-- So many idempotency keys may stand for other jobs than when they were staged.
+local MOST_CHANGED = 64
 -- Others count as listed when they were staged, if that is not longer ago, ms.
 local NEAR = 1000
 
 local read_known = jobs.reader('status', 'caller_id', 'idempotency_key')
-local read_other = jobs.reader('status', 'rel')
 
 -- Places as texts: Redis takes long to write a number of Lua's.
 local PLACES = {}
@@ -75,22 +77,33 @@ local function find_known(staged, keyed)
   return { 'same', known_id, known.status }
 end
 
--- Reads the idempotency keys from the arguments. Gives them by the places of their jobs, which of these stand for other jobs by now, and
--- the first that refuses all.
-local function take_keyed(group)
-  local keyed, all, same = {}, {}, {}
-  for at = 1, request.take_number() do
-    local place, digest, of_params = request.take_number(), request.take_many(2)
-    all[at] = keys.idempotency(digest)
-    keyed[place] = { key = all[at], digest = of_params }
+-- Reads the idempotency keys from the arguments. Gives those that do not stand for the jobs that were staged with them, because another
+-- call has used them since, by the places of those. Nil: they are many.
+local function take_keyed(all)
+  local places, digests, of_params = request.take_list(), request.take(), request.take()
+  local changed, many, at, prefix = {}, 0, 1, keys.idempotency('')
+  for nth, place in ipairs(places) do
+    local from, to = (nth - 1) * DIGEST + 1, nth * DIGEST
+    local key = prefix .. string.sub(digests, from, to)
+    place = tonumber(place)
+    while at <= #all.ids and all.places[at] ~= place do at = at + 1 end
+    -- Where it is of another type, it does not.
+    if redis.pcall('HGET', key, 'job') ~= all.ids[at] then
+      changed[place], many = { key = key, digest = string.sub(of_params, from, to) }, many + 1
+    end
   end
-  if count(all) == 0 then return keyed, same end
-  for place, one in pairs(keyed) do
+  return many <= MOST_CHANGED and changed or nil
+end
+
+-- Which of those stand for other jobs by now, and the first that refuses all.
+local function find_same(group, changed)
+  local same = {}
+  for place, one in pairs(changed) do
     local known = find_known(keys.staged(group, place), one)
-    if known and known[1] == 'reused' then return keyed, same, { 'refused', place, unpack(known) } end
+    if known and known[1] == 'reused' then return same, { 'refused', place, unpack(known) } end
     same[place] = known
   end
-  return keyed, same
+  return same
 end
 
 -- The first of some jobs whose id another one has, as an answer.
@@ -105,56 +118,12 @@ local function taken(all)
   end
 end
 
--- The jobs outside of the group that some wait for, each with those.
-local function take_others()
-  local lists = {}
-  for line in string.gmatch(request.take(), '[^\n]+') do
-    local waiting = {}
-    for id in string.gmatch(string.sub(line, ID + 2), '%S+') do waiting[#waiting + 1] = id end
-    lists[#lists + 1] = { other = string.sub(line, 1, ID), waiting = waiting }
-  end
-  return lists
-end
-
--- Reads those jobs. Gives an answer if one of them is gone.
-local function read_others(lists, param, all)
-  for _, list in ipairs(lists) do
-    local job = read_other(list.other)
-    if not job or not job.status and not jobs.is_job(list.other) then
-      for at, id in ipairs(all.ids) do
-        if id == list.waiting[1] then return { 'refused', all.places[at], 'no', param, list.other } end
-      end
-    end
-    list.status, list.rel = job.status, job.rel
-  end
-end
-
--- The first parent that is gone, as an answer.
-local function missing_parent(first)
-  local parents, all = {}, {}
-  for id in string.gmatch(request.take(), '%S+') do parents[#parents + 1], all[#all + 1] = id, keys.job(id) end
-  if count(all) == #all then return nil end
-  for _, id in ipairs(parents) do
-    if not jobs.exists(id) then return { 'refused', first, 'no', 'parent_id', id } end
-  end
-end
-
--- Enters jobs into the lists of those of the group that they wait for. Nearly always it is one, and the key is a list.
-local function enter(text, what)
-  for line in string.gmatch(text, '[^\n]+') do
-    local key = keys.relatives(string.sub(line, 1, ID), what)
-    if #line ~= 2 * ID + 1 or type(redis.pcall('RPUSH', key, string.sub(line, ID + 2))) == 'table' then
-      local waiting = {}
-      for id in string.gmatch(string.sub(line, ID + 2), '%S+') do waiting[#waiting + 1] = id end
-      each_part(waiting, function(...) insist('RPUSH', key, ...) end)
-    end
-  end
-end
-
--- The same for those outside of it.
-local function enter_at_others(lists, what)
-  for _, list in ipairs(lists) do
-    each_part(list.waiting, function(...) relations.enter_all({ ... }, what, list.other, list.status, list.rel) end)
+-- Has those entered who wait for others, after this call.
+local function link()
+  local lines, first = request.take_number(), request.at + 1
+  request.at = request.at + lines
+  for at = first, request.at, AT_ONCE do
+    insist('RPUSH', keys.linking, unpack(request.argv, at, math.min(at + AT_ONCE - 1, request.at)))
   end
 end
 
@@ -165,12 +134,12 @@ local function note_time(staged_at)
 end
 
 -- Has what was staged be jobs. Gives their ids.
-local function create(all, same, keyed)
+local function create(all, same, changed)
   local created, prefix = {}, keys.job_prefix
   for at, id in ipairs(all.ids) do
     local place = all.places[at]
     if not same[place] then
-      local key, staged, one = prefix .. id, all.staged[at], keyed[place]
+      local key, staged, one = prefix .. id, all.staged[at], changed[place]
       if all.letters[at] == 'u' then jobs.clear_leftovers(id) end
       redis.call('RENAME', staged, key)
       redis.call('PERSIST', key)
@@ -212,10 +181,10 @@ return function()
   local all, many_of = take_jobs(group), take_types()
   local many = #all.ids
   if count(all.staged) < many then return { 'gone' } end
-  local keyed, same, refused = take_keyed(group)
-  local dependents, dependents_of_others, heirs, heirs_of_others = request.take(), take_others(), request.take(), take_others()
-  refused = refused or taken(all) or read_others(dependents_of_others, 'prerequisites', all)
-    or read_others(heirs_of_others, 'predecessor_id', all) or missing_parent(all.places[1])
+  local changed = take_keyed(all)
+  if not changed then return { 'gone' } end
+  local same, refused = find_same(group, changed)
+  refused = refused or taken(all)
   if refused then return refused end
   for _ in pairs(same) do many = many - 1 end
   local slow = many > 0 and limit.too_fast(per_second, many)
@@ -224,11 +193,8 @@ return function()
   limit.note_created(per_second, many)
   local staged_at = redis.call('HGET', all.staged[1], 'created_at')
   local answer = prepare(all, same, many_of, given_up)
-  local ids = create(all, same, keyed)
-  enter(dependents, 'dependents')
-  enter(heirs, 'onComplete')
-  enter_at_others(dependents_of_others, 'dependents')
-  enter_at_others(heirs_of_others, 'onComplete')
+  local ids = create(all, same, changed)
+  link()
   if many > 0 then
     local index = keys.index(request.now_text)
     each_part(ids, function(...) jobs.list_in(index, ...) end)

@@ -184,14 +184,17 @@ local function bring_on(job, status)
   return status
 end
 
+-- Has the idempotency key of a job stand for it. As long as there is no such job, it stands for none.
+local function note_key(job)
+  local key = keys.idempotency(job.idempotency)
+  insist('HSET', key, 'job', job.id, 'digest', job.digest)
+  redis.call('EXPIRE', key, jobs.IDEMPOTENCY_SECONDS)
+end
+
 -- Stores a job that nothing speaks against. Gives its answer.
 local function store(job, status)
   status = bring_on(job, status)
-  if job.idempotency then
-    local key = keys.idempotency(job.idempotency)
-    insist('HSET', key, 'job', job.id, 'digest', job.digest)
-    redis.call('EXPIRE', key, jobs.IDEMPOTENCY_SECONDS)
-  end
+  if job.idempotency then note_key(job) end
   created[#created + 1] = job.id
   created_of[job.script_type] = (created_of[job.script_type] or 0) + 1
   if status == 'started' then return answer_started end
@@ -305,6 +308,7 @@ local function stage(job, group, place)
   local key, of, answer, open = keys.staged(group, place), job.relations, { 'staged', used_before[job.id] and '1' or '' }, 0
   local fields = redis.call('HSET', key, 'status', 'created', hash_of(job))
   redis.call('EXPIRE', key, STAGED_SECONDS)
+  if job.idempotency then note_key(job) end
   if not of then
     note(job, fields)
     return answer

@@ -1,5 +1,6 @@
 -- Flags: allow-oom
--- Releases the relatives of jobs that have ended: dependents and children, then heirs and the parent once all descendants have ended.
+-- Releases the relatives of jobs that have ended: dependents and children, then heirs and the parent once all descendants have ended. First
+-- of all those are entered among them whose creator did not come to it (links.lua).
 -- ARGV  at most so many relatives
 -- Gives {1 if there is more to do else 0, script types that have work …}.
 local try = commands.try
@@ -77,6 +78,7 @@ end
 return function()
   -- A job counts, too, so with less than two nothing would ever be done.
   left = math.max(request.take_number(), 2)
+  left = left - links.enter_some(left)
   while left > 0 do
     local entry = redis.call('LINDEX', keys.release, -1)
     if not entry then break end
@@ -87,5 +89,5 @@ return function()
     redis.call('RPOP', keys.release)
   end
   news.send_all()
-  return { redis.call('EXISTS', keys.release), unpack(request.types) }
+  return { redis.call('EXISTS', keys.release, keys.linking) > 0 and 1 or 0, unpack(request.types) }
 end

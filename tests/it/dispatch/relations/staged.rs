@@ -9,7 +9,7 @@ use hero::store::Moment;
 use rand::Rng as _;
 
 use super::{after, begin, by_hand, ended_by, heir_of, named, status};
-use crate::support::{Redis, dispatcher, random, spec, until};
+use crate::support::{CONTEXT, Redis, dispatcher, random, spec, until};
 
 const MANY: usize = 1_000;
 
@@ -49,7 +49,8 @@ async fn no_call_writes_more_than_a_slice_and_one_creates_all() {
     assert_eq!(dispatcher.create_many(chain(&ids)).await.unwrap(), ids);
     // What each function calls is counted, too: a few commands for each job in the step, and nothing that writes a whole hash.
     assert_eq!((redis.calls("rename").await, redis.calls("persist").await, redis.calls("xadd").await), (1_000, 1_000, 10));
-    assert_eq!(redis.calls("fcall").await, MANY.div_ceil(64) as u64 + 1);
+    // A slice is 64 jobs; and as many are entered by a call after the step.
+    assert_eq!(redis.calls("fcall").await, MANY.div_ceil(64) as u64 + 1 + (MANY - 1).div_ceil(64) as u64);
     assert!(keys(&redis, "hero:staged:*").await.is_empty());
     let ttl: i64 = redis.run(&["TTL", &format!("hero:job:{}", ids[500])]).await;
     assert_eq!(ttl, -1);
@@ -266,9 +267,94 @@ async fn a_group_that_is_more_than_may_be_created_now_is_refused_before_anything
     let first = dispatcher.create_many(keyed()).await.unwrap();
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     let refused = dispatcher.create_many(chain(&ids(MANY))).await;
-    assert!(format!("{refused:?}").contains("TooFast"), "{refused:?}");
+    // That is the group's, and no entry is at fault.
+    assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
     assert_eq!((redis.calls("hset").await, redis.calls("expire").await, redis.calls("fcall").await), (0, 0, 1));
     holds_only(&redis, 100).await;
     // Nothing of this one is new.
     assert_eq!(dispatcher.create_many(keyed()).await.unwrap(), first);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_a_group_that_was_refused_stand_for_nothing_and_go() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    let keyed = |at: usize| JobSpec { idempotency_key: Some(format!("k{at}")), ..spec("1") };
+    let mut group: Vec<JobSpec> = (0..200).map(keyed).collect();
+    group[199] = JobSpec { idempotency_key: Some("k199".to_owned()), ..after(&[&JobId::random()]) };
+    dispatcher.create_many(group.clone()).await.unwrap_err();
+    holds_only(&redis, 0).await;
+    assert!(keys(&redis, "hero:idem:*").await.is_empty());
+    // As a server leaves them that ends before the step.
+    group[199] = keyed(199);
+    let ids = dispatcher.create_many(group.clone()).await.unwrap();
+    let hashes = keys(&redis, "hero:job:*").await;
+    let _: usize = redis.run(&["DEL", hashes.first().unwrap()]).await;
+    let again = dispatcher.create_many(group).await.unwrap();
+    assert_eq!(again.iter().filter(|id| !ids.contains(id)).count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_of_any_shape_is_created_by_one_step_and_entered_in_few_calls() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
+    let keyed = (0..MANY).map(|at| JobSpec { idempotency_key: Some(format!("k{at}")), ..spec("1") }).collect::<Vec<_>>();
+    let waiting = others.iter().map(|other| after(&[other])).collect::<Vec<_>>();
+    let heirs = others.iter().map(heir_of).collect::<Vec<_>>();
+    let children = others.iter().map(|other| JobSpec { parent_id: Some(other.clone()), ..spec("1") }).collect::<Vec<_>>();
+    let both = others.iter().map(|other| JobSpec { predecessor_id: Some(others[0].clone()), ..after(&[other]) }).collect::<Vec<_>>();
+    let _: () = redis.run(&["CONFIG", "SET", "slowlog-max-len", "100000"]).await;
+    let shapes = [
+        ("plain", vec![spec("1"); MANY]),
+        ("keyed", keyed),
+        ("after others", waiting),
+        ("heirs", heirs),
+        ("children", children),
+        ("after two", both),
+    ];
+    for (shape, specs) in shapes {
+        let _: () = redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]).await;
+        let _: () = redis.run(&["SLOWLOG", "RESET"]).await;
+        dispatcher.create_many(specs).await.unwrap();
+        let _: () = redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "-1"]).await;
+        let entries: Vec<(u64, u64, u64, Vec<String>, String, String)> = redis.run(&["SLOWLOG", "GET", "100000"]).await;
+        let times = |name: &str| {
+            let of = |words: &[String]| words[0].eq_ignore_ascii_case("FCALL") && words[1].ends_with(name);
+            let mut times: Vec<u64> = entries.iter().filter(|entry| of(&entry.3)).map(|entry| entry.2).collect();
+            times.sort_unstable();
+            times
+        };
+        let [slices, steps, entered] = ["_create", "_commit_jobs", "_link_jobs"].map(times);
+        println!("{shape}: µs: slices {:?}, step {steps:?}, entering {:?}", slices.last(), entered.last());
+        // No time is asserted: on a busy machine it is that of others, too.
+        assert_eq!((slices.len() >= MANY / 64, steps.len()), (true, 1), "{shape}");
+        assert!(entered.len() <= 64, "{shape}: {}", entered.len());
+        assert_eq!(redis.run::<usize>(&["LLEN", "hero:q:linking"]).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_whose_creator_ended_after_the_step_are_entered_by_the_releaser() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let dispatcher = dispatcher([store.clone()], redis.directory());
+    let other = dispatcher.create(spec("1")).await.unwrap();
+    let ids = dispatcher.create_many(vec![after(&[&other]); 100]).await.unwrap();
+    let list = format!("hero:rel:{other}:dependents");
+    assert_eq!(redis.run::<usize>(&["LLEN", &list]).await, 100);
+    // As the step leaves them.
+    let _: usize = redis.run(&["DEL", &list]).await;
+    for some in ids.chunks(64) {
+        let waiting = some.iter().map(JobId::as_str).collect::<Vec<_>>().join(" ");
+        let _: usize = redis.run(&["RPUSH", "hero:q:linking", &format!("dependents {other} {waiting}")]).await;
+    }
+    // Nobody comes to it before that one is deleted: each of them learns of it all the same.
+    dispatcher.delete(CONTEXT, &other).await.unwrap();
+    while store.release_relatives(64).await.unwrap() {}
+    for id in [&ids[0], &ids[99]] {
+        let error: String = redis.run(&["HGET", &format!("hero:job:{id}"), "error"]).await;
+        assert!(error.contains("was deleted"), "{error}");
+    }
+    assert!(keys(&redis, "hero:rel:*").await.is_empty() && keys(&redis, "hero:q:linking").await.is_empty());
 }
