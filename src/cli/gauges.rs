@@ -30,8 +30,28 @@ pub(super) struct Metrics {
 impl Metrics {
     /// All metrics in Prometheus' text format.
     pub(super) fn render(&self) -> String {
-        format!("{}{}", self.handle.render(), self.latest.render())
+        format!("{}{}", without_empty_buckets(&self.handle.render()), self.latest.render())
     }
+}
+
+/// Leaves out the buckets of histograms that have observed nothing, all but the last: they were most of the text.
+fn without_empty_buckets(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut empty = String::new();
+    for line in text.split_inclusive('\n') {
+        let is_last = line.contains("le=\"+Inf\"");
+        if line.contains("_bucket{") && line.ends_with(" 0\n") && !is_last {
+            empty.push_str(line);
+            continue;
+        }
+        // Buckets count those below them, too: the last tells whether there is anything in one of them.
+        if !(is_last && line.ends_with(" 0\n")) {
+            kept.push_str(&empty);
+        }
+        empty.clear();
+        kept.push_str(line);
+    }
+    kept
 }
 
 /// Starts collecting metrics in this process.
@@ -141,5 +161,26 @@ impl Service for Gauges {
         gauge!("hero_redis_memory_limit_bytes", store.labels([])).set(info.max_memory as f64);
         counter!("hero_redis_evicted_keys_total", store.labels([])).absolute(info.evicted_keys);
         Ok(PERIOD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_empty_buckets;
+
+    #[test]
+    fn a_histogram_without_observations_is_three_lines() {
+        let of = |name: &str, counts: [u32; 3]| {
+            let [a, b, all] = counts;
+            format!(
+                "# TYPE {name} histogram\n{name}_bucket{{le=\"1\"}} {a}\n{name}_bucket{{le=\"2\"}} {b}\n{name}_bucket{{le=\"+Inf\"}} {all}\n{name}_sum 0\n{name}_count {all}\n"
+            )
+        };
+        let empty = "# TYPE a histogram\na_bucket{le=\"+Inf\"} 0\na_sum 0\na_count 0\n";
+        assert_eq!(without_empty_buckets(&of("a", [0, 0, 0])), empty);
+        for counts in [[0, 0, 1], [0, 1, 1], [1, 1, 1]] {
+            assert_eq!(without_empty_buckets(&of("a", counts)), of("a", counts));
+            assert_eq!(without_empty_buckets(&(of("a", [0, 0, 0]) + &of("b", counts))), empty.to_owned() + &of("b", counts));
+        }
     }
 }

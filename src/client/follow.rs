@@ -41,14 +41,14 @@ impl Followable for JobEvent {
     }
 }
 
-/// A change of a flow. After a gap the first item says where it is.
+/// A change of a flow, or where it is.
 impl Followable for FlowEvent {
     const TOPIC: &'static str = "flow";
 
     type Notice = FlowNotice;
 
     fn cursor(&self) -> Option<&str> {
-        None
+        self.cursor.as_deref()
     }
 }
 
@@ -58,7 +58,7 @@ struct Params {
     flow_id: Option<FlowId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     job_id: Option<JobId>,
-    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     filter: Option<JobFilter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
@@ -96,7 +96,9 @@ impl<T: Followable> Follow<T> {
             match self.items.next().await.map(|notice| notice.map(Into::<Option<Followed<T>>>::into)) {
                 Some(Ok(Some(Followed::Item(item)))) => {
                     self.resumed = false;
-                    self.params.cursor = item.cursor().map(str::to_owned);
+                    if let Some(cursor) = item.cursor() {
+                        self.params.cursor = Some(cursor.to_owned());
+                    }
                     return Ok(Some(item));
                 }
                 Some(Ok(Some(Followed::Lagged { cursor }))) => self.lagged(cursor),

@@ -51,7 +51,6 @@ struct Logs<'a> {
 
 #[derive(Serialize)]
 struct List<'a> {
-    #[serde(rename = "where")]
     filter: &'a JobFilter,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,

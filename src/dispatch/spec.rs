@@ -137,17 +137,17 @@ fn check_texts(spec: &JobSpec) -> Result<(), Error> {
 
 /// Every label costs the functions that look for jobs a comparison for each that they look at.
 pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
-    for (param, text) in [("where.name", &filter.name), ("where.caller_id", &filter.caller_id)] {
+    for (param, text) in [("filter.name", &filter.name), ("filter.caller_id", &filter.caller_id)] {
         if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
             return Err(Error::invalid(param, format!("is longer than {LONGEST_TEXT} bytes, as that of no job is")));
         }
     }
     if filter.labels.len() > MOST_FILTERED {
         let number = filter.labels.len();
-        return Err(Error::invalid("where.labels", format!("has {number} entries, the limit is {MOST_FILTERED}")));
+        return Err(Error::invalid("filter.labels", format!("has {number} entries, the limit is {MOST_FILTERED}")));
     }
     if filter.labels.iter().any(|(label, value)| label.len().max(value.len()) > LONGEST_TEXT) {
-        return Err(Error::invalid("where.labels", format!("a name or value is longer than {LONGEST_TEXT} bytes, as that of no job is")));
+        return Err(Error::invalid("filter.labels", format!("a name or value is longer than {LONGEST_TEXT} bytes, as that of no job is")));
     }
     Ok(())
 }

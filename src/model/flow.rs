@@ -47,7 +47,6 @@ impl JsonSchema for FlowId {
 /// Where a flow is in its life: the words of the coordinator's specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum FlowStatus {
     /// It is made, or started, and none of its jobs has begun.
     Dispatched,
@@ -96,7 +95,6 @@ impl fmt::Display for FlowStatus {
 /// What becomes of the other jobs of a flow when one ends in error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum OnFailure {
     /// They are stopped.
     #[default]
@@ -365,6 +363,10 @@ pub struct FlowEvent {
     pub status: FlowStatus,
     /// How many of its jobs have not ended.
     pub open: u32,
+    /// Where to go on from behind this item. Absent where the flow's jobs are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub cursor: Option<String>,
     /// The name of the job that changed. Absent: this is where the flow is, and no job changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]

@@ -7,7 +7,7 @@ use super::{ContextId, JobId, Json, Name, Priority, ScriptType, Seconds, Timesta
 
 /// What a job is to be. Only `script` is needed.
 ///
-/// The order of the fields is the order of positional parameters.
+/// The order of the fields is the order of positional parameters: what is used most comes first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobSpec {
@@ -20,24 +20,6 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Json")]
     pub args: Option<Json>,
-    /// The context it belongs to.
-    #[serde(default, deserialize_with = "or_default")]
-    pub context_id: ContextId,
-    /// Who creates it; the session's identity by default, else `anonymous`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub caller_id: Option<String>,
-    /// Only actors of this group may run it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Name")]
-    pub group: Option<Name>,
-    /// Only this actor may run it; without a group that of the group `default`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32")]
-    pub instance: Option<u32>,
-    /// 0 urgent, 1 normal, 2 low.
-    #[serde(default, deserialize_with = "or_default")]
-    pub priority: Priority,
     /// The most seconds one attempt may take. 60 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Seconds")]
@@ -49,12 +31,31 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Seconds")]
     pub retry_backoff: Option<Seconds>,
-    /// Whether it may run beside other jobs of its actor (`sal`).
+    /// 0 urgent, 1 normal, 2 low.
     #[serde(default, deserialize_with = "or_default")]
-    pub concurrent: bool,
+    pub priority: Priority,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// Labels to find it by.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
+    /// Not before this time (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub run_at: Option<Timestamp>,
+    /// The same key with the same parameters gives the same job again, for 24 hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub idempotency_key: Option<String>,
+    /// Seconds to keep the job after its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub retention: Option<Seconds>,
     /// Jobs that must finish first.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub prerequisites: Vec<JobId>,
@@ -66,29 +67,28 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "JobId")]
     pub predecessor_id: Option<JobId>,
-    /// Not before this time (RFC 3339).
+    /// Only actors of this group may run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
-    pub run_at: Option<Timestamp>,
+    #[schemars(with = "Name")]
+    pub group: Option<Name>,
+    /// Only this actor may run it; without a group that of the group `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub instance: Option<u32>,
+    /// Whether it may run beside other jobs of its actor (`sal`).
+    #[serde(default, deserialize_with = "or_default")]
+    pub concurrent: bool,
     /// Where to write its log file, below the log directory; at most 8 parts between slashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub log_path: Option<String>,
-    /// The same key with the same parameters gives the same job again, for 24 hours.
+    /// The context it belongs to.
+    #[serde(default, deserialize_with = "or_default")]
+    pub context_id: ContextId,
+    /// Who creates it; the session's identity by default, else `anonymous`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
-    pub idempotency_key: Option<String>,
-    /// Seconds to keep the job after its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Seconds")]
-    pub retention: Option<Seconds>,
-    /// A name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub name: Option<String>,
-    /// Labels to find it by.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
-    pub labels: BTreeMap<String, String>,
+    pub caller_id: Option<String>,
     /// The worker of the dispatcher protocol; a number is the instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Name")]

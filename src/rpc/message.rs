@@ -75,10 +75,7 @@ fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error>
             Entry::Call(request)
         }
         Given::Nothing => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
-        Given::TooLong => Entry::INVALID,
-        // Over HTTP the client waits for a response. On a WebSocket a response without an id could make a client fail with all its calls.
-        Given::NoId if extensions.get::<OverHttp>().is_some() => Entry::INVALID,
-        Given::NoId => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
+        Given::TooLong | Given::NoId => Entry::INVALID,
     })
 }
 

@@ -47,7 +47,7 @@ pub struct Within<'c> {
 
 /// A method: its fields are the parameters, its documentation is the description, its first sentence the summary.
 ///
-/// Fields stand in the order of positional parameters, those that are needed first.
+/// Fields stand in the order of positional parameters, those that are needed first; [`Method::LEADING`] may have another order.
 pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'static {
     /// The name on the wire, `verb_noun`.
     const NAME: &'static str;
@@ -63,6 +63,10 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const WAITS: bool = false;
     /// How large its answer may be, or what is made of its parameters. Methods that wait are small, because they may begin at any time.
     const SIZE: Size = Size::Small;
+    /// The first positional parameters, where their order is not that of the fields.
+    const LEADING: &'static [&'static str] = &[];
+    /// What the result is, as one sentence.
+    const RESULT: &'static str;
     /// The result.
     type Output: Serialize + JsonSchema + Clone + Send + 'static;
 

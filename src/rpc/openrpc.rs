@@ -100,17 +100,24 @@ fn transformed(mut schema: Schema, generator: &mut SchemaGenerator) -> Value {
     schema.to_value()
 }
 
+/// Puts those first that `leading` names, in that order.
+fn lead(params: &mut [Value], leading: &[&str]) {
+    params.sort_by_key(|param| leading.iter().position(|name| param["name"] == *name).unwrap_or(leading.len()));
+}
+
 /// The names of a method's parameters, in the order of positions.
-pub(super) fn parameter_names<P: JsonSchema>() -> Vec<String> {
-    let params = Describer::new().params::<P>();
+pub(super) fn parameter_names<P: JsonSchema>(leading: &[&str]) -> Vec<String> {
+    let mut params = Describer::new().params::<P>();
+    lead(&mut params, leading);
     params.iter().filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
 }
 
 pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec<Value> {
-    let params = describer.params::<M>();
+    let mut params = describer.params::<M>();
+    lead(&mut params, M::LEADING);
     let examples = M::examples().into_iter().map(|example| pairing(example.name, &params, &example.params, json!(example.result)));
     let mut method = heading::<M>(M::NAME, M::TAG);
-    method["result"] = json!({"name": "result", "schema": describer.output::<M::Output>()});
+    method["result"] = json!({"name": "result", "description": M::RESULT, "schema": describer.output::<M::Output>()});
     method["errors"] = errors(M::ERRORS);
     method["examples"] = examples.collect();
     method["params"] = params.into();
@@ -159,7 +166,7 @@ fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
             "name": "subscription", "required": true, "description": "The id that the subscription began with.",
             "schema": {"type": "string"},
         }],
-        "result": {"name": "result", "schema": {"type": "boolean"}},
+        "result": {"name": "result", "description": "Whether there was such a subscription on this connection.", "schema": {"type": "boolean"}},
         "errors": errors(&[Code::InvalidRequest]),
         "examples": [{
             "name": format!("end what {} began", S::NAME), "params": [{"name": "subscription", "value": subscription_id(S::NAME)}],

@@ -37,7 +37,7 @@ pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
     audit: &Audit,
 ) -> Result<(), RegisterMethodError> {
     let (access, audit) = (access.clone(), audit.clone());
-    let names: Arc<params::Names> = openrpc::parameter_names::<S>().into();
+    let names: Arc<params::Names> = openrpc::parameter_names::<S>(&[]).into();
     let bounds = Bounds {
         open: limits.handler_timeout.duration(),
         send: limits.send_timeout.duration(),

@@ -176,7 +176,7 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
     audit: &Audit,
 ) -> Result<(), RegisterMethodError> {
     let (app, access, audit) = (Arc::clone(app), access.clone(), audit.clone());
-    let names: Arc<params::Names> = openrpc::parameter_names::<M>().into();
+    let names: Arc<params::Names> = openrpc::parameter_names::<M>(M::LEADING).into();
     // Without `register_async_method`, which clones the context and the extensions once more for each call.
     let callback =
         move |id: jsonrpsee::types::Id<'static>, raw: jsonrpsee::types::Params<'static>, _, limit, extensions: http::Extensions| {

@@ -81,7 +81,7 @@ impl Load {
             for round in 0..{calls} {{
                 let from = (round * 7919) % {objects};
                 let begun = timestamp();
-                osis::find("{COLLECTION}", #{{ where: #{{ number: #{{ gte: from }} }}, limit: {FOUND} }});
+                osis::find("{COLLECTION}", #{{ filter: #{{ number: #{{ gte: from }} }}, limit: {FOUND} }});
                 times.push(begun.elapsed);
             }}
             times"#

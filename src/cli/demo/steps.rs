@@ -134,7 +134,7 @@ async fn objects(calls: &Calls) -> anyhow::Result<()> {
     ]);
     let result = calls.call("run_and_wait", json!({ "script": OBJECTS, "args": { "books": books, "author": "Woolf" } })).await?;
     expect("the value", &result["value"], &json!(["1928 Orlando", "1931 The Waves"]))?;
-    let page = calls.call("find_objects", json!({ "collection": "books", "where": { "title": { "prefix": "E" } } })).await?;
+    let page = calls.call("find_objects", json!({ "collection": "books", "filter": { "title": { "prefix": "E" } } })).await?;
     expect("the object", &page["objects"][0]["id"], &json!("emma"))?;
     expect("what no index was used for", &page["compared"], &json!(["title"]))
 }
@@ -166,7 +166,7 @@ async fn look(calls: &Calls) -> anyhow::Result<()> {
     let of_osis = actors.as_array().into_iter().flatten().filter(|actor| actor["script_type"] == "osis");
     expect("the number of actors of osis", &of_osis.count(), &2)?;
     calls.call("list_queues", json!({})).await?;
-    let page = calls.call("list_jobs", json!({ "where": { "name": "progress" } })).await?;
+    let page = calls.call("list_jobs", json!({ "filter": { "name": "progress" } })).await?;
     let found = page["jobs"][0]["job_id"].as_str().and_then(|id| id.parse::<JobId>().ok());
     let job_id = found.context("the job called progress is not listed")?;
     let status = calls.call("get_status", json!({ "job_id": job_id })).await?;

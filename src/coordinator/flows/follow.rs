@@ -21,6 +21,8 @@ struct Follower {
     /// Its jobs.
     names: HashMap<JobId, String>,
     changes: BoxStream<'static, Result<Followed<JobEvent>, dispatch::Error>>,
+    /// Behind what was told last.
+    cursor: Option<String>,
     /// Where the flow was when that was told last.
     told: Option<FlowStatus>,
     /// When it is looked at, if none of its jobs changes before. What other jobs do does not put that off.
@@ -33,12 +35,23 @@ struct Follower {
 
 impl Flows {
     /// Where a flow is, then every change of its jobs, and its end as the last item. It ends without one when the flow is gone.
-    pub async fn follow(&self, context: ContextId, flow: FlowId) -> Result<BoxStream<'static, Result<FlowEvent, Error>>, Error> {
+    ///
+    /// With the cursor of an item, the changes after that come first, each that comes at all once, then where the flow is.
+    pub async fn follow(
+        &self,
+        context: ContextId,
+        flow: FlowId,
+        cursor: Option<&str>,
+    ) -> Result<BoxStream<'static, Result<FlowEvent, Error>>, Error> {
         let store = self.store(context).await?;
-        // First, so that nothing is missed between the two.
-        let changes = self.dispatcher.follow_events(context, JobFilter::default(), None).await?.boxed();
         let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
         let jobs = store.flow_job_ids(&stored).await.map_err(failed)?;
+        let begin = match (cursor, jobs.first()) {
+            (Some(cursor), _) => Some(cursor.to_owned()),
+            (None, Some(job)) => store.current_state(&job.id).await.map_err(failed)?.map(|state| state.cursor),
+            (None, None) => None,
+        };
+        let changes = self.dispatcher.follow_events(context, JobFilter::default(), begin.as_deref()).await?.boxed();
         let names = jobs.into_iter().map(|job| (job.id, job.name)).collect();
         let follower = Follower {
             flows: self.clone(),
@@ -46,8 +59,9 @@ impl Flows {
             flow,
             names,
             changes,
+            cursor: begin,
             told: None,
-            look_at: Instant::now(),
+            look_at: Instant::now() + if cursor.is_some() { LOOK } else { Duration::ZERO },
             ends: false,
             is_over: false,
         };
@@ -74,14 +88,17 @@ impl Follower {
                 Some(Some(Ok(Followed::Item(event)))) if self.names.contains_key(&event.job_id) => Some(event),
                 Some(Some(Ok(Followed::Item(_)))) => continue,
                 // Changes of its jobs may be among what was lost.
-                Some(Some(Ok(Followed::Lagged { .. }))) => {
-                    self.told = None;
+                Some(Some(Ok(Followed::Lagged { cursor }))) => {
+                    (self.told, self.cursor) = (None, Some(cursor));
                     None
                 }
                 Some(Some(Err(error))) => return Err(error.into()),
                 Some(None) => return Ok(None),
                 None => None,
             };
+            if let Some(event) = &change {
+                self.cursor = Some(event.cursor.clone());
+            }
             let Some(state) = self.flows.store(self.context).await?.flow_state(self.flow).await.map_err(failed)? else { return Ok(None) };
             self.ends = state.status.is_final();
             self.look_at = Instant::now() + if self.ends { LAST.1 } else { LOOK };
@@ -89,6 +106,7 @@ impl Follower {
                 flow_id: self.flow,
                 status: state.status,
                 open: state.open,
+                cursor: self.cursor.clone(),
                 job: None,
                 job_id: None,
                 job_status: None,

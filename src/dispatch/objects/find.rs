@@ -59,10 +59,10 @@ impl Objects {
             _ => return Err(Error::invalid("limit", format!("is a number from 1 to {}", LIMIT.1))),
         };
         if query.conditions.len() > MOST_CONDITIONS {
-            return Err(Error::invalid("where", format!("has more than {MOST_CONDITIONS} fields")));
+            return Err(Error::invalid("filter", format!("has more than {MOST_CONDITIONS} fields")));
         }
         for field in query.conditions.keys() {
-            check_path(field).map_err(|wrong| Error::invalid("where", wrong))?;
+            check_path(field).map_err(|wrong| Error::invalid("filter", wrong))?;
         }
         let _call = self.call().await?;
         for _ in 0..ATTEMPTS {

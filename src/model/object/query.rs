@@ -13,7 +13,7 @@ use crate::model::Json;
 pub struct Find {
     /// What the fields of the objects have to be: a value, or any of `gte`, `gt`, `lte`, `lt` and `prefix` with theirs. A field that is an
     /// array fits if one of its elements does, and one that is not there is `null`. All objects if absent.
-    #[serde(default, rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, rename = "filter", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Value>")]
     pub conditions: BTreeMap<String, Condition>,
     /// The field to sort by, which needs an index; the id by default.
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_condition_is_written_as_it_was_given() {
-        let find: Find = serde_json::from_str(r#"{"where":{"a":{"gte":1.50},"b":"x"}}"#).unwrap();
-        assert_eq!(serde_json::to_string(&find).unwrap(), r#"{"where":{"a":{"gte":1.5},"b":"x"}}"#);
+        let find: Find = serde_json::from_str(r#"{"filter":{"a":{"gte":1.50},"b":"x"}}"#).unwrap();
+        assert_eq!(serde_json::to_string(&find).unwrap(), r#"{"filter":{"a":{"gte":1.5},"b":"x"}}"#);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::Response;
-use http::{Extensions, HeaderValue, Method, StatusCode, header};
+use http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::BodyExt;
 use jsonrpsee::server::http::{is_json, response as answers};
 use jsonrpsee::server::{MethodResponse, Methods, StopHandle, ws};
@@ -86,7 +86,7 @@ impl Endpoint {
         if request.method() != Method::POST {
             return not_allowed();
         }
-        if !is_json(request.headers().get(header::CONTENT_TYPE)) {
+        if !may_be_json(request.headers()) {
             return answers::unsupported_content_type().map(Body::new);
         }
         // A client that asks first (`Expect: 100-continue`) is told at once that its body is too large.
@@ -143,12 +143,17 @@ impl Endpoint {
             Err(_) => answer.await,
         };
         match reply {
-            // There were only notifications, which have been carried out.
-            None => status(StatusCode::NO_CONTENT, Bytes::new()),
+            // There were only notifications, which have been carried out. Some clients take 204 for an error.
+            None => status(StatusCode::OK, Bytes::new()),
             Some(reply) if reply.logged_out => challenge(json(StatusCode::UNAUTHORIZED, reply)),
             Some(reply) => json(StatusCode::OK, reply),
         }
     }
+}
+
+/// Whether a body is to be read as JSON: it says so, or it says nothing and comes from no web page, which could send it without being asked about.
+fn may_be_json(headers: &HeaderMap) -> bool {
+    is_json(headers.get(header::CONTENT_TYPE)) || !(headers.contains_key(header::CONTENT_TYPE) || headers.contains_key(header::ORIGIN))
 }
 
 fn json(code: StatusCode, reply: Reply) -> Response {

@@ -28,6 +28,7 @@ impl Method for ListActors {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The actors.";
     type Output = Vec<Actor>;
 
     fn examples() -> Vec<Example<Self, Vec<Actor>>> {

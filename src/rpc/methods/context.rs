@@ -42,6 +42,7 @@ impl Method for CreateContext {
     const PERMISSION: Permission = Permission::Operate;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The context.";
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {
@@ -97,6 +98,7 @@ impl Method for UpdateContext {
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The context as it is now.";
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {
@@ -133,6 +135,7 @@ impl Method for GetContext {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The context.";
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {
@@ -169,6 +172,7 @@ impl Method for ListContexts {
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The contexts.";
     type Output = ContextPage;
 
     fn examples() -> Vec<Example<Self, ContextPage>> {
@@ -207,6 +211,7 @@ impl Method for DeleteContext {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = ERRORS;
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

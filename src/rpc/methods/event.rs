@@ -58,7 +58,7 @@ impl Subscription for SubscribeJob {
 #[serde(deny_unknown_fields)]
 pub struct SubscribeEvents {
     /// Which jobs; all that is given must fit.
-    #[serde(default, rename = "where", skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     filter: JobFilter,
     /// The `cursor` of the last event that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]

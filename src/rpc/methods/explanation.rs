@@ -27,6 +27,7 @@ impl Method for ExplainJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "What the job waits for, or why it ended.";
     type Output = Explanation;
 
     fn examples() -> Vec<Example<Self, Explanation>> {

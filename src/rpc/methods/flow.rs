@@ -53,6 +53,7 @@ impl Method for CreateFlow {
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
+    const RESULT: &'static str = "The number of the flow.";
     type Output = FlowId;
 
     fn examples() -> Vec<Example<Self, FlowId>> {
@@ -96,6 +97,7 @@ impl FromParameters for RunFlowAndWait {
 
 impl Method for RunFlowAndWait {
     const NAME: &'static str = "run_flow_and_wait";
+    const LEADING: &'static [&'static str] = &["jobs", "wait_timeout"];
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[
@@ -111,6 +113,7 @@ impl Method for RunFlowAndWait {
         Code::JobStopped,
     ];
     const WAITS: bool = true;
+    const RESULT: &'static str = "The flow as it ended.";
     type Output = Flow;
 
     fn examples() -> Vec<Example<Self, Flow>> {
@@ -157,6 +160,7 @@ impl Method for StartFlow {
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {
@@ -194,6 +198,7 @@ impl Method for WaitFlow {
     const ERRORS: &'static [Code] =
         &[Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::WaitRanOut, Code::JobStopped, Code::JobNotFound];
     const WAITS: bool = true;
+    const RESULT: &'static str = "The flow as it ended.";
     type Output = Flow;
 
     fn examples() -> Vec<Example<Self, Flow>> {
@@ -232,6 +237,7 @@ impl Method for GetFlow {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound, Code::TooLarge];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The flow with its jobs.";
     type Output = Flow;
 
     fn examples() -> Vec<Example<Self, Flow>> {
@@ -276,6 +282,7 @@ impl Method for ListFlows {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound, Code::TooLarge];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The flows, the latest first.";
     type Output = FlowPage;
 
     fn examples() -> Vec<Example<Self, FlowPage>> {
@@ -308,6 +315,7 @@ impl Method for StopFlow {
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {
@@ -340,6 +348,7 @@ impl Method for RetryFlow {
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {
@@ -372,6 +381,7 @@ impl Method for DeleteFlow {
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

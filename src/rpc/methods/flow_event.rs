@@ -13,12 +13,16 @@ use crate::rpc::guard::Concern;
 use crate::rpc::method::{Example, Items, Subscription};
 
 /// Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and
-/// `ended` last. One without a `job` says where the flow is now, also where changes of jobs were lost because the subscriber reads too slowly.
+/// `ended` last. With a cursor the changes after it come first. One without a `job` says where the flow is now, also where changes of jobs were lost because the subscriber reads too slowly.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscribeFlow {
     /// The flow to follow.
     flow_id: FlowId,
+    /// The `cursor` of the last item that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
     /// The context it belongs to.
     #[serde(default)]
     context_id: ContextId,
@@ -34,7 +38,7 @@ impl Subscription for SubscribeFlow {
     type Item = FlowNotice;
 
     fn examples() -> Vec<Example<Self, FlowNotice>> {
-        let params = Self { flow_id: FlowId(1), context_id: ContextId(0) };
+        let params = Self { flow_id: FlowId(1), cursor: None, context_id: ContextId(0) };
         vec![Example { name: "follow a flow", params, result: sample::flow_event().into() }]
     }
 
@@ -43,6 +47,6 @@ impl Subscription for SubscribeFlow {
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<FlowNotice>, Error> {
-        Ok(notices(app.flows().follow(self.context_id, self.flow_id).await?))
+        Ok(notices(app.flows().follow(self.context_id, self.flow_id, self.cursor.as_deref()).await?))
     }
 }

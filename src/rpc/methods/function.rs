@@ -30,6 +30,7 @@ impl Method for ListFunctions {
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The functions.";
     type Output = Vec<ScriptFunction>;
 
     fn examples() -> Vec<Example<Self, Vec<ScriptFunction>>> {

@@ -37,6 +37,7 @@ impl Method for CreateIdentity {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "The identity.";
     type Output = Identity;
 
     fn examples() -> Vec<Example<Self, Identity>> {
@@ -83,6 +84,7 @@ impl Method for UpdateIdentity {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "The identity as it is now.";
     type Output = Identity;
 
     fn examples() -> Vec<Example<Self, Identity>> {
@@ -119,6 +121,7 @@ impl Method for GetIdentity {
     const PERMISSION: Permission = Permission::Identity;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The identity.";
     type Output = Identity;
 
     fn examples() -> Vec<Example<Self, Identity>> {
@@ -156,6 +159,7 @@ impl Method for ListIdentities {
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The identities.";
     type Output = IdentityPage;
 
     fn examples() -> Vec<Example<Self, IdentityPage>> {
@@ -189,6 +193,7 @@ impl Method for DeleteIdentity {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {
@@ -236,6 +241,7 @@ impl Method for Whoami {
     const PERMISSION: Permission = Permission::Public;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
+    const RESULT: &'static str = "Who the caller is, and what it may do.";
     type Output = Who;
 
     fn examples() -> Vec<Example<Self, Who>> {

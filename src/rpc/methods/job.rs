@@ -60,6 +60,7 @@ impl Method for CreateJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
+    const RESULT: &'static str = "The id of the job.";
     type Output = JobId;
 
     fn examples() -> Vec<Example<Self, JobId>> {
@@ -97,6 +98,7 @@ impl Method for CreateJobs {
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     // Not for its answer: a thousand jobs take fifteen times their text, until Redis has taken those before.
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The ids of the jobs, in the order given.";
     type Output = Vec<JobId>;
 
     fn examples() -> Vec<Example<Self, Vec<JobId>>> {
@@ -136,6 +138,7 @@ impl Method for StartJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {
@@ -171,6 +174,7 @@ impl Method for StopJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {
@@ -206,6 +210,7 @@ impl Method for RetryJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {
@@ -239,6 +244,7 @@ impl Method for GetStatus {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = LOOK_ERRORS;
+    const RESULT: &'static str = "The status of the job.";
     type Output = Status;
 
     fn examples() -> Vec<Example<Self, Status>> {
@@ -273,6 +279,7 @@ impl Method for GetJob {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The job.";
     type Output = Job;
 
     fn examples() -> Vec<Example<Self, Job>> {
@@ -299,7 +306,7 @@ impl Method for GetJob {
 #[serde(deny_unknown_fields)]
 pub struct ListJobs {
     /// Which jobs; all that is given must fit.
-    #[serde(default, rename = "where", skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     filter: JobFilter,
     /// The `next_cursor` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,6 +326,7 @@ impl Method for ListJobs {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The jobs that fit, the latest first.";
     type Output = JobPage;
 
     fn examples() -> Vec<Example<Self, JobPage>> {
@@ -357,6 +365,7 @@ impl Method for DeleteJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

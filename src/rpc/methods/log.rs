@@ -42,6 +42,7 @@ impl Method for GetLogs {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "Lines of the log, the oldest first.";
     type Output = LogPage;
 
     fn examples() -> Vec<Example<Self, LogPage>> {

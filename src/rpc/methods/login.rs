@@ -34,6 +34,7 @@ impl Method for FetchNonce {
     const PERMISSION: Permission = Permission::Public;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    const RESULT: &'static str = "The nonce to sign.";
     type Output = String;
 
     fn examples() -> Vec<Example<Self, String>> {
@@ -80,6 +81,7 @@ impl Method for Authenticate {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Public;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable];
+    const RESULT: &'static str = "The token of the session, and until when it holds.";
     type Output = LoggedIn;
 
     fn examples() -> Vec<Example<Self, LoggedIn>> {

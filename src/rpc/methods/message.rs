@@ -79,6 +79,7 @@ impl Method for SendMessage {
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The message.";
     type Output = Message;
 
     fn examples() -> Vec<Example<Self, Message>> {
@@ -164,6 +165,7 @@ impl Method for PingNode {
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "What the node answered.";
     type Output = Pong;
 
     fn examples() -> Vec<Example<Self, Pong>> {
@@ -204,6 +206,7 @@ impl Method for GetMessage {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The message.";
     type Output = Message;
 
     fn examples() -> Vec<Example<Self, Message>> {
@@ -257,6 +260,7 @@ impl Method for ListMessages {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The messages.";
     type Output = MessagePage;
 
     fn examples() -> Vec<Example<Self, MessagePage>> {
@@ -304,6 +308,7 @@ impl Method for AcknowledgeMessage {
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The message as it is now.";
     type Output = Message;
 
     fn examples() -> Vec<Example<Self, Message>> {
@@ -345,6 +350,7 @@ impl Method for DeleteMessage {
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

@@ -91,6 +91,7 @@ impl Method for SetObject {
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The id of the object.";
     type Output = ObjectId;
 
     fn examples() -> Vec<Example<Self, ObjectId>> {
@@ -140,6 +141,7 @@ impl Method for GetObject {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The object, or null if there is none.";
     type Output = Json;
 
     fn examples() -> Vec<Example<Self, Json>> {
@@ -167,7 +169,7 @@ pub struct FindObjects {
     collection: Name,
     /// What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. A field that is an array
     /// fits if one of its elements does, and one that is not there is `null`; `address.zip` is a field of a field.
-    #[serde(default, rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, rename = "filter", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Value>")]
     conditions: BTreeMap<String, Condition>,
     /// The field to sort by, which needs an index; the id by default.
@@ -195,6 +197,7 @@ impl Method for FindObjects {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The objects that fit.";
     type Output = ObjectPage;
 
     fn examples() -> Vec<Example<Self, ObjectPage>> {
@@ -246,6 +249,7 @@ impl Method for DeleteObject {
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "Whether there was such an object.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {
@@ -280,6 +284,7 @@ impl Method for ListCollections {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The collections.";
     type Output = Vec<Collection>;
 
     fn examples() -> Vec<Example<Self, Vec<Collection>>> {
@@ -312,6 +317,7 @@ impl Method for DropCollection {
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "How many objects there were, or null if that is not known.";
     type Output = Option<u64>;
 
     fn examples() -> Vec<Example<Self, Option<u64>>> {

@@ -28,6 +28,7 @@ impl Method for ListQueues {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The queues.";
     type Output = Vec<QueueInfo>;
 
     fn examples() -> Vec<Example<Self, Vec<QueueInfo>>> {
@@ -94,6 +95,7 @@ impl Method for PauseQueue {
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {
@@ -140,6 +142,7 @@ impl Method for ResumeQueue {
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

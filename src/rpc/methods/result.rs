@@ -37,6 +37,7 @@ const WAIT_ERRORS: &[Code] =
 
 impl Method for RunAndWait {
     const NAME: &'static str = "run_and_wait";
+    const LEADING: &'static [&'static str] = &["script", "script_type", "args", "wait_timeout"];
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[
@@ -53,6 +54,7 @@ impl Method for RunAndWait {
         Code::JobStopped,
     ];
     const WAITS: bool = true;
+    const RESULT: &'static str = "What the job gave.";
     type Output = JobResult;
 
     fn examples() -> Vec<Example<Self, JobResult>> {
@@ -185,6 +187,7 @@ impl Method for WaitJob {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = WAIT_ERRORS;
     const WAITS: bool = true;
+    const RESULT: &'static str = "What the job gave.";
     type Output = JobResult;
 
     fn examples() -> Vec<Example<Self, JobResult>> {
@@ -238,6 +241,7 @@ impl Method for GetResult {
     const ERRORS: &'static [Code] =
         &[Code::JobNotFound, Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::JobStopped];
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "What the job gave.";
     type Output = JobResult;
 
     fn examples() -> Vec<Example<Self, JobResult>> {
@@ -262,7 +266,7 @@ mod tests {
     use crate::rpc::{openrpc, params};
 
     fn read(raw: &str) -> Result<RunAndWait, String> {
-        let names = openrpc::parameter_names::<RunAndWait>();
+        let names = openrpc::parameter_names::<RunAndWait>(RunAndWait::LEADING);
         params::parse(Some(raw), &names).map_err(|error| error.to_string())
     }
 

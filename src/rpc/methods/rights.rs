@@ -37,6 +37,7 @@ impl Method for Grant {
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The context as it is now.";
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {
@@ -82,6 +83,7 @@ impl Method for Revoke {
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
+    const RESULT: &'static str = "The context as it is now.";
     type Output = Context;
 
     fn examples() -> Vec<Example<Self, Context>> {

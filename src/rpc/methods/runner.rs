@@ -64,6 +64,7 @@ impl Method for CreateRunner {
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "The runner.";
     type Output = Runner;
 
     fn examples() -> Vec<Example<Self, Runner>> {
@@ -141,6 +142,7 @@ impl Method for UpdateRunner {
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    const RESULT: &'static str = "The runner as it is now.";
     type Output = Runner;
 
     fn examples() -> Vec<Example<Self, Runner>> {
@@ -196,6 +198,7 @@ impl Method for GetRunner {
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = ERRORS;
+    const RESULT: &'static str = "The runner.";
     type Output = Runner;
 
     fn examples() -> Vec<Example<Self, Runner>> {
@@ -234,6 +237,7 @@ impl Method for ListRunners {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The runners.";
     type Output = RunnerPage;
 
     fn examples() -> Vec<Example<Self, RunnerPage>> {
@@ -266,6 +270,7 @@ impl Method for DeleteRunner {
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = ERRORS;
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

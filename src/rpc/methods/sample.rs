@@ -178,6 +178,7 @@ pub(super) fn flow_event() -> FlowEvent {
         flow_id: FlowId(1),
         status: FlowStatus::Finished,
         open: 0,
+        cursor: Some("1795255200002-0".into()),
         job: None,
         job_id: None,
         job_status: None,

@@ -39,6 +39,7 @@ impl Method for CreateSchedule {
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] =
         &[Code::State, Code::UnknownScriptType, Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The schedule.";
     type Output = Schedule;
 
     fn examples() -> Vec<Example<Self, Schedule>> {
@@ -96,6 +97,7 @@ impl Method for ListSchedules {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "The schedules.";
     type Output = SchedulePage;
 
     fn examples() -> Vec<Example<Self, SchedulePage>> {
@@ -132,6 +134,7 @@ impl Method for DeleteSchedule {
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

@@ -26,6 +26,7 @@ impl Method for ServerInfo {
     const PERMISSION: Permission = Permission::Identity;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    const RESULT: &'static str = "What the server is and allows.";
     type Output = Info;
 
     fn examples() -> Vec<Example<Self, Info>> {
@@ -66,6 +67,7 @@ impl Method for Ping {
     const PERMISSION: Permission = Permission::Public;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
+    const RESULT: &'static str = "`pong`.";
     type Output = String;
 
     fn examples() -> Vec<Example<Self, String>> {
@@ -109,6 +111,7 @@ impl Method for DrainServer {
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Operate;
     const ERRORS: &'static [Code] = &[];
+    const RESULT: &'static str = "How far the server has come.";
     type Output = Draining;
 
     fn examples() -> Vec<Example<Self, Draining>> {

@@ -46,6 +46,7 @@ impl Method for CreateToken {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The token; it is shown this once.";
     type Output = NewToken;
 
     fn examples() -> Vec<Example<Self, NewToken>> {
@@ -90,6 +91,7 @@ impl Method for ListTokens {
     const PERMISSION: Permission = Permission::Identity;
     const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The tokens, without their secrets.";
     type Output = Vec<Token>;
 
     fn examples() -> Vec<Example<Self, Vec<Token>>> {
@@ -123,6 +125,7 @@ impl Method for RevokeToken {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "True.";
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

@@ -78,6 +78,7 @@ fn names_have_no_dots_and_every_method_has_what_generators_need() {
         assert!(!method["summary"].as_str().unwrap().contains('\n'), "{name}");
         assert!(!method["examples"].as_array().unwrap().is_empty(), "{name}");
         assert!(method["result"]["schema"].is_object(), "{name}");
+        assert!(method["result"]["description"].as_str().is_some_and(|text| text.ends_with('.')), "{name}");
         for param in method["params"].as_array().unwrap() {
             assert!(param["description"].is_string(), "{name} {param}");
         }
@@ -85,20 +86,19 @@ fn names_have_no_dots_and_every_method_has_what_generators_need() {
 }
 
 #[test]
-fn positions_are_the_order_of_the_fields_and_the_context_comes_last() {
+fn what_is_used_most_comes_first_among_positions() {
     let document = parsed();
     let names = |method: &str| -> Vec<String> {
         let method = document["methods"].as_array().unwrap().iter().find(|listed| listed["name"] == method).unwrap();
         method["params"].as_array().unwrap().iter().map(|param| param["name"].as_str().unwrap().to_owned()).collect()
     };
-    let spec = "script script_type args context_id caller_id group instance priority timeout retries retry_backoff concurrent env_vars \
-                prerequisites parent_id predecessor_id run_at log_path idempotency_key retention name labels worker_id dependents \
-                client_rpc_id job_id";
-    assert_eq!(names("create_job").join(" "), spec);
-    assert_eq!(names("run_and_wait").join(" "), format!("{spec} wait_timeout"));
+    let rest = "timeout retries retry_backoff priority name labels env_vars run_at idempotency_key retention prerequisites parent_id \
+                predecessor_id group instance concurrent log_path context_id caller_id worker_id dependents client_rpc_id job_id";
+    assert_eq!(names("create_job").join(" "), format!("script script_type args {rest}"));
+    assert_eq!(names("run_and_wait").join(" "), format!("script script_type args wait_timeout {rest}"));
     assert_eq!(names("wait_job"), ["job_id", "wait_timeout", "context_id"]);
     assert_eq!(names("get_logs"), ["job_id", "cursor", "limit", "context_id"]);
-    assert_eq!(names("list_jobs"), ["where", "cursor", "limit", "context_id"]);
+    assert_eq!(names("list_jobs"), ["filter", "cursor", "limit", "context_id"]);
     assert_eq!(names("subscribe_logs"), ["job_id", "cursor", "context_id"]);
     for method in document["methods"].as_array().unwrap() {
         let required: Vec<bool> = method["params"].as_array().unwrap().iter().map(|param| param["required"] == true).collect();

@@ -87,7 +87,7 @@ impl Things {
                 put("token_id", json!(self.token)),
                 put("identity_id", json!(self.owner.0)),
                 put("caller_id", owner),
-                put("where", json!({ "caller_id": self.owner.to_string() })),
+                put("filter", json!({ "caller_id": self.owner.to_string() })),
             ]
             .contains(&true);
         }

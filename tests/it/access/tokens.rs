@@ -228,7 +228,7 @@ async fn a_call_that_waits_ends_with_the_role_or_the_token_that_it_needs_and_its
     let secret = guarded.secret(identity).await;
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "run_and_wait", "params": { "script": "1", "wait_timeout": 600 } }).to_string();
     let stored = async |many: usize| {
-        let jobs = client.call::<Value>("list_jobs", json!({ "where": { "caller_id": identity.to_string() } })).await.unwrap();
+        let jobs = client.call::<Value>("list_jobs", json!({ "filter": { "caller_id": identity.to_string() } })).await.unwrap();
         (jobs["jobs"].as_array().unwrap().len() == many).then_some(())
     };
     // Two that were created, those of the flows, and the one that is waited for.

@@ -57,7 +57,7 @@ async fn a_thousand_contexts_at_rest_are_known_and_what_is_due_in_them_is_done()
     })
     .await;
     until("an occurrence was fired", || async {
-        let jobs = client.ok("list_jobs", json!({ "context_id": scheduled, "where": { "status": "finished" } })).await;
+        let jobs = client.ok("list_jobs", json!({ "context_id": scheduled, "filter": { "status": "finished" } })).await;
         (!jobs["jobs"].as_array().unwrap().is_empty()).then_some(())
     })
     .await;

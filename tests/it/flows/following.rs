@@ -26,6 +26,34 @@ async fn a_follower_sees_where_a_flow_is_each_change_of_its_jobs_and_its_end_las
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_follower_that_comes_back_with_a_cursor_misses_no_change_and_sees_none_twice() {
+    let (_house, _server, client) = open(1).await;
+    let flow = client.ok("create_flow", json!({"jobs": {"a": {"script": "1"}, "b": {"script": "1", "depends_on": ["a"]}}})).await;
+    let follow = async |cursor: Option<&Value>| {
+        let mut items = client.subscribe("subscribe_flow", json!([flow, cursor])).await.unwrap();
+        let mut seen = Vec::new();
+        loop {
+            let item = items.next().await;
+            match item["type"].as_str() {
+                Some("ended") => return seen,
+                _ if item.get("job").is_some() => seen.push(item),
+                // The first item of one that nobody has started yet.
+                _ if item["status"] == "dispatched" && item["open"] == 2 => drop(client.ok("start_flow", json!([flow])).await),
+                _ => {}
+            }
+        }
+    };
+    let whole = follow(None).await;
+    assert_eq!(whole.len(), 7, "{whole:?}");
+    let changes = |items: &[Value]| items.iter().map(|item| (item["job"].clone(), item["job_status"].clone())).collect::<Vec<_>>();
+    for at in 0..whole.len() {
+        let rest = follow(Some(&whole[at]["cursor"])).await;
+        assert_eq!(changes(&rest), changes(&whole[at + 1..]), "behind item {at}");
+    }
+    assert_eq!(client.fault("subscribe_flow", json!([flow, "no cursor"])).await.code, -32602);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_follower_hears_that_a_flow_is_gone() {
     let (_house, _server, client) = open(0).await;
     let flow = client.ok("create_flow", json!({"jobs": {"a": {"script": "1"}}})).await;

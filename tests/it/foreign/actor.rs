@@ -59,7 +59,7 @@ async fn the_methods_of_the_wire_serve_jobs_of_a_foreign_actor() {
     client.ok("start_job", json!({"job_id": id})).await;
     assert_eq!(client.ok("wait_job", json!({"job_id": id})).await["output"], "2");
     assert_eq!(client.ok("get_status", json!({"job_id": id})).await, "finished");
-    let listed = client.ok("list_jobs", json!({"where": {"status": "finished"}})).await;
+    let listed = client.ok("list_jobs", json!({"filter": {"status": "finished"}})).await;
     assert_eq!(listed["jobs"].as_array().unwrap().len(), 2, "{listed}");
 }
 

@@ -206,7 +206,7 @@ impl Whole {
         .await;
         let schedule = self.call("create_schedule", json!({ "job": { "script": "1", "name": "of a schedule" }, "every": 1 })).await;
         until("a job of the schedule", || async {
-            let found = self.client.call("list_jobs", json!({ "where": { "name": "of a schedule", "status": "finished" } })).await;
+            let found = self.client.call("list_jobs", json!({ "filter": { "name": "of a schedule", "status": "finished" } })).await;
             (!found.ok()?["jobs"].as_array()?.is_empty()).then_some(())
         })
         .await;

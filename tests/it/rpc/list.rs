@@ -8,7 +8,7 @@ use super::*;
 async fn all(client: &Client, filter: Value, limit: u64) -> Vec<String> {
     let (mut found, mut cursor) = (Vec::new(), Value::Null);
     loop {
-        let mut params = json!({"where": filter, "limit": limit});
+        let mut params = json!({"filter": filter, "limit": limit});
         if !cursor.is_null() {
             params["cursor"] = cursor;
         }
@@ -228,7 +228,7 @@ async fn a_filter_reads_a_bounded_part_of_large_labels_for_a_page() {
         ids.push(id);
     }
     ids.reverse();
-    let page = client.ok("list_jobs", json!({"where": {"labels": {"x": "2"}}})).await;
+    let page = client.ok("list_jobs", json!({"filter": {"labels": {"x": "2"}}})).await;
     assert!(page["jobs"].as_array().unwrap().is_empty() && page.get("next_cursor").is_some(), "{page}");
     assert_eq!(all(&client, json!({"labels": {"x": "1"}}), 1000).await, ids);
     assert!(all(&client, json!({"labels": {"x": "2"}}), 1000).await.is_empty());
@@ -240,16 +240,16 @@ async fn jobs_are_listed_and_followed_by_16_labels_and_more_are_refused() {
     let labels = |number: usize| -> BTreeMap<String, String> { (0..number).map(|at| (format!("l{at}"), "v\\".repeat(500))).collect() };
     let id = create(&client, json!({"script": "1", "labels": labels(17)})).await;
     assert_eq!(all(&client, json!({"labels": labels(16)}), 10).await, [id.as_str().unwrap()]);
-    client.subscribe("subscribe_events", json!({"where": {"labels": labels(16)}})).await.unwrap();
+    client.subscribe("subscribe_events", json!({"filter": {"labels": labels(16)}})).await.unwrap();
     let long = "x".repeat(1025);
     for (filter, says) in [
-        (json!({"labels": labels(17)}), "where.labels: has 17 entries, the limit is 16"),
-        (json!({"labels": {"a": long}}), "where.labels: a name or value is longer than 1024 bytes, as that of no job is"),
-        (json!({"name": long}), "where.name: is longer than 1024 bytes, as that of no job is"),
-        (json!({"caller_id": long}), "where.caller_id: is longer than 1024 bytes, as that of no job is"),
+        (json!({"labels": labels(17)}), "filter.labels: has 17 entries, the limit is 16"),
+        (json!({"labels": {"a": long}}), "filter.labels: a name or value is longer than 1024 bytes, as that of no job is"),
+        (json!({"name": long}), "filter.name: is longer than 1024 bytes, as that of no job is"),
+        (json!({"caller_id": long}), "filter.caller_id: is longer than 1024 bytes, as that of no job is"),
     ] {
         for method in ["list_jobs", "subscribe_events"] {
-            let fault = client.fault(method, json!({"where": filter})).await;
+            let fault = client.fault(method, json!({"filter": filter})).await;
             assert!(fault.code == -32602 && fault.message.contains(says), "{method}: {fault:?}");
         }
     }

@@ -29,11 +29,11 @@ async fn a_job_is_created_started_run_and_stopped_by_notifications() {
     client.send(notification("start_job", json!([id])));
     assert_eq!(client.ok("wait_job", json!([id])).await["value"], 42);
     // Over HTTP it has been carried out when the answer comes.
-    assert_eq!(server.post(&notification("delete_job", json!([id]))).await, (204, String::new()));
+    assert_eq!(server.post(&notification("delete_job", json!([id]))).await, (200, String::new()));
     assert_eq!(client.fault("get_status", json!([id])).await.code, 1001);
     let both = [("create_job", json!({"script": "1", "job_id": id})), ("ping", json!([]))];
     let batch = both.map(|(method, params)| notification(method, params)).join(",");
-    assert_eq!(server.post(&format!("[{batch}]")).await, (204, String::new()));
+    assert_eq!(server.post(&format!("[{batch}]")).await, (200, String::new()));
     assert_eq!(client.ok("get_status", json!([id])).await, "created");
 }
 
@@ -42,11 +42,11 @@ async fn a_notification_to_run_and_wait_starts_its_job_and_waits_for_nothing() {
     let (house, server, client) = open(1).await;
     let job = json!({"script": "loop {}", "job_id": lower(), "idempotency_key": "once"});
     for _ in 0..2 {
-        assert_eq!(server.post(&notification("run_and_wait", job.clone())).await, (204, String::new()));
+        assert_eq!(server.post(&notification("run_and_wait", job.clone())).await, (200, String::new()));
     }
     is(&client, &json!(lower()), "started").await;
-    assert_eq!(server.post(&notification("wait_job", json!([lower()]))).await, (204, String::new()));
-    assert_eq!(server.post(&notification("stop_job", json!([lower()]))).await, (204, String::new()));
+    assert_eq!(server.post(&notification("wait_job", json!([lower()]))).await, (200, String::new()));
+    assert_eq!(server.post(&notification("stop_job", json!([lower()]))).await, (200, String::new()));
     is(&client, &json!(lower()), "error").await;
     // Nobody got the result, so there is a reply for who asks.
     let reply: Vec<String> = house.redis.run(&["LRANGE", &format!("hero:q:reply:{}", lower()), "0", "-1"]).await;
@@ -137,16 +137,16 @@ async fn a_list_is_refused_by_its_place_wherever_a_method_takes_an_object() {
             refused.push(format!("{name} {place}"));
         }
     }
-    for known in ["list_jobs where", "subscribe_events where", "create_jobs jobs[0]", "create_schedule job", "create_job labels"] {
+    for known in ["list_jobs filter", "subscribe_events filter", "create_jobs jobs[0]", "create_schedule job", "create_job labels"] {
         assert!(refused.iter().any(|refused| refused == known), "{refused:?}");
     }
     // And in what is inside.
     for (method, params, place) in [
-        ("list_jobs", json!({"where": {"labels": []}}), "where.labels"),
+        ("list_jobs", json!({"filter": {"labels": []}}), "filter.labels"),
         ("create_jobs", json!([[{"script": "1"}, {"script": "1", "env_vars": [["a", "b"]]}]]), "jobs[1].env_vars"),
         ("create_schedule", json!([{"script": "1", "labels": []}]), "job.labels"),
         ("create_jobs", json!([[["1", "osis"]]]), "jobs[0]"),
-        ("list_jobs", json!([["created"]]), "where"),
+        ("list_jobs", json!([["created"]]), "filter"),
     ] {
         let fault = client.fault(method, params).await;
         assert!(

@@ -148,7 +148,7 @@ async fn many_who_begin_to_follow_at_once_miss_nothing() {
 async fn events_are_filtered() {
     let (_house, _server, client) = open(1).await;
     let mut ended = client.subscribe("subscribe_events", json!([{"status": "finished"}])).await.unwrap();
-    let mut named = client.subscribe("subscribe_events", json!({"where": {"name": "b", "labels": {"x": "1"}}})).await.unwrap();
+    let mut named = client.subscribe("subscribe_events", json!({"filter": {"name": "b", "labels": {"x": "1"}}})).await.unwrap();
     let a = client.ok("run_and_wait", json!({"script": "1", "name": "a"})).await["job_id"].clone();
     let b = client.ok("run_and_wait", json!({"script": "1", "name": "b", "labels": {"x": "1", "y": "2"}})).await["job_id"].clone();
     client.fault("run_and_wait", json!({"script": "throw 1", "name": "c"})).await;

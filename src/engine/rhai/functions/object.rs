@@ -54,9 +54,9 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         signature: "osis::find(collection: string, query: map) -> map",
-        description: "Gives the objects that a query wants: `objects`, and `next_cursor` if more follow. The query may have `where` (fields and what they have to be: a value, or a map of `gte`, `gt`, `lte`, `lt` and `prefix`; or texts such as `born>=1800`, of which HeroScript can write a list), `order_by` (a field with an index), `descending`, `limit` and `cursor`. A field that is an array fits if one of its elements does, and one that is not there is `()`. One index is used, that of `order_by` or of a field in `where`. Fields for which none was used are named in `compared`: objects are read one after another for them, at most 10,000 for a page. A page holds 240 KB at most.",
+        description: "Gives the objects that a query wants: `objects`, and `next_cursor` if more follow. The query may have `filter` (fields and what they have to be: a value, or a map of `gte`, `gt`, `lte`, `lt` and `prefix`; or texts such as `born>=1800`, of which HeroScript can write a list), `order_by` (a field with an index), `descending`, `limit` and `cursor`. A field that is an array fits if one of its elements does, and one that is not there is `()`. One index is used, that of `order_by` or of a field in `filter`. Fields for which none was used are named in `compared`: objects are read one after another for them, at most 10,000 for a page. A page holds 240 KB at most.",
         errors: "the query is not a proper one, or `order_by` names a field without an index.",
-        example: "osis::index(\"people\", [\"born\"]);\nosis::set(\"people\", #{ id: \"ada\", born: 1815 });\nosis::set(\"people\", #{ id: \"alan\", born: 1912 });\nlet found = osis::find(\"people\", #{ where: #{ born: #{ gte: 1900 } }, order_by: \"born\", limit: 10 });\nfound.objects.map(|person| person.id)",
+        example: "osis::index(\"people\", [\"born\"]);\nosis::set(\"people\", #{ id: \"ada\", born: 1815 });\nosis::set(\"people\", #{ id: \"alan\", born: 1912 });\nlet found = osis::find(\"people\", #{ filter: #{ born: #{ gte: 1900 } }, order_by: \"born\", limit: 10 });\nfound.objects.map(|person| person.id)",
         result: r#"["alan"]"#,
     },
     Definition {
@@ -115,7 +115,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
         functions.add(function, move |context: NativeCallContext, collection: &str, query: Map| {
             let (written, mut query) = (written_conditions(&context, &query)?, query);
             if written.is_some() {
-                query.remove("where");
+                query.remove("filter");
             }
             let mut query: Find = json(&context, |cap| convert::json_of_map(&query, cap))?;
             query.conditions.extend(written.into_iter().flatten());
@@ -138,12 +138,12 @@ pub(super) fn add(functions: &mut Functions<'_>) {
 
 /// The conditions of a query that are written as texts, if they are: `born>=1800`, or several in an array.
 fn written_conditions(context: &NativeCallContext<'_>, query: &Map) -> Native<Option<BTreeMap<String, Condition>>> {
-    let texts = match query.get("where") {
+    let texts = match query.get("filter") {
         Some(one) if one.is_string() => vec![one.clone()],
         Some(several) if several.is_array() => several.clone().into_array().unwrap_or_default(),
         _ => return Ok(None),
     };
-    let wrong = |why: String| failed(context, format!("where: {why}"));
+    let wrong = |why: String| failed(context, format!("filter: {why}"));
     let read = |text: Dynamic| match text.into_immutable_string() {
         Ok(text) => text.parse().map_err(|why| wrong(format!("{:?}: {why}", excerpt(&text)))),
         Err(kind) => Err(wrong(format!("an array of texts such as \"born>=1800\" is expected, and one is {kind}"))),

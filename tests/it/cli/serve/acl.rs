@@ -50,7 +50,7 @@ async fn use_all_of_it(client: &Client) {
         assert_eq!(result["value"], 42);
         let logs = ok(client, "get_logs", json!({ "job_id": result["job_id"], "context_id": context })).await;
         assert_eq!(logs["lines"][0]["text"], "hello");
-        let found = ok(client, "find_objects", json!({ "collection": "people", "where": { "born": 1815 }, "context_id": context })).await;
+        let found = ok(client, "find_objects", json!({ "collection": "people", "filter": { "born": 1815 }, "context_id": context })).await;
         assert_eq!(found["objects"].as_array().unwrap().len(), 1);
     }
     let first = ok(client, "create_job", json!({ "script": "1", "idempotency_key": "k", "priority": 0 })).await;
@@ -64,7 +64,7 @@ async fn use_all_of_it(client: &Client) {
     until("it runs", || async { (ok(client, "get_status", json!([long])).await == "started").then_some(()) }).await;
     ok(client, "stop_job", json!([long])).await;
     until("it has ended", || async { (ok(client, "get_status", json!([long])).await == "error").then_some(()) }).await;
-    assert!(ok(client, "list_jobs", json!({ "where": { "status": "error" } })).await["jobs"].as_array().unwrap().len() == 1);
+    assert!(ok(client, "list_jobs", json!({ "filter": { "status": "error" } })).await["jobs"].as_array().unwrap().len() == 1);
     ok(client, "delete_job", json!([long])).await;
     let later = ok(client, "create_job", json!({ "script": "7", "run_at": "2999-01-01T00:00:00Z" })).await;
     ok(client, "start_job", json!([later])).await;
@@ -74,7 +74,7 @@ async fn use_all_of_it(client: &Client) {
     ok(client, "resume_queue", json!(["sal"])).await;
     let schedule = ok(client, "create_schedule", json!({ "job": { "script": "1", "name": "often" }, "every": 1 })).await;
     let fired = || async {
-        let jobs = ok(client, "list_jobs", json!({ "where": { "name": "often", "status": "finished" } })).await;
+        let jobs = ok(client, "list_jobs", json!({ "filter": { "name": "often", "status": "finished" } })).await;
         (jobs["jobs"].as_array().unwrap().len() >= 2).then_some(())
     };
     until("the schedule has fired", fired).await;

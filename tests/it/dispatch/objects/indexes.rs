@@ -14,7 +14,7 @@ async fn pages_go_on_where_the_last_ended_in_any_order() {
     expected.sort();
     let ids = |pairs: &[(i32, String)]| pairs.iter().map(|(_, id)| id.clone()).collect::<Vec<_>>();
     assert_eq!(shelf.ids("things", json!({"order_by": "size", "limit": 4})).await, ids(&expected));
-    let range = json!({"order_by": "size", "where": {"size": {"gt": 1, "lte": 4}}, "limit": 3});
+    let range = json!({"order_by": "size", "filter": {"size": {"gt": 1, "lte": 4}}, "limit": 3});
     let inside: Vec<_> = expected.iter().filter(|(size, _)| (2..=4).contains(size)).cloned().collect();
     assert_eq!(shelf.ids("things", range).await, ids(&inside));
     expected.reverse();
@@ -25,9 +25,9 @@ async fn pages_go_on_where_the_last_ended_in_any_order() {
     let backwards: Vec<String> = all.iter().rev().cloned().collect();
     assert_eq!(shelf.ids("things", json!({"descending": true, "limit": 10})).await, backwards);
     let odd: Vec<String> = (0..25).filter(|at| at % 2 == 1).map(|at| format!("t{at:02}")).collect();
-    assert_eq!(shelf.ids("things", json!({"where": {"odd": true}, "limit": 2})).await, odd);
-    assert_eq!(shelf.ids("things", json!({"where": {"id": "t07"}})).await, ["t07"]);
-    assert_eq!(shelf.ids("things", json!({"where": {"id": {"prefix": "t1"}}})).await, all[10..20]);
+    assert_eq!(shelf.ids("things", json!({"filter": {"odd": true}, "limit": 2})).await, odd);
+    assert_eq!(shelf.ids("things", json!({"filter": {"id": "t07"}})).await, ["t07"]);
+    assert_eq!(shelf.ids("things", json!({"filter": {"id": {"prefix": "t1"}}})).await, all[10..20]);
     assert_eq!(shelf.ids("nothing", json!({})).await, Vec::<String>::new());
     for (wanted, many) in [
         (json!({"gte": "t20"}), 5),
@@ -42,10 +42,10 @@ async fn pages_go_on_where_the_last_ended_in_any_order() {
         (json!(null), 0),
     ] {
         for descending in [false, true] {
-            let query = json!({"where": {"id": wanted}, "descending": descending, "limit": 2});
+            let query = json!({"filter": {"id": wanted}, "descending": descending, "limit": 2});
             assert_eq!(shelf.ids("things", query).await.len(), many, "{wanted}");
         }
-        assert!(shelf.find("things", json!({"where": {"id": wanted}})).await.looked_at <= many as u64 + 1, "{wanted}");
+        assert!(shelf.find("things", json!({"filter": {"id": wanted}})).await.looked_at <= many as u64 + 1, "{wanted}");
     }
 }
 
@@ -75,7 +75,7 @@ async fn a_field_whose_name_has_a_dot_is_asked_for_with_a_backslash() {
     let asked = [(r"a\.b", "name"), ("a.b", "path")];
     for indexed in [false, true] {
         for (field, id) in asked {
-            let page = shelf.find("things", json!({"where": {field: 1}})).await;
+            let page = shelf.find("things", json!({"filter": {field: 1}})).await;
             assert_eq!(
                 (page.objects.iter().map(id_of).collect::<Vec<_>>(), page.compared.is_empty()),
                 (vec![id.to_owned()], indexed),
@@ -85,7 +85,7 @@ async fn a_field_whose_name_has_a_dot_is_asked_for_with_a_backslash() {
         shelf.objects.index(&name("things"), &asked.map(|(field, _)| field.to_owned())).await.unwrap();
     }
     assert_eq!(shelf.ids("things", json!({"order_by": r"a\.b"})).await, ["path", "name"]);
-    let refusal = shelf.refusal("things", json!({"where": {"a..b": 1}})).await;
+    let refusal = shelf.refusal("things", json!({"filter": {"a..b": 1}})).await;
     assert!(refusal.contains("a dot in a name has a backslash before it"), "{refusal}");
 }
 
@@ -97,14 +97,14 @@ async fn a_query_without_an_index_says_so_and_is_looked_at_in_part() {
     for many in (0..10_050).collect::<Vec<_>>().chunks(512) {
         join_all(many.iter().map(|at| store(*at))).await;
     }
-    let page = shelf.find("things", json!({"where": {"size": {"gte": 10_020}}, "limit": 20})).await;
+    let page = shelf.find("things", json!({"filter": {"size": {"gte": 10_020}}, "limit": 20})).await;
     assert_eq!((page.objects.len(), page.looked_at, page.compared), (0, 10_000, vec!["size".to_owned()]));
-    let rest = shelf.find("things", json!({"where": {"size": {"gte": 10_020}}, "limit": 20, "cursor": page.next_cursor})).await;
+    let rest = shelf.find("things", json!({"filter": {"size": {"gte": 10_020}}, "limit": 20, "cursor": page.next_cursor})).await;
     assert_eq!((rest.objects.len(), id_of(&rest.objects[0])), (20, "10020".to_owned()));
-    assert_eq!(shelf.ids("things", json!({"where": {"size": {"gte": 10_020}}})).await.len(), 30);
+    assert_eq!(shelf.ids("things", json!({"filter": {"size": {"gte": 10_020}}})).await.len(), 30);
 
     shelf.objects.index(&things, &["size".to_owned()]).await.unwrap();
-    let page = shelf.find("things", json!({"where": {"size": {"gte": 10_020}}, "limit": 20})).await;
+    let page = shelf.find("things", json!({"filter": {"size": {"gte": 10_020}}, "limit": 20})).await;
     assert_eq!((page.objects.len(), page.looked_at, page.compared.len()), (20, 20, 0));
     let collections = shelf.objects.collections().await.unwrap();
     assert_eq!(
@@ -138,15 +138,15 @@ async fn an_index_that_is_made_while_objects_are_stored_has_all_of_them() {
     let (first, second, ()) = tokio::join!(shelf.objects.index(&things, &fields), other.index(&things, &fields), writer);
     first.unwrap();
     second.unwrap();
-    let scanned = |size: i32| json!({"where": {"id": {"prefix": ""}, "size": size}, "limit": 1000});
+    let scanned = |size: i32| json!({"filter": {"id": {"prefix": ""}, "size": size}, "limit": 1000});
     for size in 0..=4 {
         let mut looked: Vec<String> = shelf.ids("things", scanned(size)).await;
-        let indexed = shelf.ids("things", json!({"where": {"size": size}, "limit": 1000})).await;
-        let tagged = shelf.ids("things", json!({"where": {"tags": size}, "limit": 1000})).await;
+        let indexed = shelf.ids("things", json!({"filter": {"size": size}, "limit": 1000})).await;
+        let tagged = shelf.ids("things", json!({"filter": {"tags": size}, "limit": 1000})).await;
         looked.sort();
         assert_eq!((&indexed, &tagged), (&looked, &looked), "{size}");
     }
-    let all = shelf.ids("things", json!({"where": {"tags": "all"}, "limit": 1000})).await;
+    let all = shelf.ids("things", json!({"filter": {"tags": "all"}, "limit": 1000})).await;
     let there: i64 = shelf.redis.run(&["HLEN", "hero:osis:things:objects"]).await;
     let in_index: i64 = shelf.redis.run(&["ZCARD", "hero:osis:things:index:size"]).await;
     assert_eq!((all.len() as i64, in_index), (there, there));
@@ -166,15 +166,15 @@ async fn an_index_that_cannot_be_made_is_dropped_and_one_that_was_left_is_made_r
 
     // As a process leaves it that ends in between.
     let _: i64 = shelf.redis.run(&["HSET", "hero:osis:things", "index:size", "1-1"]).await;
-    assert_eq!(shelf.find("things", json!({"where": {"size": 2}})).await.compared, ["size"]);
+    assert_eq!(shelf.find("things", json!({"filter": {"size": 2}})).await.compared, ["size"]);
     let left = indexes().await;
     assert_eq!((left.len(), left[0].ready), (1, false));
     let refusal = shelf.refusal("things", json!({"order_by": "size"})).await;
     assert!(refusal.contains("is still being made"), "{refusal}");
     shelf.objects.index(&things, &["size".to_owned()]).await.unwrap();
-    assert_eq!(shelf.find("things", json!({"where": {"size": 2}})).await.compared.len(), 0);
-    assert_eq!(shelf.ids("things", json!({"where": {"size": 2}})).await, ["b"]);
-    assert_eq!(shelf.ids("things", json!({"where": {"size": null}})).await, ["a"]);
+    assert_eq!(shelf.find("things", json!({"filter": {"size": 2}})).await.compared.len(), 0);
+    assert_eq!(shelf.ids("things", json!({"filter": {"size": 2}})).await, ["b"]);
+    assert_eq!(shelf.ids("things", json!({"filter": {"size": null}})).await, ["a"]);
     // One that was dropped and is made again has its entries, too.
     assert!(shelf.objects.drop_index(&things, "size").await.unwrap());
     shelf.objects.index(&things, &["size".to_owned()]).await.unwrap();
@@ -201,7 +201,7 @@ async fn an_index_that_is_dropped_while_it_is_made_is_never_ready_without_all_ob
             other.index(&things, &fields).await.unwrap();
         };
         tokio::join!(makes, drops);
-        let page = shelf.find("things", json!({"where": {"size": 3}, "limit": 1000})).await;
+        let page = shelf.find("things", json!({"filter": {"size": 3}, "limit": 1000})).await;
         assert_eq!((page.objects.len(), page.compared.len()), (214, 0), "round {round}");
         other.drop_index(&things, "size").await.unwrap();
     }
@@ -237,16 +237,16 @@ async fn a_cursor_is_for_the_query_that_it_came_from() {
     for at in 0..5 {
         shelf.set("things", json!({"id": format!("{at}"), "size": at})).await;
     }
-    let by_id = shelf.find("things", json!({"where": {"size": {"gte": 0}}, "limit": 2})).await.next_cursor;
+    let by_id = shelf.find("things", json!({"filter": {"size": {"gte": 0}}, "limit": 2})).await.next_cursor;
     shelf.objects.index(&things, &["size".to_owned()]).await.unwrap();
     // It began without an index and goes on so.
-    let rest = shelf.find("things", json!({"where": {"size": {"gte": 0}}, "limit": 5, "cursor": by_id})).await;
+    let rest = shelf.find("things", json!({"filter": {"size": {"gte": 0}}, "limit": 5, "cursor": by_id})).await;
     assert_eq!(rest.objects.iter().map(id_of).collect::<Vec<_>>(), ["2", "3", "4"]);
     let refusal = shelf.refusal("things", json!({"order_by": "size", "cursor": by_id})).await;
     assert!(refusal.contains("another query"), "{refusal}");
     let by_size = shelf.find("things", json!({"order_by": "size", "limit": 2})).await.next_cursor;
     assert!(shelf.objects.drop_index(&things, "size").await.unwrap());
-    let refusal = shelf.refusal("things", json!({"where": {"size": {"gte": 0}}, "cursor": by_size})).await;
+    let refusal = shelf.refusal("things", json!({"filter": {"size": {"gte": 0}}, "cursor": by_size})).await;
     assert!(refusal.contains("begin again"), "{refusal}");
 }
 
@@ -258,11 +258,11 @@ async fn long_texts_in_an_index_are_told_apart_behind_what_stands_there() {
         shelf.set("notes", json!({"id": end, "text": long(end), "list": [long(end), long("z")]})).await;
     }
     shelf.objects.index(&name("notes"), &["text".to_owned(), "list".to_owned()]).await.unwrap();
-    assert_eq!(shelf.ids("notes", json!({"where": {"text": long("b")}})).await, ["b"]);
-    assert_eq!(shelf.ids("notes", json!({"where": {"text": {"gt": long("b")}}})).await, ["c"]);
-    assert_eq!(shelf.ids("notes", json!({"where": {"text": {"gte": long("b")}}})).await, ["b", "c"]);
-    assert_eq!(shelf.ids("notes", json!({"where": {"text": {"lt": long("b")}}})).await, ["a"]);
-    assert_eq!(shelf.ids("notes", json!({"where": {"text": {"prefix": long("c")}}})).await, ["c"]);
-    assert_eq!(shelf.ids("notes", json!({"where": {"list": long("z")}})).await, ["a", "b", "c"]);
-    assert_eq!(shelf.ids("notes", json!({"where": {"list": {"gt": long("c")}}, "descending": true})).await, ["c", "b", "a"]);
+    assert_eq!(shelf.ids("notes", json!({"filter": {"text": long("b")}})).await, ["b"]);
+    assert_eq!(shelf.ids("notes", json!({"filter": {"text": {"gt": long("b")}}})).await, ["c"]);
+    assert_eq!(shelf.ids("notes", json!({"filter": {"text": {"gte": long("b")}}})).await, ["b", "c"]);
+    assert_eq!(shelf.ids("notes", json!({"filter": {"text": {"lt": long("b")}}})).await, ["a"]);
+    assert_eq!(shelf.ids("notes", json!({"filter": {"text": {"prefix": long("c")}}})).await, ["c"]);
+    assert_eq!(shelf.ids("notes", json!({"filter": {"list": long("z")}})).await, ["a", "b", "c"]);
+    assert_eq!(shelf.ids("notes", json!({"filter": {"list": {"gt": long("c")}}, "descending": true})).await, ["c", "b", "a"]);
 }

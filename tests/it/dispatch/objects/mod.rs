@@ -121,17 +121,17 @@ async fn what_cannot_be_stored_is_refused_with_a_reason() {
         (json!({"limit": 0}), "from 1 to 1000"),
         (json!({"limit": 1001}), "from 1 to 1000"),
         (json!({"cursor": "nonsense"}), "is not a cursor"),
-        (json!({"where": {"a..b": 1}}), "is not a field"),
-        (json!({"where": {"": 1}}), "is not a field"),
+        (json!({"filter": {"a..b": 1}}), "is not a field"),
+        (json!({"filter": {"": 1}}), "is not a field"),
         (json!({"order_by": "born"}), "osis::index makes it"),
     ] {
         let refusal = shelf.refusal("people", query.clone()).await;
         assert!(refusal.contains(reason), "{query}: {refusal}");
     }
     let many: serde_json::Map<_, _> = (0..17).map(|at| (format!("f{at}"), json!(at))).collect();
-    assert!(shelf.refusal("people", json!({ "where": many })).await.contains("more than 16"));
+    assert!(shelf.refusal("people", json!({ "filter": many })).await.contains("more than 16"));
     let of = |from: &str| serde_json::from_str::<Find>(from).unwrap_err().to_string();
-    assert!(of(r#"{"where": {"a": {"like": 1}}}"#).contains("unknown bound \"like\""));
+    assert!(of(r#"{"filter": {"a": {"like": 1}}}"#).contains("unknown bound \"like\""));
     assert!(of(r#"{"wher": {}}"#).contains("wher"));
 }
 
@@ -193,7 +193,7 @@ async fn what_others_made_of_the_keys_of_a_collection_gives_way() {
         let _: String = shelf.redis.run(&["SET", key, "a text"]).await;
         shelf.objects.index(&name("people"), &["born".to_owned()]).await.unwrap();
         shelf.set("people", json!({"id": "ada", "born": 1815})).await;
-        assert_eq!(shelf.ids("people", json!({"where": {"born": 1815}})).await, ["ada"], "{key}");
+        assert_eq!(shelf.ids("people", json!({"filter": {"born": 1815}})).await, ["ada"], "{key}");
     }
 }
 
@@ -225,7 +225,7 @@ async fn no_context_sees_the_objects_of_another() {
     one.set(&people, &json!({"id": "ada", "of": 1}).into()).await.unwrap();
     one.index(&people, &["of".to_owned()]).await.unwrap();
     assert!(zero.delete(&people, &"ada".parse().unwrap()).await.unwrap());
-    let left = one.find(&people, &wanted(json!({"where": {"of": 1}})), Room::OF_CLIENT).await.unwrap();
+    let left = one.find(&people, &wanted(json!({"filter": {"of": 1}})), Room::OF_CLIENT).await.unwrap();
     assert_eq!((left.objects.len(), left.compared.len()), (1, 0));
 }
 

@@ -138,7 +138,7 @@ async fn an_index_finds_what_a_look_at_every_object_finds() {
                 }
             }
             let descending: bool = random.random();
-            let mut query = json!({"where": conditions, "descending": descending, "limit": random.random_range(1..12)});
+            let mut query = json!({"filter": conditions, "descending": descending, "limit": random.random_range(1..12)});
             let holds =
                 |object: &Value| conditions.iter().all(|(field, wanted)| values(object, field).iter().any(|value| fits(value, wanted)));
             let mut expected: Vec<String> = model.iter().filter(|(_, object)| holds(object)).map(|(id, _)| id.clone()).collect();

@@ -31,7 +31,7 @@ async fn what_one_script_stores_another_and_a_client_find() {
     "#;
     assert_eq!(value(&house, script).await, json!(true));
     let find = r#"
-        let page = osis::find("people", #{ where: #{ "address.city": "London", born: #{ gte: 1900 } }, order_by: "born" });
+        let page = osis::find("people", #{ filter: #{ "address.city": "London", born: #{ gte: 1900 } }, order_by: "born" });
         [page.objects.map(|person| person.name), page.compared, page.next_cursor]
     "#;
     assert_eq!(value(&house, find).await, json!([["Alan"], ["address.city"], null]));
@@ -59,9 +59,9 @@ async fn heroscript_says_which_objects_it_wants() {
         !!osis.set people id:grace born:1906 city:'New York'";
     value(&house, people).await;
     for (action, expected) in [
-        ("!!osis.find people where:born>=1900", json!(["alan", "grace"])),
-        ("!!osis.find people where:born>=1900,city=London", json!(["alan"])),
-        ("!!osis.find people\n    where: 'city^=New'\n    limit: 1", json!(["grace"])),
+        ("!!osis.find people filter:born>=1900", json!(["alan", "grace"])),
+        ("!!osis.find people filter:born>=1900,city=London", json!(["alan"])),
+        ("!!osis.find people\n    filter: 'city^=New'\n    limit: 1", json!(["grace"])),
         ("!!osis.find people where:[born>1815, 'born<1912']", json!(["grace"])),
         ("!!osis.find people", json!(["ada", "alan", "grace"])),
     ] {
@@ -73,8 +73,8 @@ async fn heroscript_says_which_objects_it_wants() {
     let ids = r#"osis::find("people", #{ where: ["born>=1900", "city=London"] }).objects.map(|one| one.id)"#;
     assert_eq!(value(&house, ids).await, json!(["alan"]));
     for (action, told) in [
-        ("!!osis.find people where:born", "where: \"born\": a field, one of = > >= < <= ^=, and a value are expected"),
-        ("!!osis.find people where:born=1,born=2", "where: says two things of born"),
+        ("!!osis.find people filter:born", "where: \"born\": a field, one of = > >= < <= ^=, and a value are expected"),
+        ("!!osis.find people filter:born=1,born=2", "where: says two things of born"),
         ("!!osis.find people where:5", "integer `5`, expected a map"),
         ("!!osis.find people where:a=1,5", "an array of texts such as \"born>=1800\" is expected"),
     ] {
@@ -95,9 +95,9 @@ async fn a_script_is_told_what_is_wrong_and_may_catch_it() {
         (r#"osis::set("people", #{ n: 1.0 / 0.0 })"#, "the number inf"),
         (r#"osis::find("people", #{ order_by: "born" })"#, "osis::index makes it"),
         (r#"osis::find("people", #{ wher: 1 })"#, "unknown field `wher`"),
-        (r#"osis::find("people", #{ where: #{ a: #{ gte: () } } })"#, "gte is null"),
+        (r#"osis::find("people", #{ filter: #{ a: #{ gte: () } } })"#, "gte is null"),
         (r#"osis::set("people", #{ n: parse_decimal("1180591620717411303424") })"#, "it.n is 1180591620717411303424"),
-        (r#"osis::list("people", #{ where: #{ a: 1 } })"#, "limit and cursor only"),
+        (r#"osis::list("people", #{ filter: #{ a: 1 } })"#, "limit and cursor only"),
         (r#"osis::list("people", #{ limit: 0 })"#, "from 1 to 1000"),
         (r#"osis::index("people", [])"#, "there is none"),
         (r#"osis::index("people", [1])"#, "expected a string"),
@@ -152,7 +152,7 @@ async fn a_page_is_no_larger_than_values_of_scripts_may_be() {
     objects.set(&collection, &json!({"id": "40", "deep": deep}).into()).await.unwrap();
     let refused = objects.set(&collection, &json!({"id": "41", "deep": [deep]}).into()).await.unwrap_err().to_string();
     assert!(refused.contains("nested deeper than 64"), "{refused}");
-    assert_eq!(value(&house, r#"osis::find("notes", #{ where: #{ id: "40" } }).objects.len()"#).await, json!(1));
+    assert_eq!(value(&house, r#"osis::find("notes", #{ filter: #{ id: "40" } }).objects.len()"#).await, json!(1));
     house.close().await;
 }
 

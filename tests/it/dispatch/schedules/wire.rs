@@ -24,7 +24,7 @@ async fn a_schedule_runs_again_and_again_until_it_is_deleted() {
     assert_eq!((&schedule["job"]["env_vars"], &schedule["job"]["caller_id"]), (&json!({"A": "***"}), &json!("anonymous")));
     let id = &schedule["schedule_id"];
     let finished = async || {
-        let page = client.ok("list_jobs", json!({"where": {"status": "finished", "labels": {"schedule": id}}})).await;
+        let page = client.ok("list_jobs", json!({"filter": {"status": "finished", "labels": {"schedule": id}}})).await;
         page["jobs"].as_array().unwrap().clone()
     };
     until("three runs", || async { (finished().await.len() >= 3).then_some(()) }).await;

@@ -81,6 +81,7 @@ macro_rules! method {
             const TAG: &'static str = "test";
             const PERMISSION: Permission = Permission::Read;
             const ERRORS: &'static [Code] = &[];
+            const RESULT: &'static str = "What was asked for.";
             type Output = $output;
 
             fn examples() -> Vec<Example<Self, $output>> {
@@ -216,6 +217,7 @@ impl Method<Bench> for HoldLong {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[];
     const WAITS: bool = true;
+    const RESULT: &'static str = "What was asked for.";
     type Output = Value;
 
     fn examples() -> Vec<Example<Self, Value>> {
@@ -244,6 +246,7 @@ impl Method<Bench> for Large {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[];
     const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "What was asked for.";
     type Output = String;
 
     fn examples() -> Vec<Example<Self, String>> {

@@ -107,7 +107,7 @@ async fn everything_works(server: &Server, context: ContextId) {
     let objects = r#"
         osis::index("things", ["n"]);
         for n in 0..20 { osis::set("things", #{ n: n }); }
-        let found = osis::find("things", #{ where: #{ n: #{ gte: 15 } }, order_by: "n" }).objects.map(|thing| thing.n);
+        let found = osis::find("things", #{ filter: #{ n: #{ gte: 15 } }, order_by: "n" }).objects.map(|thing| thing.n);
         for thing in osis::list("things").objects { osis::delete("things", thing.id); }
         found
     "#;
