@@ -19,6 +19,8 @@ mod of_flow;
 #[path = "error/store.rs"]
 mod of_store;
 
+pub mod data;
+
 /// Every kind of error that a call can end with, and its number on the wire.
 ///
 /// Our own numbers are positive, because jsonrpsee takes -32000 to -32011 for itself.
@@ -164,24 +166,7 @@ impl Code {
 
     /// What its `data` looks like, for `openrpc.json`.
     pub fn data_example(self) -> Option<Value> {
-        const JOB: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
-        match self {
-            Self::State => Some(json!({"job_id": JOB, "status": "started"})),
-            Self::RateLimited | Self::QueueFull => Some(json!({"retry_after_ms": 250})),
-            Self::TooLarge => Some(json!({"limit": 65536})),
-            Self::StoreUnavailable => Some(json!({"outcome": "unknown", "job_id": JOB})),
-            Self::JobFailed => Some(json!({
-                "job_id": JOB, "status": "error", "attempt": 1,
-                "error": {"kind": "script", "message": "Variable not found: x", "line": 1, "column": 5}
-            })),
-            Self::JobStopped => Some(json!({
-                "job_id": JOB, "status": "error", "attempt": 1, "error": {"kind": "stopped", "message": "stopped_by_request"}
-            })),
-            Self::WaitRanOut => Some(
-                json!({"job_id": JOB, "status": "dispatched", "explanation": "no live actor takes jobs of v", "reason": "no_live_actor"}),
-            ),
-            _ => None,
-        }
+        data::example(self)
     }
 }
 

@@ -15,7 +15,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::error::Code;
+use super::error::{Code, data};
 use super::method::{Method, Subscription};
 use schema::{Side, Titles, one_line};
 pub(super) use served::{Served, ServerAddress};
@@ -61,6 +61,7 @@ impl Describer {
 
     /// The whole document around `methods`.
     pub(super) fn document(mut self, mut methods: Vec<Value>) -> Value {
+        data::describe(&mut self.input);
         let (schemas, renamed) = schema::merge(self.output.take_definitions(true), self.input.take_definitions(true));
         let names: Vec<String> = methods.iter().filter_map(|method| Some(method["name"].as_str()?.to_owned())).collect();
         let taken = names.iter().map(String::as_str).chain([env!("CARGO_PKG_NAME")]); // Generators make types of these, too.

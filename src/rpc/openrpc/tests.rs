@@ -243,6 +243,21 @@ fn every_code_that_can_occur_is_in_the_document() {
     }
 }
 
+#[test]
+fn the_data_of_an_error_has_a_schema_named_after_its_code_which_its_example_fits() {
+    let document = parsed();
+    for (name, error) in document["components"]["errors"].as_object().unwrap() {
+        let schema = &document["components"]["schemas"][format!("{name}Data")];
+        assert!(error.get("data").is_none() || schema.is_object(), "{name}");
+        if let Some(data) = error.get("data") {
+            let mut root = schema.clone();
+            root["components"] = document["components"].clone();
+            let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft7).build(&root).unwrap();
+            assert!(validator.is_valid(data), "{name}: {data}");
+        }
+    }
+}
+
 /// The TypeScript generator's types end at 1.2.6 and `@open-rpc/test-coverage` refuses 1.3.2, while the newest tools still read 1.2.6.
 #[test]
 fn the_version_is_one_that_all_tools_take() {
