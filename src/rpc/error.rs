@@ -19,7 +19,7 @@ mod of_flow;
 #[path = "error/store.rs"]
 mod of_store;
 
-pub mod data;
+pub(super) mod data;
 
 /// Every kind of error that a call can end with, and its number on the wire.
 ///

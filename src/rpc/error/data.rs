@@ -11,7 +11,7 @@ use crate::model::{ErrorKind, FlowId, JobError, JobId, Reason, Status};
 /// What became of a call that the store did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Nothing was done.
     NotDone,
     /// Whether it was done is unknown.
@@ -21,7 +21,7 @@ pub enum Outcome {
 /// A job of a flow that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct FailedJob {
+pub(crate) struct FailedJob {
     /// Its name in the flow.
     pub job: String,
     /// Its id.
@@ -37,7 +37,7 @@ macro_rules! data {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
-        pub struct $name {
+        pub(crate) struct $name {
             $(
                 $(#[doc = $of])+
                 #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -29,6 +29,7 @@ impl Method for NumberJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+    const RESULT: &'static str = "The key in Redis.";
     type Output = String;
 
     fn examples() -> Vec<Example<Self, String>> {
