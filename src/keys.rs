@@ -9,12 +9,10 @@
 //! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign actor runs | 60 s |
 //! | `hero:q:scheduled` | zset by ms | whoever delays a job or a retry | an entry until it is due |
 //! | `hero:q:leases` | zset by ms, of jobs that are away by 10^14 ms more | create, turn, renew, recover | an entry until the job leaves its actor, or its result is there |
-//! | `hero:q:unwritten` | zset by ms | turn, import_queues: ids whose hash is not there yet | an entry 5 s, and as long again when nobody looked for a while |
-//! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
+//! | `hero:q:unwritten` · `hero:q:watched` | zset by ms | turn, import_queues: ids whose hash is not there yet · whoever enqueues a job | an entry 5 s, and as long again when nobody looked for a while · until an actor of ours takes the job, or it has ended |
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
-//! | `hero:q:release` | list | every end of a job with relations | an entry until its relatives are released |
-//! | `hero:q:linking` | list | commit_jobs: who waits for whom of jobs that were created together | an entry until link_jobs or the releaser has entered it |
+//! | `hero:q:release` · `hero:q:linking` | list | every end of a job with relations · commit_jobs: who waits for whom of jobs that were created together | an entry until its relatives are released · until link_jobs or the releaser has entered it |
 //! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
 //! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |

@@ -180,7 +180,10 @@ mod tests {
         assert_eq!(without_empty_buckets(&of("a", [0, 0, 0])), empty);
         for counts in [[0, 0, 1], [0, 1, 1], [1, 1, 1]] {
             assert_eq!(without_empty_buckets(&of("a", counts)), of("a", counts));
-            assert_eq!(without_empty_buckets(&(of("a", [0, 0, 0]) + of("b", counts).as_str())), empty.to_owned() + of("b", counts).as_str());
+            assert_eq!(
+                without_empty_buckets(&(of("a", [0, 0, 0]) + of("b", counts).as_str())),
+                empty.to_owned() + of("b", counts).as_str()
+            );
         }
     }
 }

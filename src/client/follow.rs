@@ -148,7 +148,8 @@ impl Client {
     }
 
     /// Follows a flow: where it is, then each change of its jobs, and its end last.
-    pub async fn follow_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<Follow<FlowEvent>, Error> {
-        Follow::open(self, FlowEvent::TOPIC, Params { flow_id: Some(flow_id), context_id, ..Params::default() }).await
+    pub async fn follow_flow(&self, context_id: ContextId, flow_id: FlowId, cursor: Option<&str>) -> Result<Follow<FlowEvent>, Error> {
+        let params = Params { flow_id: Some(flow_id), cursor: cursor.map(str::to_owned), context_id, ..Params::default() };
+        Follow::open(self, FlowEvent::TOPIC, params).await
     }
 }

@@ -54,6 +54,7 @@ impl Run {
             context,
             flow,
             reconnect,
+            cursor: None,
             drawn: 0,
             quiet: global.json,
         };
@@ -91,6 +92,8 @@ struct Watch<'a> {
     reconnect: Duration,
     context: ContextId,
     flow: FlowId,
+    /// Behind the last change of it that was heard of.
+    cursor: Option<String>,
     /// How many lines of it are on the terminal.
     drawn: usize,
     /// What was told of each job last.
@@ -135,7 +138,7 @@ impl Watch<'_> {
     ) -> anyhow::Result<Result<Flow, Error>> {
         let (client, context, flow) = (&self.client.clone(), self.context, self.flow);
         // Before the start, so that no change is missed.
-        let mut changes = match client.follow_flow(context, flow).await {
+        let mut changes = match client.follow_flow(context, flow, self.cursor.as_deref()).await {
             Ok(changes) => changes,
             Err(error) => return Ok(Err(error)),
         };
@@ -154,14 +157,7 @@ impl Watch<'_> {
             tokio::select! {
                 biased;
                 change = changes.next(), if follows => match change {
-                    Ok(Some(change)) => {
-                        if !self.quiet {
-                            self.heard.note(&change);
-                        }
-                        if !is_terminal {
-                            self.tell(&change);
-                        }
-                    }
+                    Ok(Some(change)) => self.note(&change, is_terminal),
                     _ => follows = false, // The end is waited for, too.
                 },
                 Some(said) = self.heard.next() => self.say(said, is_terminal),
@@ -182,12 +178,7 @@ impl Watch<'_> {
         if is_over {
             // The changes of short jobs may not have come yet.
             while let Ok(Ok(Some(change))) = timeout(DRAIN, changes.next()).await {
-                if !self.quiet {
-                    self.heard.note(&change);
-                }
-                if !is_terminal {
-                    self.tell(&change);
-                }
+                self.note(&change, is_terminal);
             }
             let rest = std::mem::replace(&mut self.heard, Heard::new(client, context)).rest().await;
             rest.into_iter().for_each(|said| self.say(said, is_terminal));
@@ -196,6 +187,16 @@ impl Watch<'_> {
             self.draw().await;
         }
         Ok(result)
+    }
+
+    fn note(&mut self, change: &FlowEvent, is_terminal: bool) {
+        self.cursor.clone_from(&change.cursor);
+        if !self.quiet {
+            self.heard.note(change);
+        }
+        if !is_terminal {
+            self.tell(change);
+        }
     }
 
     /// One line for a change, where nobody looks at a terminal.

@@ -125,8 +125,8 @@ pub(super) fn flow(flow_id: u32) -> Flow {
     let job = |name: &str, number: u32, at: i64| FlowJob {
         name: name.into(),
         job_id: format!("{flow_id:08x}-{number:04x}-4f0a-8f52-1d2c3b4a5968").parse().expect("a UUID"),
-        // The flows before it have as many.
-        number: 2 * (flow_id - 1) + number,
+        // `number_job` gave the first number, and the flows before it have as many.
+        number: 2 * (flow_id - 1) + 1 + number,
         status: Some(Status::Finished),
         depends_on: Vec::new(),
         script_type: ScriptType::osis(),

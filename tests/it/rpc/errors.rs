@@ -14,8 +14,8 @@ async fn wrong_parameters_are_named() {
         ("create_job", json!(["1", "o s i s"]), "parameter `script_type`: "),
         (
             "create_job",
-            json!(["1", "osis", null, "x"]),
-            "parameter `context_id`: expected a whole number from 0 to 4294967295, but got \"x\"",
+            json!(["1", "osis", null, null, "x"]),
+            "parameter `retries`: expected a whole number from 0 to 4294967295, but got \"x\"",
         ),
         ("create_job", json!({"script": "1", "priority": 3}), "parameter `priority`: a priority is 0 (urgent), 1 (normal) or 2 (low)"),
         ("create_job", json!({"script": "1", "timeout": -1}), "parameter `timeout`: -1 is not a number of seconds"),

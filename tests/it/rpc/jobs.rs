@@ -36,7 +36,7 @@ async fn what_is_left_out_has_its_default() {
         assert!(job.get(field).is_none(), "{field}: {}", job[field]);
     }
     // By position, null is not given.
-    let id = create(&client, json!(["1", null, {"a": null}, null, null, null, null, 0])).await;
+    let id = create(&client, json!(["1", null, {"a": null}, null, null, null, 0])).await;
     let job = client.ok("get_job", json!([id])).await;
     assert_eq!((&job["script_type"], &job["args"], &job["priority"]), (&json!("osis"), &json!({"a": null}), &json!(0)));
 }

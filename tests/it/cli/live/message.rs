@@ -22,7 +22,11 @@ fn a_message_that_leads_nowhere_is_refused_at_once() {
         (&["--to", "node:nowhere"][..], 2, "node nowhere is unknown here; the setting node_redis (NAME=URL) names two"),
         (&["--to", "4a2:12::1"], 2, "this server has none (setting mycelium_url)"),
         (&["--topic", "runner99"], 1, "runner 99 does not exist in context 0; `hero runner list` gives those that do"),
-        (&["--topic", "weather"], 2, "`hero runner list` gives them), and weather is that of none in context 0; else give an address, too"),
+        (
+            &["--topic", "weather"],
+            2,
+            "`hero runner list` gives them) or a script type that runners have, and weather is that of none in context 0; else give an address, too",
+        ),
     ] {
         let sent = server.run(&[&["message", "send", "hello"], arguments].concat());
         assert!(sent.code == code && sent.err.contains(told) && sent.out.is_empty(), "{arguments:?}: {} {}", sent.code, sent.err);

@@ -62,7 +62,7 @@ async fn heroscript_says_which_objects_it_wants() {
         ("!!osis.find people filter:born>=1900", json!(["alan", "grace"])),
         ("!!osis.find people filter:born>=1900,city=London", json!(["alan"])),
         ("!!osis.find people\n    filter: 'city^=New'\n    limit: 1", json!(["grace"])),
-        ("!!osis.find people where:[born>1815, 'born<1912']", json!(["grace"])),
+        ("!!osis.find people filter:[born>1815, 'born<1912']", json!(["grace"])),
         ("!!osis.find people", json!(["ada", "alan", "grace"])),
     ] {
         let found = value(&house, action).await;
@@ -70,13 +70,13 @@ async fn heroscript_says_which_objects_it_wants() {
             found[0]["objects"].as_array().unwrap_or_else(|| panic!("{action}: {found}")).iter().map(|one| &one["id"]).collect();
         assert_eq!(json!(ids), expected, "{action}");
     }
-    let ids = r#"osis::find("people", #{ where: ["born>=1900", "city=London"] }).objects.map(|one| one.id)"#;
+    let ids = r#"osis::find("people", #{ filter: ["born>=1900", "city=London"] }).objects.map(|one| one.id)"#;
     assert_eq!(value(&house, ids).await, json!(["alan"]));
     for (action, told) in [
-        ("!!osis.find people filter:born", "where: \"born\": a field, one of = > >= < <= ^=, and a value are expected"),
-        ("!!osis.find people filter:born=1,born=2", "where: says two things of born"),
-        ("!!osis.find people where:5", "integer `5`, expected a map"),
-        ("!!osis.find people where:a=1,5", "an array of texts such as \"born>=1800\" is expected"),
+        ("!!osis.find people filter:born", "filter: \"born\": a field, one of = > >= < <= ^=, and a value are expected"),
+        ("!!osis.find people filter:born=1,born=2", "filter: says two things of born"),
+        ("!!osis.find people filter:5", "integer `5`, expected a map"),
+        ("!!osis.find people filter:a=1,5", "an array of texts such as \"born>=1800\" is expected"),
     ] {
         let (kind, message) = error(&house, action).await;
         assert!(kind == ErrorKind::Script && message.contains(told), "{action}: {message}");
