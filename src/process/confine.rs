@@ -5,6 +5,7 @@
 //! what is missing and why, and, behind a semicolon, the steps in force, such as `weak: no landlock (the kernel does not have it);
 //! process_group,umask,environment,descriptors,rlimits,no_new_privs,parent_death_signal,seccomp`.
 
+mod call;
 mod descriptors;
 mod exec;
 mod inside;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use super::Spawner;
 
+pub use self::call::{Call, Kind, calls};
 pub use self::landlock::{readable_by_engines, readable_by_jobs};
 pub use descriptors::hand_over;
 pub use exec::exec_main;
@@ -87,7 +89,7 @@ pub fn plain_command(hero: &Path, profile: &Profile, program: &Path, args: &[imp
             for path in &rights.readable {
                 command.arg("--ro").arg(path);
             }
-            command.arg("--user").arg(rights.user.to_string());
+            command.arg("--user").arg(rights.user.to_string()).args(rights.confines_forks.then_some("--confines-forks"));
             if let Some(report) = std::env::var_os(CONFINEMENT) {
                 command.arg("--inherited").arg(report);
             }

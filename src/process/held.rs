@@ -16,8 +16,10 @@ pub const MEMORIES: u64 = 4;
 const BLOCK: u64 = 512;
 /// What counts for each thing that an epoll watches. It takes much less memory, but the machine, or the user, has room for only so many.
 const IN_A_WATCH: u64 = 64 << 10;
-/// How much is read of what an epoll watches: a line each.
-const LONGEST_WATCHES: u64 = 1 << 20;
+/// What counts for each lock on a part of a file. `RLIMIT_LOCKS` has no effect, and to look for one in a list of many holds up whoever asks.
+const IN_A_LOCK: u64 = 16 << 10;
+/// How much is read of what an epoll watches, and of locks: a line each.
+const LONGEST_LINES: u64 = 1 << 20;
 /// What a pipe holds.
 const IN_A_PIPE: u64 = 64 << 10;
 /// What a socket holds that somebody has filled. Jobs cannot set that to more.
@@ -136,16 +138,13 @@ impl Held {
         for entry in fs::read_dir(place.join("fd")).into_iter().flatten().flatten() {
             // Of what it leads to.
             let Ok(open) = fs::metadata(entry.path()) else { continue };
+            self.memory = self.memory.saturating_add(told(place, &entry));
             let (id, kind) = ((open.dev(), open.ino()), open.file_type());
             let bytes = match () {
                 () if kind.is_file() && open.nlink() == 0 => open.blocks() * BLOCK,
                 () if kind.is_socket() => *IN_A_SOCKET,
                 () if kind.is_fifo() => IN_A_PIPE,
-                () => {
-                    // All that is no file is one for the system, so none of them is known by its number.
-                    self.memory = self.memory.saturating_add(watched(place, &entry).saturating_mul(IN_A_WATCH));
-                    continue;
-                }
+                () => continue,
             };
             if self.known.insert(id, bytes).is_none() {
                 let sum = if kind.is_file() { &mut self.removed } else { &mut self.memory };
@@ -175,15 +174,13 @@ impl Held {
     }
 }
 
-/// How many things a descriptor watches: none, unless it is an epoll.
-fn watched(place: &Path, entry: &fs::DirEntry) -> u64 {
-    if !fs::read_link(entry.path()).is_ok_and(|to| to.as_os_str() == "anon_inode:[eventpoll]") {
-        return 0;
-    }
+/// What counts for the things that a descriptor watches, and for the locks that this process has by it.
+fn told(place: &Path, entry: &fs::DirEntry) -> u64 {
     let Ok(told) = fs::File::open(place.join("fdinfo").join(entry.file_name())) else { return 0 };
     let mut lines = Vec::new();
-    let _ = told.take(LONGEST_WATCHES).read_to_end(&mut lines);
-    lines.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"tfd:")).count() as u64
+    let _ = told.take(LONGEST_LINES).read_to_end(&mut lines);
+    let count = |name: &[u8]| lines.split(|byte| *byte == b'\n').filter(|line| line.starts_with(name)).count() as u64;
+    count(b"tfd:").saturating_mul(IN_A_WATCH).saturating_add(count(b"lock:").saturating_mul(IN_A_LOCK))
 }
 
 /// A mapping of something that has no name any more, and is shared.
@@ -233,22 +230,26 @@ mod tests {
     }
 
     #[test]
-    fn what_an_epoll_watches_counts() {
+    fn what_an_epoll_watches_and_locks_on_a_file_count() {
         let own = [std::process::id().cast_signed()];
         let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).unwrap();
         let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-        let watched = || {
+        let told = |descriptor: i32| {
             let entries = fs::read_dir("/proc/self/fd").unwrap().flatten();
             entries
-                .filter(|entry| entry.file_name() == *epoll.as_raw_fd().to_string())
-                .map(|entry| super::watched(Path::new("/proc/self"), &entry))
+                .filter(|entry| entry.file_name() == *descriptor.to_string())
+                .map(|entry| super::told(Path::new("/proc/self"), &entry))
                 .sum::<u64>()
         };
-        assert_eq!(watched(), 0);
+        assert_eq!(told(epoll.as_raw_fd()), 0);
         let data = rustix::event::epoll::EventData::new_u64(0);
         rustix::event::epoll::add(&epoll, &one, data, rustix::event::epoll::EventFlags::IN).unwrap();
-        assert_eq!(watched(), 1);
+        assert_eq!(told(epoll.as_raw_fd()), IN_A_WATCH);
         assert!(Held::by(&own, || true).memory >= IN_A_WATCH);
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(told(file.as_raw_fd()), 0);
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        assert_eq!(told(file.as_raw_fd()), IN_A_LOCK);
     }
 
     #[test]

@@ -139,7 +139,14 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     socket.peer_addr().map_err(said("descriptor 0 is no socket"))?;
     let init = Init::for_children()?;
     let user: JobUser = user.to_string_lossy().parse()?;
-    let rights = JobRights { writable: PathBuf::from(writable), home: Some(PathBuf::from(home)), readable: Vec::new(), memory, user };
+    let rights = JobRights {
+        writable: PathBuf::from(writable),
+        home: Some(PathBuf::from(home)),
+        readable: Vec::new(),
+        memory,
+        user,
+        confines_forks: false,
+    };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
     let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
     let kept = keeper.watch().map_err(said("the processes cannot be watched"));

@@ -68,6 +68,7 @@ impl Builder {
             readable: self.v.readable.clone(),
             memory: self.v.memory,
             user: user.clone(),
+            confines_forks: false,
         }
     }
 

@@ -65,6 +65,8 @@ pub struct JobRights {
     pub memory: u64,
     /// Whose process it is.
     pub user: JobUser,
+    /// It forks for jobs, and its forks confine themselves further.
+    pub confines_forks: bool,
 }
 
 /// Before the names of variables that are for the job only. `hero exec` takes it away: a name such as `LD_PRELOAD` must not

@@ -18,13 +18,14 @@ pub(super) struct Request {
 
 impl Request {
     /// Reads `PROFILE --parent PID [--address-space BYTES] [--memory BYTES] [--rw DIR]… [--home DIR] [--ro PATH]… [--user USER]
-    /// [--inherited REPORT] [--temporary] [--group DIR] [--inside] -- program args…`.
+    /// [--inherited REPORT] [--confines-forks] [--temporary] [--group DIR] [--inside] -- program args…`.
     pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.into_iter();
         let word = args.next().ok_or("a profile is missing: engine, redis, supervisor or job")?;
         let (mut parent, mut address_space, mut memory, mut writable, mut readable) = (None, None, None, Vec::new(), Vec::new());
         let (mut home, mut user, mut inherited, mut group, mut is_temporary, mut is_inside) =
             (None, JobUser::Same, None, None, false, false);
+        let mut confines_forks = false;
         loop {
             let option = args.next().ok_or("`-- program` is missing")?;
             let mut value = || args.next().ok_or_else(|| format!("{} needs a value", option.display()));
@@ -39,6 +40,7 @@ impl Request {
                 Some("--group") => group = Some(PathBuf::from(value()?)),
                 Some("--temporary") => is_temporary = true,
                 Some("--inside") => is_inside = true,
+                Some("--confines-forks") => confines_forks = true,
                 Some("--home") => home = Some(PathBuf::from(value()?)),
                 Some("--rw") => writable.push(PathBuf::from(value()?)),
                 _ => return Err(format!("unknown option {}", option.display())),
@@ -57,6 +59,7 @@ impl Request {
                 readable,
                 memory: memory.ok_or("--memory is missing")?,
                 user,
+                confines_forks,
             }),
             _ => return Err(format!("unknown profile {}: engine, redis, supervisor or job", word.display())),
         };
@@ -84,7 +87,14 @@ mod tests {
     fn what_command_writes_is_understood() {
         let rights = |user| {
             let readable = vec!["/opt/x".into(), "/with space".into()];
-            Profile::Job(JobRights { writable: "/job".into(), home: Some("/a home".into()), readable, memory: 1 << 20, user })
+            Profile::Job(JobRights {
+                writable: "/job".into(),
+                home: Some("/a home".into()),
+                readable,
+                memory: 1 << 20,
+                user,
+                confines_forks: false,
+            })
         };
         let supervisor = |home, is_temporary, readable, group| {
             Profile::Supervisor(SupervisorRights { writable: "/jobs".into(), home, is_temporary, readable, group })

@@ -1,7 +1,7 @@
-//! Which system calls a confined process may not make.
+//! Which system calls a confined process may not make: those that are not on its list ([`call`]), and some with certain arguments.
 //!
-//! What is refused fails with EPERM, as it would for want of a right, so programs go on that only try. Of the calls that there were when this was
-//! written everything else is allowed, newer ones are unknown. docs/operations.md has which of them take something of the machine.
+//! What is refused for its arguments fails with EPERM, as it would for want of a right, so programs go on that only try. A supervisor runs no
+//! script and has no list: it may make all calls but a few. docs/operations.md has which of them take something of the machine.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,10 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
+use super::call::{self, Kind};
 use super::{JobUser, Profile};
 
-/// What no child needs: to look into other processes, to change the system, and doors into the kernel through which most of its faults
+/// What a supervisor does not need: to look into other processes, to change the system, and doors into the kernel through which most of its faults
 /// are reached.
 const NEVER: &[c_long] = &[
     libc::SYS_acct,
@@ -57,68 +58,6 @@ const NEVER: &[c_long] = &[
     libc::SYS_vhangup,
 ];
 
-/// What only whoever confines others needs: other roots, mounts and namespaces.
-const NOT_IN_THE_CONFINED: &[c_long] = &[
-    libc::SYS_chroot,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fsopen,
-    libc::SYS_fspick,
-    libc::SYS_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_pivot_root,
-    libc::SYS_setns,
-    libc::SYS_umount2,
-    libc::SYS_unshare,
-    STATMOUNT,
-    LISTMOUNT,
-];
-
-/// What would outlive a process, or hold memory that no limit counts.
-const NOT_FOR_SCRIPTS: &[c_long] = &[
-    libc::SYS_connect,
-    libc::SYS_inotify_add_watch,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_inotify_init,
-    libc::SYS_inotify_init1,
-    libc::SYS_io_cancel,
-    libc::SYS_io_destroy,
-    libc::SYS_io_getevents,
-    libc::SYS_io_setup,
-    libc::SYS_io_submit,
-    libc::SYS_memfd_create,
-    MEMFD_SECRET,
-    libc::SYS_mq_open,
-    libc::SYS_msgget,
-    libc::SYS_semget,
-    libc::SYS_shmget,
-    libc::SYS_socket,
-    libc::SYS_vmsplice,
-];
-
-/// What an engine does not need either: it has its socket and runs nothing.
-const NOT_IN_AN_ENGINE: &[c_long] = &[
-    libc::SYS_capset,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_fork,
-    libc::SYS_ioprio_set,
-    libc::SYS_pidfd_open,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_rt_sigqueueinfo,
-    libc::SYS_rt_tgsigqueueinfo,
-    libc::SYS_sched_setaffinity,
-    libc::SYS_sched_setattr,
-    libc::SYS_sched_setparam,
-    libc::SYS_sched_setscheduler,
-    libc::SYS_setpriority,
-    libc::SYS_socketpair,
-    libc::SYS_tkill,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_vfork,
-];
-
 /// What changes modes, owners, times and further attributes of files, which landlock does not look at, and tells the names of files in a
 /// directory that may not be read. Whoever is the user that hero is does so with hero's own files. Newer calls have the same number everywhere.
 const ATTRIBUTES: &[c_long] = &[
@@ -149,16 +88,10 @@ const ATTRIBUTES: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_utimes,
 ];
-const MEMFD_SECRET: c_long = 447;
-const STATMOUNT: c_long = 457;
-const LISTMOUNT: c_long = 458;
 const FCHMODAT2: c_long = 452;
 const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;
 const FILE_SETATTR: c_long = 469;
-/// The first number of which nobody has looked at what the call does. The numbers of newer calls are the same everywhere, and the second set of
-/// numbers that some kernels have for all (x32) is above, too.
-const UNKNOWN: u32 = 470;
 
 /// What makes a namespace of a new process.
 const NAMESPACES: [i32; 7] = [
@@ -209,17 +142,12 @@ impl Refused {
 /// Refuses calls from now on, in this process and in what it becomes and starts. Calls by the numbers of another architecture end it.
 pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
     let mut refused = Refused::default();
-    refused.always(NEVER);
-    if let Profile::Supervisor(_) = profile {
+    let Some(kind) = Kind::of(profile) else {
+        refused.always(NEVER);
         return refused.apply(libc::EPERM);
-    }
-    refused.always(NOT_IN_THE_CONFINED);
+    };
     match profile {
         Profile::Engine { .. } => {
-            refused.always(NOT_FOR_SCRIPTS);
-            refused.always(NOT_IN_AN_ENGINE);
-            refused.always(ATTRIBUTES);
-            refused.always(&[libc::SYS_truncate, libc::SYS_utimensat]);
             // Threads it may have, processes not.
             refused.when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(bits(libc::CLONE_THREAD)), 0)])?;
             // It ends itself by a signal when it aborts, and stays the same process when it becomes its program.
@@ -228,7 +156,6 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
             }
         }
         Profile::Job(rights) => {
-            refused.always(NOT_FOR_SCRIPTS);
             if let JobUser::Root(_) = rights.user {
                 refused.always(ATTRIBUTES);
                 // Those of a file that it has opened it may set, as `touch` does.
@@ -239,8 +166,7 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
             for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
                 refused.when(libc::SYS_socketpair, &[(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), bits(kind))])?;
             }
-            // What descriptors lead to counts where it is found, so none is on its way, and no thread has a table of its own.
-            refused.always(&[libc::SYS_sendmsg, libc::SYS_sendmmsg]);
+            // What descriptors lead to counts where it is found, so no thread has a table of its own.
             let thread_with_table = bits(libc::CLONE_THREAD);
             refused
                 .when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(thread_with_table | bits(libc::CLONE_FILES)), thread_with_table)])?;
@@ -263,9 +189,12 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
             }
             // Nor does one hide what it has open.
             refused.when(libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, bits(libc::PR_SET_DUMPABLE)), (1, SeccompCmpOp::Eq, 0)])?;
+            // Filters are memory of the kernel. The forks of a zygote have one more, which refuses any further one.
+            if !rights.confines_forks {
+                refused.when(libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, bits(libc::PR_SET_SECCOMP))])?;
+            }
         }
         Profile::Redis { .. } => {
-            refused.always(&[libc::SYS_connect]);
             refused.when(libc::SYS_socket, &[(0, SeccompCmpOp::Ne, bits(libc::AF_UNIX))])?;
         }
         Profile::Supervisor(_) => {}
@@ -280,37 +209,16 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
         refused.when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(bits(namespace)), bits(namespace))])?;
     }
     refused.apply(libc::EPERM)?;
-    // Its flags are in memory, where no filter sees them. Who is told that there is no such call uses `clone`.
-    let mut unknown = Refused::default();
-    unknown.always(&[libc::SYS_clone3]);
-    unknown.apply(libc::ENOSYS)?;
     if !matches!(profile, Profile::Redis { .. }) {
         // It takes any room on the disk at once, before anybody looks. Who is told that the file system cannot do it writes.
         let mut slow = Refused::default();
         slow.always(&[libc::SYS_fallocate]);
         slow.apply(libc::EOPNOTSUPP)?;
     }
-    without_unknown_numbers()
+    // The last, because no further filter can be set then.
+    apply_filter(&call::filter(kind)?).map_err(|error| error.to_string())
 }
 
 fn bits(flag: i32) -> u64 {
     u64::from(flag.cast_unsigned())
-}
-
-/// Refuses numbers of calls that no list above can have, as a kernel does that does not know them.
-fn without_unknown_numbers() -> Result<(), String> {
-    use libc::{BPF_ABS, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOSYS, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO};
-    use seccompiler::sock_filter;
-
-    let instruction = |code: u32, jt, jf, k| Ok(sock_filter { code: u16::try_from(code).map_err(|error| error.to_string())?, jt, jf, k });
-    let program: Result<Vec<_>, String> = [
-        // The number of the call comes first in what a filter is given.
-        instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
-        instruction(BPF_JMP | BPF_JGE | BPF_K, 0, 1, UNKNOWN),
-        instruction(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS.unsigned_abs()),
-        instruction(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
-    ]
-    .into_iter()
-    .collect();
-    apply_filter(&program?).map_err(|error| error.to_string())
 }

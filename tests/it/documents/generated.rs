@@ -1,5 +1,7 @@
 //! Tables that are made from what the program knows. `UPDATE=1` writes them.
 
+use hero::process::confine::{Call, Kind, calls};
+
 use super::*;
 
 /// Compares what stands in a document between two marks with what the program gives.
@@ -78,4 +80,53 @@ fn every_key_of_the_program_is_documented() {
 #[test]
 fn the_functions_in_the_documents_are_those_of_the_program() {
     agrees("docs/functions.md", "functions", &hero::engine::reference::markdown());
+}
+
+/// The names of calls, with those that a pattern such as `io_uring_*` is for.
+fn named(pattern: &str) -> Vec<Call> {
+    let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
+    let is_it = |name: &str| if pattern.contains('*') { name.starts_with(before) && name.ends_with(after) } else { name == pattern };
+    let found: Vec<Call> = calls().filter(|call| is_it(call.name)).collect();
+    assert!(!found.is_empty(), "no system call is named {pattern}");
+    found
+}
+
+#[test]
+fn the_system_calls_in_the_documents_are_those_of_the_program() {
+    let of = |which: &dyn Fn(&Call) -> bool| {
+        let mut names: Vec<&str> = calls().filter(|call| which(call)).map(|call| call.name).collect();
+        names.sort_unstable();
+        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    let rows = [
+        ("an engine of Rhai may make", of(&|call| call.is_for(Kind::Engine))),
+        ("a job or a command may, besides", of(&|call| call.is_for(Kind::Job) && !call.is_for(Kind::Engine))),
+        ("the Python that forks for jobs may, besides", of(&|call| call.is_for(Kind::Zygote) && !call.is_for(Kind::Job))),
+        ("the private Redis may, beside what a job may", of(&|call| call.is_for(Kind::Redis) && !call.is_for(Kind::Job))),
+        ("nobody may (not permitted)", of(&|call| !Kind::ALL.iter().any(|kind| call.is_for(*kind)) && !call.is_young())),
+        ("nobody may (not implemented)", of(&|call| !Kind::ALL.iter().any(|kind| call.is_for(*kind)) && call.is_young())),
+    ];
+    let table: String = rows.iter().map(|(who, calls)| format!("| {who} | {calls} |\n")).collect();
+    if std::env::consts::ARCH == "x86_64" {
+        agrees("docs/operations.md", "calls", &format!("| who | system calls |\n| --- | --- |\n{table}"));
+    }
+}
+
+#[test]
+fn what_the_documents_say_of_calls_that_take_something_is_what_the_program_does() {
+    let text = read("docs/operations.md");
+    let (_, rest) = text.split_once("<!-- taken -->\n").unwrap();
+    let rows: Vec<&str> = rest.split_once("<!-- /taken -->").unwrap().0.lines().skip(2).collect();
+    assert!(rows.len() > 20, "{rows:?}");
+    for row in rows {
+        let [names, what] = row.trim_start_matches("| ").splitn(3, " | ").take(2).collect::<Vec<_>>()[..] else { panic!("{row}") };
+        // What is written in capitals is an argument.
+        let patterns = names.split('`').skip(1).step_by(2).filter(|name| name.chars().all(|c| !c.is_ascii_uppercase()));
+        for call in patterns.flat_map(named) {
+            // The kernel would do it, so a filter says that it cannot.
+            let is_refused = !call.is_for(Kind::Job) || call.name == "fallocate";
+            assert_eq!(is_refused, what.starts_with("refused"), "{}: {row}", call.name);
+            assert!(is_refused || what.starts_with("limited") || what.starts_with("counted"), "{row}");
+        }
+    }
 }

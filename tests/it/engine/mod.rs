@@ -19,6 +19,7 @@ mod questions;
 mod reference;
 mod room;
 mod scripts;
+mod syscall;
 mod v;
 
 use std::path::PathBuf;

@@ -74,6 +74,9 @@ pub(super) struct Runner {
     failures: u32,
 }
 
+/// Has the runner be a zygote.
+const SERVE: &str = "serve";
+
 impl Runner {
     /// Writes what is needed into a directory, and starts the zygote for jobs in another.
     pub(super) fn new(python: Python, sources: &Path, jobs: &Path, user: &JobUser) -> io::Result<Self> {
@@ -90,7 +93,7 @@ impl Runner {
 
     fn start_zygote(&mut self, jobs: &Path) {
         if self.zygote.is_none() && self.failures < TRIES {
-            self.zygote = Zygote::start(self.command(jobs, "serve")).ok();
+            self.zygote = Zygote::start(self.command(jobs, SERVE)).ok();
             self.failures = if self.zygote.is_some() { 0 } else { self.failures + 1 };
         }
     }
@@ -107,13 +110,20 @@ impl Runner {
 
     pub(super) fn rights(&self, directory: &Path) -> JobRights {
         let user = self.user.clone();
-        JobRights { writable: directory.to_owned(), home: None, readable: self.python.readable.clone(), memory: self.python.memory, user }
+        JobRights {
+            writable: directory.to_owned(),
+            home: None,
+            readable: self.python.readable.clone(),
+            memory: self.python.memory,
+            user,
+            confines_forks: false,
+        }
     }
 
     fn command(&self, writable: &Path, what: &str) -> std::process::Command {
         let runner = self.runner.to_string_lossy().into_owned();
         let arguments: Vec<&str> = ARGUMENTS.into_iter().chain([runner.as_str(), what]).collect();
-        let profile = Profile::Job(self.rights(writable));
+        let profile = Profile::Job(JobRights { confines_forks: what == SERVE, ..self.rights(writable) });
         let mut command = confine::plain_command(Path::new(OURSELVES), &profile, &self.python.interpreter, &arguments);
         command.current_dir(writable).env_clear();
         command
