@@ -137,12 +137,16 @@ Type = Union[Record, Words, Alias]
 
 @dataclass(frozen=True)
 class Subscription:
-    """What a subscribing method starts: notifications of this name, until `unsubscribe` is called with the id."""
+    """What a subscribing method starts: notifications of this name, until `unsubscribe` is called with the id.
+
+    A `resumable` one takes the cursor of its last item. One that names no thing to follow is about all of them `from_now` on.
+    """
 
     notification: str
     items: tuple[str, ...]
     unsubscribe: str
     resumable: bool
+    from_now: bool
 
 
 # What may be done with a call of which nobody knows whether it was carried out.
@@ -388,7 +392,8 @@ class Reader:
             shape = named.shape if isinstance(named, Alias) else shape
         options = shape.options if isinstance(shape, Choice) else (shape,)
         items = tuple(each.name for each in options if isinstance(each, Named))
-        return Subscription(said["notification"]["name"], items, said["unsubscribe"], any(each.name == "cursor" for each in parameters))
+        resumable, from_now = any(each.name == "cursor" for each in parameters), not any(each.required for each in parameters)
+        return Subscription(said["notification"]["name"], items, said["unsubscribe"], resumable, from_now)
 
     def code(self, error: dict[str, Any]) -> int:
         if "$ref" in error:
@@ -464,7 +469,7 @@ def words(name: str, schema: dict[str, Any]) -> Words:
     found = list(re.finditer(r"`([A-Za-z0-9_-]+)`: ", description))
     found = [each for each in found if each[1] in known]
     meanings = {}
-    for each, following in zip(found, [*found[1:], None]):
+    for each, following in zip(found, [*found[1:], None], strict=True):
         meanings[each[1]] = description[each.end() : following.start() if following else None].strip()
     head = description[: found[0].start()].strip() if found else description
     return Words(name, head, tuple((word, meanings.get(word, "")) for word in known))
