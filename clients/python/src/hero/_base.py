@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -39,10 +39,19 @@ class Model(BaseModel):
         """For notebooks: a table of its fields, or of its rows if it is a page."""
         fields = [(name, value) for name, value in self.__repr_args__() if name is not None]
         for name, value in fields:
-            if isinstance(value, list) and value and all(isinstance(row, Model) for row in value):
+            rows = _models(value)
+            if rows:
                 others = [(other, given) for other, given in fields if other != name]
-                return _rows(value) + (_table(others) if others else "")
+                return _rows(rows) + (_table(others) if others else "")
         return f"<b>{html.escape(type(self).__name__)}</b>{_table(fields)}"
+
+
+def _models(value: Any) -> list[Model]:
+    """The models of a list that has nothing else."""
+    if not isinstance(value, list):
+        return []
+    rows = [row for row in value if isinstance(row, Model)]  # pyright: ignore[reportUnknownVariableType]
+    return rows if len(rows) == len(value) else []  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _table(fields: list[tuple[str, Any]]) -> str:
@@ -104,7 +113,7 @@ def read(kind: Any, value: Any) -> Any:
         return value
     elif isinstance(kind, type) and issubclass(kind, BaseModel):
         return kind.model_validate(value)
-    return _adapter(kind).validate_python(value)
+    return _adapter(cast("Any", kind)).validate_python(value)
 
 
 # ---- Errors ---------------------------------------------------------------------------------------------------------------------------
@@ -124,7 +133,7 @@ class RpcError(Error):
         if code is not None:
             self.code = code
         self._message = message
-        self.data = data
+        self.data: Any = data
         """What the server says besides, as JSON."""
         self.method = method
         """The call that was answered so."""
@@ -141,7 +150,7 @@ class RpcError(Error):
         return f"{self._message} (code {self.code})" if type(self) is RpcError else self._message
 
     def _field(self, name: str, kind: type[T]) -> T | None:
-        value = self.data.get(name) if isinstance(self.data, dict) else None
+        value = self.data.get(name) if isinstance(self.data, dict) else None  # pyright: ignore
         if value is None:
             return None
         try:

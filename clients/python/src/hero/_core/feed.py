@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
+from .wire import as_object
 
 if TYPE_CHECKING:
     from .link import Link
@@ -40,20 +41,21 @@ class Feed:
         """Takes an item in. False: there is no room, and the item is to come again."""
         if self._over or self.full:
             return False
-        if not isinstance(item, dict):
+        said = as_object(item)
+        if said is None:
             self.end(errors.UnexpectedAnswer(f"{self.method} sent an item that is no object: {item!r:.200}"))
             return False
         if len(self._items) >= self._room:
             self.full = True
             return False
-        cursor = item.get("cursor")
+        cursor = said.get("cursor")
         if self.resumable and isinstance(cursor, str):
-            if cursor == self.cursor and item.get("type") != "lagged":
+            if cursor == self.cursor and said.get("type") != "lagged":
                 return True
             self.cursor = cursor
         self.failures = 0
-        self._items.append(item)
-        if item.get("type") == "ended":
+        self._items.append(said)
+        if said.get("type") == "ended":
             self._over = True
         self._news.set()
         return True

@@ -41,7 +41,11 @@ def address_of(url: str) -> str:
         url = f"ws://{url}"
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-    if scheme not in ("ws", "wss", "unix"):
+    try:
+        known = scheme in ("ws", "wss", "unix") and (parts.port is None or bool(parts.hostname))
+    except ValueError:
+        known = False
+    if not known:
         raise errors.ConnectError(f"{url!r} is no address of a server: it begins with ws://, wss://, http://, https:// or unix://")
     return urlunsplit(parts._replace(scheme=scheme)) if scheme != "unix" else url
 
@@ -106,14 +110,20 @@ def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
 class Link:
     """Sends calls and gives each its answer. Items go to whoever subscribed."""
 
-    def __init__(self, websocket: client.ClientConnection, options: Options, on_item: Callable[[Link, str, Any, Any], None]) -> None:
+    def __init__(
+        self,
+        websocket: client.ClientConnection,
+        options: Options,
+        on_item: Callable[[Link, str, Any, Any], None],
+        on_over: Callable[[Link, Lost], None],
+    ) -> None:
         self.heard = False
         """Whether a message has come."""
         self.lost: Lost | None = None
-        self.over = asyncio.Event()
         self._websocket = websocket
         self._options = options
         self._on_item = on_item
+        self._on_over = on_over
         self._loop = asyncio.get_running_loop()
         self._pending: dict[int, tuple[asyncio.Future[Any], str]] = {}
         self._number = 0
@@ -217,17 +227,13 @@ class Link:
                 return
 
     def _end(self, lost: Lost) -> None:
-        if self.lost is None:
-            self.lost = lost
+        if self.lost is not None:
+            return
+        self.lost = lost
+        self._on_over(self, lost)
         for future, _ in self._pending.values():
             if not future.done():
-                future.set_exception(Lost(self.lost.reason, self.lost.error))
-        self.over.set()
-
-    @property
-    def busy(self) -> bool:
-        """Whether calls wait for an answer."""
-        return bool(self._pending)
+                future.set_exception(Lost(lost.reason, lost.error))
 
     def abort(self, lost: Lost) -> None:
         """Ends it at once."""

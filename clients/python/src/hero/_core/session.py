@@ -30,7 +30,9 @@ class Session:
         self._link: Link | None = None
         self._connecting: asyncio.Task[Link] | None = None
         self._known = False
+        # How many attempts have failed in a row, and why the last one did. What opens and says nothing has failed, too.
         self._failures = 0
+        self._why = ""
         self._feeds: set[Feed] = set()
         self._by_id: dict[tuple[Link, str], Feed] = {}
         # Items that came before the answer of their subscribe call was read.
@@ -117,7 +119,11 @@ class Session:
     async def _connect(self) -> Link:
         most = self.options.reconnect
         while True:
-            if self._known or self._failures:
+            if (most is not None and self._failures > most) or (self._failures and not self._known):
+                self._failures = 0
+                self._is("waiting" if self._known else "new")
+                raise errors.ConnectError(self._why)
+            if self._known:
                 self._is("waiting")
                 await asyncio.sleep(self._pause(self._failures))
             self._is("connecting")
@@ -125,46 +131,37 @@ class Session:
                 token = self.token
                 # It may ask somebody, and so block.
                 token = await asyncio.to_thread(token) if callable(token) else token
-                link = Link(await dial(self.options, token), self.options, self._item)
+                websocket = await dial(self.options, token)
             except Unreachable as failed:
                 self._failures += 1
-                if not self._known or (most is not None and self._failures > most):
-                    self._is("waiting" if self._known else "new")
-                    self._failures = 0
-                    raise errors.ConnectError(str(failed)) from failed
+                self._why = str(failed)
                 continue
-            self._known, self._link = True, link
+            self._known = True
+            self._link = link = Link(websocket, self.options, self._item, self._over)
             self._is("open")
-            self._go(self._watch(link))
             return link
 
     def _pause(self, failures: int) -> float:
         """Full jitter: anything up to a bound that doubles."""
         return random.uniform(0.0, min(self.options.longest_backoff, self.options.backoff * 2.0 ** min(failures, 30)))
 
-    async def _watch(self, link: Link) -> None:
-        """Waits for the end of a connection, and brings back what was subscribed on it."""
-        await link.over.wait()
-        # An open connection alone says nothing: only what has sent a message counts as well.
+    def _over(self, link: Link, lost: Lost) -> None:
+        """A connection has ended: brings back what was subscribed on it. Calls look after themselves."""
+        # An open connection alone says nothing: only one that has sent a message counts.
         self._failures = 0 if link.heard else self._failures + 1
+        self._why = f"{self.options.url} closes each connection before it says anything ({lost.reason}); is it a hero server?"
         if self._link is link:
             self._link = None
         if self.status == "closed":
             return
         self._is("waiting")
-        most = self.options.reconnect
-        lost = link.lost
-        error = lost.error if lost is not None else None
-        if most is not None and self._failures > most:
-            self._failures = 0
-            error = error or errors.ConnectError(f"{self.options.url} closes each connection before it says anything; is it a hero server?")
         for key in [key for key in self._early if key[0] is link]:
             del self._early[key]
         for key in [key for key in self._by_id if key[0] is link]:
             feed = self._by_id.pop(key)
             feed.attached = None
-            if error is not None:
-                feed.end(error)
+            if lost.error is not None:
+                feed.end(lost.error)
             elif not feed.over and not feed.full:
                 self._go(self._resume(feed))
 
