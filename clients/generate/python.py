@@ -219,7 +219,7 @@ def print_errors(document: Document) -> str:
     own = ["Error", "RpcError", "ConnectError", "NotHero", "CallTimeout", "OutcomeUnknown", "AnswerTooLarge", "UnexpectedAnswer", "Closed"]
     parts = [
         MADE.format("Every error, as a class: those of the server by their codes, then those of the connection."),
-        "from enum import IntEnum\n\nfrom . import models\nfrom ._base import ",
+        "from enum import IntEnum\nfrom typing import Any\n\nfrom . import models\nfrom ._base import ",
         ", ".join(sorted(own)) + "\n",
     ]
     names = sorted([*own, "Code", "CLASSES", *(error.name for error in document.errors)])
@@ -267,7 +267,7 @@ def print_part(of: str, part: Field) -> str:
     if part.name == "message":
         head = f"\n    @property\n    def message(self) -> str:\n{said}"
         return head + f"        return super().message if {whole} is None else {whole}.message\n"
-    kind = "object" if kind == "Any" else f"{kind} | None"
+    kind = kind if kind == "Any" else f"{kind} | None"
     head = f"\n    @property\n    def {name_of(part.name)}(self) -> {kind}:\n{said}"
     return head + f"        return None if {whole} is None else {whole}.{name_of(part.name)}\n"
 

@@ -133,24 +133,29 @@ class RpcError(Error):
         if code is not None:
             self.code = code
         self._message = message
-        self.data: Any = data
+        self.details: Any = data
         """What the server says besides, as JSON."""
         self.method = method
         """The call that was answered so."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._message, self.code, self.data, self.method)
+        return type(self), (self._message, self.code, self.details, self.method)
 
     @property
     def message(self) -> str:
         """What happened, in words."""
         return self._message
 
+    @property
+    def data(self) -> Any:
+        """The same as `details`; of a failed job, what its script threw."""
+        return self.details
+
     def __str__(self) -> str:
         return f"{self._message} (code {self.code})" if type(self) is RpcError else self._message
 
     def _field(self, name: str, kind: type[T]) -> T | None:
-        value = self.data.get(name) if isinstance(self.data, dict) else None  # pyright: ignore
+        value = self.details.get(name) if isinstance(self.details, dict) else None  # pyright: ignore
         if value is None:
             return None
         try:

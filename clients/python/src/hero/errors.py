@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 from . import models
 from ._base import AnswerTooLarge, CallTimeout, Closed, ConnectError, Error, NotHero, OutcomeUnknown, RpcError, UnexpectedAnswer
@@ -284,7 +285,7 @@ class JobFailed(RpcError):
         return None if self.error is None else self.error.limit
 
     @property
-    def data(self) -> object:
+    def data(self) -> Any:
         """What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`,
         that is the message."""
         return None if self.error is None else self.error.data
@@ -362,7 +363,7 @@ class JobStopped(RpcError):
         return None if self.error is None else self.error.limit
 
     @property
-    def data(self) -> object:
+    def data(self) -> Any:
         """What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`,
         that is the message."""
         return None if self.error is None else self.error.data

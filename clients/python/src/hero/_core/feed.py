@@ -49,7 +49,7 @@ class Feed:
             self.full = True
             return False
         cursor = said.get("cursor")
-        if self.resumable and isinstance(cursor, str):
+        if self.resumable and isinstance(cursor, str) and cursor:
             if cursor == self.cursor and said.get("type") != "lagged":
                 return True
             self.cursor = cursor

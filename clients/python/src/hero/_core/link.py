@@ -166,6 +166,11 @@ class Link:
             lost = self._why(closed)
         except Lost as broken:
             lost = broken
+            self._websocket.transport.abort()
+        except Exception as odd:
+            what = f"{self._options.url} sent something that this client cannot take: {odd!r}"
+            lost = Lost("a message could not be taken", errors.UnexpectedAnswer(what))
+            self._websocket.transport.abort()
         finally:
             self._end(lost)
 
@@ -231,6 +236,7 @@ class Link:
             return
         self.lost = lost
         self._on_over(self, lost)
+        self._tasks[1].cancel()
         for future, _ in self._pending.values():
             if not future.done():
                 future.set_exception(Lost(lost.reason, lost.error))

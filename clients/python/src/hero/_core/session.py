@@ -94,7 +94,7 @@ class Session:
         from ..aio.methods import VERSION
 
         what = f"the server at {self.options.url} ({version}) has no method {method}; this client was made for {VERSION}"
-        return errors.MethodNotFound(f"{what}: install a newer server, or the client of its version", missing.code, missing.data, method)
+        return errors.MethodNotFound(f"{what}: install a newer server, or the client of its version", missing.code, missing.details, method)
 
     # ---- The connection ---------------------------------------------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ class Session:
         self._feeds.add(feed)
         return feed
 
-    async def _attach(self, feed: Feed) -> None:
+    async def _attach(self, feed: Feed, again: bool = False) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.options.call_timeout
         params = dict(feed.params)
@@ -222,6 +222,9 @@ class Session:
                 if link.lost is None:
                     key = (link, name)
                     self._by_id[key], feed.attached, feed.full = feed, key, False
+                    if again and feed.from_now and feed.cursor is None:
+                        # Nothing had come, so there was no cursor: what happened meanwhile is not known, and that is said.
+                        feed.push({"type": "lagged", "cursor": ""})
                     for result, error in self._early.pop(key, ()):
                         self._give(feed, key, result, error)
                     return
@@ -254,13 +257,9 @@ class Session:
         await asyncio.sleep(delay)
         if feed.over:
             return
-        unknown = feed.from_now and feed.cursor is None
         most = self.options.reconnect
         try:
-            await self._attach(feed)
-            if unknown:
-                # Nothing had come, so there was no cursor: what happened meanwhile is not known, and that is said.
-                feed.push({"type": "lagged", "cursor": ""})
+            await self._attach(feed, again=True)
         except errors.RpcError as error:
             feed.failures += 1
             if error.code not in TRANSIENT or (most is not None and feed.failures > most):

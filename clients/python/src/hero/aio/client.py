@@ -15,7 +15,7 @@ from typing_extensions import Unpack
 
 from .. import errors, models
 from .._base import read
-from .._core.call import Options, Status, new_id
+from .._core.call import Options, Status, new_id, new_key
 from .._core.link import address_of
 from .._core.loop import CANCELLED, Session, ended, in_thread
 from .handle import FlowHandle, JobHandle, wait_for
@@ -154,12 +154,15 @@ class Hero(Methods):
             UnexpectedAnswer: The value is no `result_type`.
         """
         if stop_on_cancel:
-            job = await self.submit(script, **options)
+            # By the same key it is the same job, whether or not the call came through that was stopped.
+            if options.get("idempotency_key") is None:
+                options["idempotency_key"] = new_key()
             try:
+                job = await self.submit(script, **options)
                 result = await job.wait(wait_timeout=wait_timeout)
             except CANCELLED:
                 with contextlib.suppress(errors.Error):
-                    await ended(job.stop(), STOPPING)
+                    await ended(self._stop(script, options), STOPPING)
                 raise
         else:
             longest = WAITS["run_and_wait"].longest
@@ -172,6 +175,10 @@ class Hero(Methods):
                     raise
                 result = await wait_for(self, late.job_id, until - time.monotonic(), options.get("context_id"))
         return value_of(result, result_type)
+
+    async def _stop(self, script: str, options: CreateJobOptions) -> None:
+        job = await self.submit(script, **options)
+        await job.stop()
 
     async def submit(self, script: str, **options: Unpack[CreateJobOptions]) -> JobHandle:
         """Creates a job and starts it, in one call that may be sent again, and does not wait for it.

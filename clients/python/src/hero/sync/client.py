@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 
 from .. import errors, models
 from .._base import read
-from .._core.call import Options, Status, new_id
+from .._core.call import Options, Status, new_id, new_key
 from .._core.link import address_of
 from .._core.thread import CANCELLED, Session, ended, in_thread
 from .handle import FlowHandle, JobHandle, wait_for
@@ -155,12 +155,15 @@ class Hero(Methods):
             UnexpectedAnswer: The value is no `result_type`.
         """
         if stop_on_cancel:
-            job = self.submit(script, **options)
+            # By the same key it is the same job, whether or not the call came through that was stopped.
+            if options.get("idempotency_key") is None:
+                options["idempotency_key"] = new_key()
             try:
+                job = self.submit(script, **options)
                 result = job.wait(wait_timeout=wait_timeout)
             except CANCELLED:
                 with contextlib.suppress(errors.Error):
-                    ended(job.stop(), STOPPING)
+                    ended(self._stop(script, options), STOPPING)
                 raise
         else:
             longest = WAITS["run_and_wait"].longest
@@ -173,6 +176,10 @@ class Hero(Methods):
                     raise
                 result = wait_for(self, late.job_id, until - time.monotonic(), options.get("context_id"))
         return value_of(result, result_type)
+
+    def _stop(self, script: str, options: CreateJobOptions) -> None:
+        job = self.submit(script, **options)
+        job.stop()
 
     def submit(self, script: str, **options: Unpack[CreateJobOptions]) -> JobHandle:
         """Creates a job and starts it, in one call that may be sent again, and does not wait for it.
