@@ -176,9 +176,9 @@ class Hero(Methods):
                 result = await wait_for(self, late.job_id, until - time.monotonic(), options.get("context_id"))
         return value_of(result, result_type)
 
-    async def _stop(self, script: str, options: CreateJobOptions) -> None:
+    async def _stop(self, script: str, options: CreateJobOptions) -> models.JobStatus:
         job = await self.submit(script, **options)
-        await job.stop()
+        return await job.stop()
 
     async def submit(self, script: str, **options: Unpack[CreateJobOptions]) -> JobHandle:
         """Creates a job and starts it, in one call that may be sent again, and does not wait for it.

@@ -177,9 +177,9 @@ class Hero(Methods):
                 result = wait_for(self, late.job_id, until - time.monotonic(), options.get("context_id"))
         return value_of(result, result_type)
 
-    def _stop(self, script: str, options: CreateJobOptions) -> None:
+    def _stop(self, script: str, options: CreateJobOptions) -> models.JobStatus:
         job = self.submit(script, **options)
-        job.stop()
+        return job.stop()
 
     def submit(self, script: str, **options: Unpack[CreateJobOptions]) -> JobHandle:
         """Creates a job and starts it, in one call that may be sent again, and does not wait for it.
