@@ -88,3 +88,41 @@ def test_errors_can_be_sent_between_processes() -> None:
 
 def test_one_line_in_asyncio_names_its_server(hero_server: Server) -> None:
     assert asyncio.run(aio.run("1 + 1", url=hero_server.url)) == 2
+
+
+def test_the_bench_runs(tmp_path: Path) -> None:
+    """With tiny numbers, which say nothing."""
+    command = [sys.executable, str(HERE / "bench" / "calls.py"), "--seconds", "0.05", "--rounds", "1", "--json", str(tmp_path / "figures")]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    figures = json.loads((tmp_path / "figures").read_text())["figures"]
+    assert len(figures) == 5 and all(line["hero_cpu_us"] > 0 < line["bare_cpu_us"] for line in figures)
+
+
+def test_a_client_that_nobody_closed_ends_quietly_with_its_program(hero_server: Server) -> None:
+    program = "import hero, warnings; h = hero.Hero(); print(h.ping()); s = h.subscribe_events(); s.open(); print(h)"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env={**os.environ, "HERO_SERVER": hero_server.url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert done.stdout.startswith("pong\n<Hero ws://")
+
+
+def test_a_client_of_the_parent_says_so_in_a_child(hero_server: Server) -> None:
+    program = """
+import hero, os, sys
+h = hero.Hero()
+h.ping()
+if os.fork() == 0:
+    try:
+        h.ping()
+    except hero.errors.Closed as error:
+        os._exit(0 if "fork" in str(error) else 1)
+    os._exit(2)
+assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
+print(h.ping())
+"""
+    assert runs(program, hero_server) == "pong\n"

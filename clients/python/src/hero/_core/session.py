@@ -19,6 +19,10 @@ TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
 """A subscription that ends so goes on from its cursor."""
 
 
+MOST_EARLY = 1024
+"""Of so many subscriptions at most items may come before the answer to their call was read."""
+
+
 class Session:
     """All calls and subscriptions of one client. It belongs to one event loop."""
 
@@ -136,6 +140,9 @@ class Session:
                 self._failures += 1
                 self._why = str(failed)
                 continue
+            except BaseException:
+                self._is("waiting" if self._known else "new")
+                raise
             self._known = True
             self._link = link = Link(websocket, self.options, self._item, self._over)
             self._is("open")
@@ -275,6 +282,9 @@ class Session:
         if feed is not None:
             self._give(feed, key, result, error)
         elif self._subscribing:
+            if len(self._early) >= MOST_EARLY:
+                link.abort(Lost("the server sent items of too many subscriptions that nobody knows"))
+                return
             # One more than a feed has room for shows that there were more.
             early = self._early.setdefault(key, deque())
             if len(early) <= self.options.buffer:

@@ -131,7 +131,7 @@ class Worker:
         failures = 0
         while not self._ending:
             self._wake.clear()
-            if len(self._runs) < self.concurrency:
+            if len(self._runs) + self._tasks.stuck < self.concurrency:
                 try:
                     fields = await store.claim(self._queues, self.lease)
                     failures = 0

@@ -20,6 +20,8 @@ class Tasks:
         self._named: dict[str, Callable[..., Any]] = {}
         self.other: Callable[[str], Any] | None = None
         """What runs scripts that name no task."""
+        self.stuck = 0
+        """How many threads go on although their jobs have ended: each still takes a place."""
 
     def add(self, name: str, function: Callable[..., Any]) -> None:
         if name in self._named:
@@ -61,38 +63,44 @@ class Tasks:
                 raise TypeError(f"the args of the job do not fit the task {name!r}: {wrong}") from None
         if inspect.iscoroutinefunction(function):
             return await function(*args, **named)
-        return await _in_own_thread(function, args, named)
+        return await self._in_own_thread(function, args, named)
 
+    async def _in_own_thread(self, function: Callable[..., Any], args: list[Any], named: dict[str, Any]) -> Any:
+        """Calls what may block. The thread does not hold up the end of the process."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        context = contextvars.copy_context()
 
-async def _in_own_thread(function: Callable[..., Any], args: list[Any], named: dict[str, Any]) -> Any:
-    """Calls what may block. The thread does not hold up the end of the process."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-    context = contextvars.copy_context()
+        def settle(result: Any, error: Exception | None) -> None:
+            if future.done():
+                self.stuck -= 1
+                return
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
 
-    def settle(result: Any, error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
+        def call() -> None:
+            result: Any = None
+            failed: Exception | None = None
+            try:
+                result = context.run(function, *args, **named)
+            except StopIteration as odd:
+                # A future takes no such error.
+                failed = RuntimeError(repr(odd))
+            except Exception as error:
+                failed = error
+            except BaseException as odd:
+                failed = RuntimeError(f"the task raised {odd!r}")
+            # The worker may have ended meanwhile.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(settle, result, failed)
 
-    def call() -> None:
-        result: Any = None
-        failed: Exception | None = None
+        threading.Thread(target=call, name="hero-task", daemon=True).start()
         try:
-            result = context.run(function, *args, **named)
-        except StopIteration as odd:
-            # A future takes no such error.
-            failed = RuntimeError(repr(odd))
-        except Exception as error:
-            failed = error
-        except BaseException as odd:
-            failed = RuntimeError(f"the task raised {odd!r}")
-        # The worker may have ended meanwhile.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, result, failed)
-
-    threading.Thread(target=call, name="hero-task", daemon=True).start()
-    return await future
+            return await future
+        except asyncio.CancelledError:
+            # It cannot be stopped from here.
+            self.stuck += 1
+            future.cancel()
+            raise
