@@ -15,7 +15,7 @@ fn clients() -> PathBuf {
 fn program(name: &str) -> Command {
     let home = clients().join("python");
     let read = |file: &str| std::fs::read_to_string(home.join(file)).unwrap_or_default();
-    let is_installed = read("venv/.lock") == read("requirements.txt") + &read("pyproject.toml")
+    let is_installed = read("venv/.lock") == format!("{}{}", read("requirements.txt"), read("pyproject.toml"))
         && read("node_modules/.lock") == read("package-lock.json")
         && !read("venv/.lock").is_empty();
     assert!(is_installed, "what the client in Python is tested with is not installed: run `make setup-tests`");
