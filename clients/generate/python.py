@@ -36,6 +36,8 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 WIDTH = 140
 MADE = '# Made of openrpc.json by `make clients`. Change clients/generate/python.py instead.\n"""{}"""\n\nfrom __future__ import annotations\n\n'
 # What a model of pydantic has already. A field of one of these names gets a `_` behind it.
+OF_ERRORS = {"add_note", "args", "code", "details", "message", "method", "with_traceback"}
+"""What an exception has already. The same."""
 TAKEN = {
     "copy",
     "dict",
@@ -186,7 +188,9 @@ def print_type(each: Type, document: Document, sent: set[str]) -> str:
                 lines.append(f"\n\n{each.name}Word = Literal[{options}]\n")
             return "".join(lines)
         case Record():
-            lines = [f"class {each.name}({'Input' if each.closed else 'Model'}):\n    {docstring(each.description or each.name, 4)}\n"]
+            # What the server sends may have more fields one day.
+            base = "Input" if each.closed and each.name in sent - document.received() else "Model"
+            lines = [f"class {each.name}({base}):\n    {docstring(each.description or each.name, 4)}\n"]
             for field in each.fields:
                 lines.append("\n" + print_field(field, each.closed, document))
             return "".join(lines)
@@ -238,7 +242,7 @@ def print_error(error: Error, document: Document) -> str:
     said = error.message[0].upper() + error.message[1:]
     lines = [f"class {error.name}(RpcError):\n    {docstring(f'{said}. Its code is {error.code}.', 4)}\n\n    code = {error.code}\n"]
     for field in error.data:
-        lines.append(print_property(field, ""))
+        lines.append(print_property(field))
         if isinstance(field.shape, Whole) and field.name.endswith("_ms"):
             short = field.name.removesuffix("_ms")
             lines.append(
@@ -253,10 +257,11 @@ def print_error(error: Error, document: Document) -> str:
     return "".join(lines)
 
 
-def print_property(field: Field, _: str) -> str:
+def print_property(field: Field) -> str:
     kind = type_of(field.shape, "models.")
     said = f"        {docstring(field.description, 8)}\n" if field.description else ""
-    head = f"\n    @property\n    def {name_of(field.name)}(self) -> {kind if kind == 'Any' else f'{kind} | None'}:\n{said}"
+    name = f"{field.name}_" if field.name in OF_ERRORS else name_of(field.name)
+    head = f"\n    @property\n    def {name}(self) -> {kind if kind == 'Any' else f'{kind} | None'}:\n{said}"
     return head + f"        return self._field({json.dumps(field.name)}, {kind})\n"
 
 
@@ -267,6 +272,8 @@ def print_part(of: str, part: Field) -> str:
     if part.name == "message":
         head = f"\n    @property\n    def message(self) -> str:\n{said}"
         return head + f"        return super().message if {whole} is None else {whole}.message\n"
+    if part.name in OF_ERRORS:
+        return ""
     kind = kind if kind == "Any" else f"{kind} | None"
     head = f"\n    @property\n    def {name_of(part.name)}(self) -> {kind}:\n{said}"
     return head + f"        return None if {whole} is None else {whole}.{name_of(part.name)}\n"

@@ -800,7 +800,7 @@ class Missed(Word):
 MissedWord = Literal["skip", "once", "all"]
 
 
-class JobSpec(Input):
+class JobSpec(Model):
     """What a job is to be. Only `script` is needed. The order of the fields is the order of positional parameters."""
 
     script: str
@@ -1086,7 +1086,7 @@ class Context(Model):
     status: ContextStatus
 
 
-class ContextLimits(Input):
+class ContextLimits(Model):
     """What may be used in a context. What is absent is not limited there; where the settings of a server have a limit, too, the lower
     one holds."""
 
@@ -1564,7 +1564,7 @@ class StoreInfo(Model):
     """What is wrong with how it is set up, or has gone wrong."""
 
 
-class Limits(Input):
+class Limits(Model):
     """How much of everything one connection, one address and the whole server may use."""
 
     calls_per_second: int
