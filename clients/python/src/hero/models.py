@@ -994,7 +994,7 @@ class Role(Word):
     """To read everything."""
 
     EXECUTOR = "executor"
-    """To run jobs: to read them, take them and write how they ended."""
+    """To run what others have made: to read jobs and flows, and to start, stop and retry them."""
 
 
 RoleWord = Literal["admin", "caller", "reader", "executor"]

@@ -31,6 +31,7 @@ METHODS: dict[str, str] = {
     "get_result": "get_result",
     "get_logs": "get_logs",
     "list_jobs": "list_jobs",
+    "number_job": "number_job",
     "delete_job": "delete_job",
     "explain_job": "explain_job",
     "create_flow": "create_flow",
@@ -546,6 +547,26 @@ class Methods(Face):
             "context_id": context_id,
         }
         answer: models.JobPage = await self._call("list_jobs", params, models.JobPage, REPEAT)
+        return answer
+
+    async def number_job(
+        self,
+        job_id: str | UUID,
+        *,
+        context_id: int | None = None,
+    ) -> str:
+        """Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key: `job:{caller}:{n}`. Each change of
+        the job is written there from now on, and the hash goes with the job. A job that has such a key keeps it.
+
+        Args:
+            job_id: The job to number.
+            context_id: The context it belongs to (default: 0).
+        """
+        params: dict[str, Any] = {
+            "job_id": job_id,
+            "context_id": context_id,
+        }
+        answer: str = await self._call("number_job", params, str, ONCE)
         return answer
 
     async def delete_job(
@@ -1580,7 +1601,8 @@ class Methods(Face):
         Args:
             message: What it says; a megabyte at most.
             address: Where it goes: `here` (another context of this server), `node:NAME`, `redis://…`, or a node of Mycelium.
-            topic: What it is about: normally the topic of a runner, whose address it goes to if it has none.
+            topic: What it is about: normally the topic of a runner, whose address it goes to if it has none. A script type is the
+                topic of all runners that have it, which take turns.
             target_context: The context it is for (default: 0).
             message_type: What it is.
             message_format_type: What it is written in.
