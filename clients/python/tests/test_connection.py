@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from typing import Any
 
 import pytest
@@ -321,3 +322,55 @@ async def test_who_stops_waiting_does_not_stop_the_others() -> None:
         assert await other in ("error", "finished")
         with pytest.raises(asyncio.CancelledError):
             await one
+
+
+async def test_errors_have_what_the_server_says_and_when_to_try_again() -> None:
+    async def full(talk: Talk) -> None:
+        await talk.refuse(await talk.call(), errors.Code.QUEUE_FULL, "the queue is full", {"retry_after_ms": 250})
+        await talk.refuse(await talk.call(), 4711, "something new", {"more": 1})
+        await talk.socket.wait_closed()
+
+    async with fake(full) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.QueueFull) as told:
+            await hero.create_job("1")
+        assert (told.value.retry_after, told.value.retry_after_ms, told.value.method) == (0.25, 250, "create_job")
+        with pytest.raises(errors.RpcError) as other:
+            await hero.ping()
+        assert (other.value.code, other.value.data, str(other.value)) == (4711, {"more": 1}, "something new (code 4711)")
+
+
+async def test_a_login_signs_what_this_server_gave_in_a_thread_and_shows_the_token_from_then_on() -> None:
+    shown: list[str | None] = []
+    host = ""
+
+    async def script(talk: Talk) -> None:
+        assert talk.socket.request is not None
+        shown.append(talk.socket.request.headers.get("Authorization"))
+        call = await talk.call()
+        if talk.number == 0:
+            await talk.answer(call, f"hero:{host}:random:1795255200")
+            call = await talk.call()
+            assert call["params"] == {"pubkey": "04", "signature": "signed", "nonce": f"hero:{host}:random:1795255200"}
+            await talk.answer(call, {"identity_id": 1, "token": "hero_new", "expires_at": "2026-11-22T10:00:00Z"})
+            await talk.call()
+            return talk.cut()
+        await talk.answer(call, "pong")
+        call = await talk.call()
+        await talk.answer(call, "hero:elsewhere.example:random:1795255200")
+        await talk.socket.wait_closed()
+
+    threads: list[int] = []
+
+    def sign(nonce: str) -> str:
+        threads.append(threading.get_ident())
+        return "signed"
+
+    async with fake(script) as url:
+        host = url.removeprefix("ws://")
+        async with Hero(url, **FAST) as hero:
+            assert (await hero.login("04", sign)).token == "hero_new"
+            assert await hero.ping() == "pong"
+            with pytest.raises(errors.NotHero, match="another server"):
+                await hero.login("04", sign)
+    assert shown == [None, "Bearer hero_new"]
+    assert len(threads) == 1 and threads[0] != threading.get_ident()

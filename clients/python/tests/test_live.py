@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -120,6 +124,20 @@ async def test_who_is_cancelled_stops_waiting_and_the_job_if_asked(hero_server: 
         assert event.type == "event"
         with pytest.raises(errors.JobStopped):
             await hero.wait_job(event.job_id)
+
+
+def test_ctrl_c_stops_the_job_of_a_one_line_program(hero_server: Server, hero_client: Hero) -> None:
+    program = "import hero; hero.run('sleep(60)', name='interrupted')"
+    with hero_client.subscribe_events() as events:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program], env={**os.environ, "HERO_SERVER": hero_server.url}, stderr=subprocess.PIPE
+        )
+        started = next(item for item in events if item.type == "event" and item.status == "started")
+        assert started.type == "event"
+        process.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
+    with pytest.raises(errors.JobStopped):
+        hero_client.wait_job(started.job_id)
 
 
 async def test_many_calls_are_under_way_at_once(hero_server: Server) -> None:
