@@ -187,6 +187,23 @@ async def test_creates_are_sent_again_with_the_same_key() -> None:
     assert sent[2] == sent[3] and keys[1] == "mine" and len(keys[0]) == 32
 
 
+async def test_a_create_whose_server_does_not_come_back_says_that_it_may_be_done_and_by_which_key() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.call()
+        gone.set()
+        talk.cut()
+
+    gone = asyncio.Event()
+    async with fake(script) as url:
+        hero = Hero(url, reconnect=2, heartbeat=0)
+        creating = asyncio.create_task(hero.create_job("1"))
+        await gone.wait()
+    with pytest.raises(errors.OutcomeUnknown, match="made again") as told:
+        await creating
+    assert len(told.value.params["idempotency_key"]) == 32
+    await hero.close()
+
+
 async def test_a_wait_goes_on_for_what_is_left_of_it() -> None:
     asked: list[float] = []
 

@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from .. import errors
-from .call import Again, Once, Options, Status, Wait, with_keys
+from .call import Again, Keyed, Once, Options, Status, Wait, with_keys
 from .feed import Feed
 from .link import Link, Lost, Unreachable, dial
 from .wire import error_of, given, plain
@@ -58,15 +58,26 @@ class Session:
             allowed += max(0.0, asked)
             ends = loop.time() + asked
         deadline = loop.time() + allowed
-        first = True
+        losses = 0
         while True:
-            link = await self._within(deadline, method)
-            if wait is not None and not first:
+            if losses > 1:
+                # This very call may be what ends the connection.
+                await asyncio.sleep(max(0.0, min(self._pause(losses), deadline - loop.time())))
+            try:
+                link = await self._within(deadline, method)
+            except errors.ConnectError as gone:
+                if losses and isinstance(again, Keyed):
+                    what = f"{gone}. {method} had been sent before the connection broke, so whether it was carried out is not known"
+                    raise errors.OutcomeUnknown(
+                        f"{what}: by the `idempotency_key` in `params` it may be made again", method, params
+                    ) from gone
+                raise
+            if wait is not None and losses:
                 params["wait_timeout"] = max(0.0, round(ends - loop.time(), 3))
-            first = False
             try:
                 return await link.request(method, params, max(0.001, deadline - loop.time()))
             except Lost as lost:
+                losses += 1
                 if lost.error is not None:
                     raise lost.error from None
                 if self.status == "closed":
