@@ -96,6 +96,40 @@ def test_threads_share_a_client(hero_client: Hero) -> None:
     assert sorted(results) == [n * 2 for n in range(8)]
 
 
+def test_closing_ends_what_other_threads_wait_for(hero_server: Server) -> None:
+    client = Hero(hero_server.url)
+    job = client.submit("sleep(60)")
+    told: list[BaseException] = []
+    ready = threading.Barrier(3)
+
+    def wait() -> None:
+        ready.wait()
+        try:
+            job.wait()
+        except errors.Error as error:
+            told.append(error)
+
+    def follow() -> None:
+        try:
+            with job.events() as events:
+                next(events)
+                ready.wait()
+                list(events)
+        except errors.Error as error:
+            told.append(error)
+
+    threads = [threading.Thread(target=work) for work in (wait, follow)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    client.close()
+    for thread in threads:
+        thread.join(60)
+    assert [type(error) for error in told] == [errors.Closed] * 2
+    with Hero(hero_server.url) as other:
+        other.stop_job(job.id)
+
+
 def test_an_answer_of_megabytes_is_taken(hero_client: Hero) -> None:
     text = "x" * 700_000
     result = hero_client.run_and_wait("args", args=text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
 import os
 import threading
@@ -71,13 +70,31 @@ class Session:
             return self._core, self._loop
 
     def _wait(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
-        future: concurrent.futures.Future[T] = asyncio.run_coroutine_threadsafe(work, loop)
+        """Has the loop do something, which ends by itself: every call has a deadline there. A lock costs half of what a future does."""
+        done = threading.Lock()
+        done.acquire()
+        tasks: list[asyncio.Task[T]] = []
+
+        def start() -> None:
+            task = loop.create_task(work)
+            tasks.append(task)
+            task.add_done_callback(lambda _: done.release())
+
         try:
-            # It ends by itself: every call has a deadline in the loop.
-            return future.result()
+            loop.call_soon_threadsafe(start)
+        except RuntimeError:
+            work.close()
+            raise errors.Closed("the client is closed; make another one") from None
+        try:
+            done.acquire()
         except BaseException:
-            future.cancel()
+            # Ctrl-C. It may not have begun yet.
+            loop.call_soon_threadsafe(lambda: tasks[0].cancel())
             raise
+        try:
+            return tasks[0].result()
+        except asyncio.CancelledError:
+            raise errors.Closed("the client was closed meanwhile; make another one") from None
 
     def connected(self) -> None:
         session, loop = self._session()
