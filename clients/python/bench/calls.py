@@ -126,15 +126,23 @@ def in_threads(url: str, table: Table, rounds: int, seconds: float) -> None:
     with hero.Hero(url) as client, connect_sync(url, compression=None, max_size=2**25) as websocket:
         number = 0
 
-        def bare() -> None:
+        def bare(method: str, params: dict[str, Any]) -> Any:
             nonlocal number
             number += 1
-            websocket.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping", "params": {}}))
-            assert json.loads(websocket.recv())["result"] == "pong"
+            websocket.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
+            return json.loads(websocket.recv())["result"]
 
+        job = client.submit("40 + 2")
+        job.wait()
+        named = {"job_id": job.id}
+        calls: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+            "ping": (client.ping, lambda: bare("ping", {})),
+            "get_job": (lambda: client.get_job(job.id), lambda: bare("get_job", named)),
+        }
         for _ in range(rounds):
-            table.add("sync ping, 1 in flight", "bare", measure_sync(bare, seconds))
-            table.add("sync ping, 1 in flight", "hero", measure_sync(client.ping, seconds))
+            for name, (ours, theirs) in calls.items():
+                table.add(f"sync {name}, 1 in flight", "bare", measure_sync(theirs, seconds))
+                table.add(f"sync {name}, 1 in flight", "hero", measure_sync(ours, seconds))
 
 
 def main() -> None:
