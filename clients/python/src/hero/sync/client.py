@@ -205,10 +205,15 @@ class Hero(Methods):
         jobs: Mapping[str, models.FlowJobSpec | Mapping[str, Any]],
         **options: Unpack[CreateFlowOptions],
     ) -> FlowHandle:
-        """Creates a flow and starts it, and does not wait for it. `create_flow` stores one without starting it."""
-        flow = self.flow(self.create_flow(jobs, **options), context_id=options.get("context_id"))
-        flow.start()
-        return flow
+        """Creates a flow and starts it, in one call that may be sent again, and does not wait for it.
+
+        `create_flow` stores one without starting it.
+        """
+        try:
+            flow_id = (self.run_flow_and_wait(jobs, wait_timeout=0, **options)).flow_id
+        except (errors.WaitTimeout, errors.JobFailed, errors.JobStopped) as known:
+            flow_id = int(known.details["flow_id"])
+        return self.flow(flow_id, context_id=options.get("context_id"))
 
     def flow(self, flow_id: int, *, context_id: int | None = None) -> FlowHandle:
         """A flow by its number. Asks nobody."""
