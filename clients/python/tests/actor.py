@@ -9,7 +9,7 @@ import time
 from hero.worker import LogHandler, Worker, current
 
 data, done, concurrency, lease = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
-worker = Worker("pytasks", redis=data, concurrency=concurrency, lease=lease, poll=0.2, grace=1.0)
+worker = Worker("pytasks", redis=data, concurrency=concurrency, lease=lease, poll=0.2, grace=5.0)
 
 
 def note(text: str) -> None:

@@ -298,7 +298,7 @@ async def test_a_server_that_is_silent_is_found_out_by_a_ping() -> None:
         while (await talk.call())["method"] == "ping":
             pinged += 1
 
-    async with fake(script) as url, Hero(url, heartbeat=0.1, reconnect=5) as hero:
+    async with fake(script) as url, Hero(url, heartbeat=0.5, reconnect=None) as hero:
         assert await hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585c") == "finished"
     assert pinged >= 1
 

@@ -150,12 +150,14 @@ def test_a_graceful_stop_lets_jobs_end_and_gives_the_rest_back(server: Server, h
 def test_every_job_runs_at_least_once_though_the_worker_is_killed_20_times(server: Server, hero: Hero, tmp_path: Path) -> None:
     """Each kill is in the middle of a job, which runs again. The third death of a job would end it, so no job dies that often here."""
     with acting(server, tmp_path, concurrency=2, lease=1.0) as actor:
-        jobs = [submit(hero, "slow", 0.2, timeout=60, name="mortal") for _ in range(40)]
+        jobs: list[JobHandle] = []
 
         def may_die() -> list[models.Job] | None:
             """The jobs that this process runs, if it runs some and whatever dies with it has died once before at most."""
             mine = f"pytasks:default:{actor.process.pid}"
-            left = [job for job in hero.list_jobs(limit=100).jobs if job.name == "mortal" and str(job.status) != "finished"]
+            left = [job for job in hero.list_jobs(limit=1000).jobs if job.name == "mortal" and str(job.status) != "finished"]
+            # There is always more to do, however long it takes to look.
+            jobs.extend(submit(hero, "slow", 0.3, timeout=60, name="mortal") for _ in range(10 - len(left)))
             running = [job for job in left if str(job.status) == "started" and job.actor == mine]
             once = all(job.attempt <= 1 or (job.attempt == 2 and job in running) for job in left)
             return running if once else None
