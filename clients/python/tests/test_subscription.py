@@ -212,3 +212,17 @@ async def test_the_server_is_gone_for_good_and_the_subscription_says_so() -> Non
     with pytest.raises(errors.ConnectError, match="no server at"):
         await logs.__anext__()
     await hero.close()
+
+
+async def test_an_item_that_comes_again_after_a_break_is_given_once() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.answer(await talk.call(), "s")
+        await talk.item("logs", "s", line(1))
+        if talk.number == 0:
+            return await talk.socket.close()
+        await talk.item("logs", "s", line(2))
+        await talk.item("logs", "s", {"type": "ended"})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        assert [item.text async for item in hero.subscribe_logs(JOB) if item.type == "line"] == ["1", "2"]
