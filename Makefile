@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz check bench bench-peers bench-tiny setup setup-check setup-tests clean
+.PHONY: help demo test fuzz check bench bench-peers bench-tiny clients setup setup-check setup-tests clean
 
 CARGO ?= cargo
 
@@ -52,6 +52,9 @@ bench-peers: setup ## Measure hero beside BullMQ and Dramatiq in one session (ne
 	@$(CARGO) build --quiet --locked --release
 	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/peers/run.sh $(BENCH)
 
+clients: ## Make the generated part of each client anew from openrpc.json
+	@cd clients && python3 -m generate
+
 # The figures say nothing: it is a debug build. What is measured with is tested, so that none of it rots.
 bench-tiny: setup ## Run every bench once with tiny numbers
 	@$(CARGO) build --quiet --locked --bins --example bare
@@ -97,4 +100,4 @@ setup-tests: setup ## Install what only the tests need: faketime, and the foreig
 
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf benches/peers/node_modules benches/peers/venv tests/clients/node_modules tests/clients/venv
+	rm -rf benches/peers/node_modules benches/peers/venv tests/clients/node_modules tests/clients/venv clients/python/venv clients/python/node_modules

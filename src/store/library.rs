@@ -44,7 +44,7 @@ const FUNCTIONS: Files = files!("lua/functions/",
 );
 
 /// What actors in any language call.
-const PUBLIC: Files = files!("lua/public/", "claim" "renew" "finish" "fail" "release" "log" "present");
+const PUBLIC: Files = files!("lua/public/", "claim" "renew" "finish" "fail" "release" "log" "progress" "present");
 
 /// The name of the library with the latter, and what stands before their names.
 pub(super) const PUBLIC_NAME: &str = "hero";

@@ -17,3 +17,4 @@ if ! cmp -s requirements.txt venv/.lock || ! venv/bin/python -c 'import aiorpcx,
   venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements.txt
   cp requirements.txt venv/.lock
 fi
+../../clients/python/setup.sh

@@ -3,6 +3,7 @@
 mod document;
 mod interactive;
 mod libraries;
+mod python;
 mod rust;
 mod table;
 

@@ -85,9 +85,13 @@ async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
     };
     let claim = of("claim");
     assert_eq!(call("hero_renew", "alice:1", &claim, &["30000"]).await, "renewed");
+    assert_eq!(call("hero_progress", "alice:1", &claim, &["40.5", "half \"way\""]).await, "noted");
+    let progress: serde_json::Value = serde_json::from_str(&field::<String>(&house, &id, "progress").await).unwrap();
+    assert_eq!(progress, serde_json::json!({"value": 40.5, "text": "half \"way\""}));
     for (owner, number) in [("mallory", &*claim), ("alice:1", "77")] {
         assert_eq!(call("hero_renew", owner, number, &["30000"]).await, "lost");
         assert_eq!(call("hero_log", owner, number, &["info", "x"]).await, "lost");
+        assert_eq!(call("hero_progress", owner, number, &["40"]).await, "lost");
         assert_eq!(call("hero_finish", owner, number, &["2"]).await, "lost");
     }
     assert_eq!(call("hero_release", "alice:1", &claim, &[]).await, "dispatched");
@@ -107,6 +111,8 @@ async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
         &["FCALL", "hero_claim", "1", queue, "alice:1", "0", "osis", "30000"],
         &["FCALL", "hero_renew", "1", queue, "alice:1", "0", "1", "30000"],
         &["FCALL", "hero_finish", "1", &key, "alice:1", "0"],
+        &["FCALL", "hero_progress", "1", &key, "alice:1", "0", "1", "much"],
+        &["FCALL", "hero_progress", "1", &key, "alice:1", "0", "1", "nan"],
         // Another context than that of the key, or none.
         &["FCALL", "hero_claim", "1", "{ctx:3}:hero:q:work:type:osis", "alice:1", "0", "osis:default:1", "30000"],
         &["FCALL", "hero_claim", "1", "mine:hero:q:work:type:osis", "alice:1", "0", "osis:default:1", "30000"],

@@ -1,0 +1,199 @@
+"""What the generated parts build on: models, words of an enum, errors."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from enum import Enum
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+T = TypeVar("T")
+
+# ---- Models ---------------------------------------------------------------------------------------------------------------------------
+
+_SHOWN = 200
+"""A longer text is cut where it is only shown."""
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _SHOWN:
+        return value[:_SHOWN] + "…"
+    return str(value) if isinstance(value, Word) else value
+
+
+class Model(BaseModel):
+    """What the server answers. Fields that a newer server adds are kept, too."""
+
+    model_config = ConfigDict(extra="allow", defer_build=True, populate_by_name=True)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """What is not there is not shown."""
+        for name, value in super().__repr_args__():
+            if value is not None:
+                yield name, _short(value)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a table of its fields, or of its rows if it is a page."""
+        fields = [(name, value) for name, value in self.__repr_args__() if name is not None]
+        for name, value in fields:
+            rows = _models(value)
+            if rows:
+                others = [(other, given) for other, given in fields if other != name]
+                return _rows(rows) + (_table(others) if others else "")
+        return f"<b>{html.escape(type(self).__name__)}</b>{_table(fields)}"
+
+
+def _models(value: Any) -> list[Model]:
+    """The models of a list that has nothing else."""
+    if not isinstance(value, list):
+        return []
+    rows = [row for row in value if isinstance(row, Model)]  # pyright: ignore[reportUnknownVariableType]
+    return rows if len(rows) == len(value) else []  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _table(fields: list[tuple[str, Any]]) -> str:
+    rows = "".join(f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{_cell(value)}</td></tr>" for name, value in fields)
+    return f"<table>{rows}</table>"
+
+
+def _rows(rows: list[Model]) -> str:
+    columns: dict[str, None] = {}
+    read = [{name: value for name, value in row.__repr_args__() if name is not None} for row in rows]
+    for row in read:
+        columns.update(dict.fromkeys(row))
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(row.get(name, ''))}</td>" for name in columns) + "</tr>" for row in read)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _cell(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return html.escape(str(_short(text)))
+
+
+class Input(Model):
+    """What callers send. A field that is not known is refused here already."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True, populate_by_name=True)
+
+
+class Word(str, Enum):
+    """One of a few words. One that a newer server has is a member, too, although it has no name here."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Word | None:
+        if not isinstance(value, str):
+            return None
+        member = str.__new__(cls, value)
+        member._name_ = value.upper()
+        member._value_ = value
+        return member
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.value}>"
+
+
+@lru_cache(maxsize=512)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def read(kind: Any, value: Any) -> Any:
+    """A value that came, as what it should be; a `ValidationError` if it is something else."""
+    if kind is str or kind is bool or kind is int:
+        if type(value) is kind:
+            return value
+    elif kind is Any:
+        return value
+    elif isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind.model_validate(value)
+    return _adapter(cast("Any", kind)).validate_python(value)
+
+
+# ---- Errors ---------------------------------------------------------------------------------------------------------------------------
+
+
+class Error(Exception):
+    """Every error of this package."""
+
+
+class RpcError(Error):
+    """The server answered with an error. Those that it has names for are classes of their own."""
+
+    code: int = 0
+
+    def __init__(self, message: str, code: int | None = None, data: Any = None, method: str = "") -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+        self._message = message
+        self.details: Any = data
+        """What the server says besides, as JSON."""
+        self.method = method
+        """The call that was answered so."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._message, self.code, self.details, self.method)
+
+    @property
+    def message(self) -> str:
+        """What happened, in words."""
+        return self._message
+
+    @property
+    def data(self) -> Any:
+        """The same as `details`; of a failed job, what its script threw."""
+        return self.details
+
+    def __str__(self) -> str:
+        return f"{self._message} (code {self.code})" if type(self) is RpcError else self._message
+
+    def _field(self, name: str, kind: type[T]) -> T | None:
+        value = self.details.get(name) if isinstance(self.details, dict) else None  # pyright: ignore
+        if value is None:
+            return None
+        try:
+            return read(kind, value)  # type: ignore[no-any-return]
+        except ValidationError:
+            return None
+
+
+class ConnectError(Error):
+    """No connection to the server could be made. It says where, what happened and what to do."""
+
+
+class NotHero(ConnectError):
+    """What answers there is no hero server, or something before it that does not let the client through."""
+
+
+class CallTimeout(Error):
+    """No answer came in time, though the connection lives. Whether the call was carried out is not known."""
+
+
+class OutcomeUnknown(Error):
+    """The connection broke while a change was under way. It may have been carried out, so it is not sent again: look, then decide."""
+
+    def __init__(self, message: str, method: str = "", params: Any = None) -> None:
+        super().__init__(message)
+        self.method = method
+        """The call of which nobody knows."""
+        self.params = params
+        """Its parameters."""
+
+
+class AnswerTooLarge(Error):
+    """An answer, or an item, was larger than the client takes (`max_size`)."""
+
+
+class UnexpectedAnswer(Error):
+    """The server answered with something that the call does not have: its version and that of the client differ."""
+
+
+class Closed(Error):
+    """The client was closed, by `close` or by the end of its `with`."""

@@ -1,0 +1,80 @@
+"""What is said of a call besides its parameters, and of a client besides its server."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Status = Literal["new", "connecting", "open", "waiting", "closed"]
+"""Where a connection is: `waiting` is between two attempts."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """It changes nothing: after a break it is sent again."""
+
+
+@dataclass(frozen=True)
+class Once:
+    """It changes something: after a break it is not sent again."""
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """It carries an idempotency key, so it can be sent again. `items` is the parameter whose items have keys, if it has none itself."""
+
+    items: str | None = None
+
+
+Again = Repeat | Once | Keyed
+REPEAT = Repeat()
+ONCE = Once()
+
+
+@dataclass(frozen=True)
+class Wait:
+    """How long the server waits before it answers if it is not told, and the longest that it may be told; seconds."""
+
+    default: float
+    longest: float
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a client goes about it. Times are seconds."""
+
+    url: str
+    token: str | Callable[[], str] | None = None
+    connect_timeout: float = 10.0
+    call_timeout: float = 60.0
+    reconnect: int | None = 10
+    backoff: float = 0.25
+    longest_backoff: float = 10.0
+    heartbeat: float = 20.0
+    max_size: int = 32 * 1024 * 1024
+    buffer: int = 1000
+    on_status: Callable[[Status], object] | None = None
+
+
+def new_key() -> str:
+    """A key that nobody else makes."""
+    return uuid.uuid4().hex
+
+
+def with_keys(params: dict[str, Any], again: Again) -> dict[str, Any]:
+    """The parameters with a key wherever one belongs and the caller gave none."""
+    if not isinstance(again, Keyed):
+        return params
+    if again.items is None:
+        if params.get("idempotency_key") is None:
+            params = {**params, "idempotency_key": new_key()}
+        return params
+    items = [item if item.get("idempotency_key") is not None else {**item, "idempotency_key": new_key()} for item in params[again.items]]
+    return {**params, again.items: items}
+
+
+def new_id() -> str:
+    """An id of a job that nobody else has."""
+    return str(uuid.uuid4())

@@ -1,0 +1,80 @@
+"""A subscription as the caller sees it: items in their order, none missing and none twice, whatever becomes of the connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from .. import errors
+from .wire import as_object
+
+if TYPE_CHECKING:
+    from .link import Link
+
+
+class Feed:
+    """What came and was not taken yet. It holds `room` items at most: then the server is told to stop, and goes on from the cursor."""
+
+    def __init__(self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool, room: int) -> None:
+        self.method = method
+        self.unsubscribe = unsubscribe
+        self.params = params
+        self.resumable = resumable
+        self.from_now = from_now
+        self.cursor: str | None = params.get("cursor") if resumable else None
+        self.attached: tuple[Link, str] | None = None
+        """The connection that sends its items, and its id there."""
+        self.full = False
+        self.failures = 0
+        self._room = room
+        self._items: deque[dict[str, Any]] = deque()
+        self._error: errors.Error | None = None
+        self._over = False
+        self._news = asyncio.Event()
+
+    @property
+    def over(self) -> bool:
+        return self._over
+
+    def push(self, item: Any) -> bool:
+        """Takes an item in. False: there is no room, and the item is to come again."""
+        if self._over or self.full:
+            return False
+        said = as_object(item)
+        if said is None:
+            self.end(errors.UnexpectedAnswer(f"{self.method} sent an item that is no object: {item!r:.200}"))
+            return False
+        if len(self._items) >= self._room:
+            self.full = True
+            return False
+        cursor = said.get("cursor")
+        if self.resumable and isinstance(cursor, str) and cursor:
+            if cursor == self.cursor and said.get("type") != "lagged":
+                return True
+            self.cursor = cursor
+        self.failures = 0
+        self._items.append(said)
+        if said.get("type") == "ended":
+            self._over = True
+        self._news.set()
+        return True
+
+    def end(self, error: errors.Error | None) -> None:
+        """Nothing follows. What came before can still be taken."""
+        if not self._over:
+            self._over, self._error = True, error
+        self._news.set()
+
+    async def take(self) -> list[dict[str, Any]]:
+        """What came, as soon as there is something; nothing if nothing follows."""
+        while not self._items:
+            if self._over:
+                if self._error is not None:
+                    raise self._error
+                return []
+            self._news.clear()
+            await self._news.wait()
+        items = list(self._items)
+        self._items.clear()
+        return items

@@ -1,0 +1,256 @@
+"""One WebSocket connection, from its handshake to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import websockets.asyncio.client as client
+from websockets import exceptions
+
+from .. import errors
+from .call import Options
+from .wire import as_object, error_of, parse, request
+
+START = "start one with `hero serve`, or name another: Hero(url), HERO_SERVER"
+TOO_LARGE = 1009
+BUSY = (429, 502, 503, 504)
+
+
+class Lost(Exception):
+    """The connection ended. `sent` is whether the call had gone out; `error`, if there is one, is what every call gets."""
+
+    def __init__(self, reason: str, error: errors.Error | None = None, sent: bool = True) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.error = error
+        self.sent = sent
+
+
+class Unreachable(errors.ConnectError):
+    """Another attempt may find the server."""
+
+
+def address_of(url: str) -> str:
+    """Where a WebSocket connects to: `http` and a bare `host:port` are read, too."""
+    if "://" not in url:
+        url = f"ws://{url}"
+    parts = urlsplit(url)
+    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+    try:
+        known = scheme in ("ws", "wss", "unix") and (parts.port is None or bool(parts.hostname))
+    except ValueError:
+        known = False
+    if not known:
+        raise errors.ConnectError(f"{url!r} is no address of a server: it begins with ws://, wss://, http://, https:// or unix://")
+    return urlunsplit(parts._replace(scheme=scheme)) if scheme != "unix" else url
+
+
+async def dial(options: Options, token: str | None) -> client.ClientConnection:
+    """Connects. Unreachable: it is worth another attempt. Other errors stay."""
+    url = address_of(options.url)
+    settings: dict[str, Any] = {
+        "open_timeout": options.connect_timeout,
+        "close_timeout": 2,
+        # The heartbeat is a call, which also shows that the server answers.
+        "ping_interval": None,
+        "max_size": options.max_size,
+        "compression": None,
+        "max_queue": 64,
+    }
+    if token is not None:
+        settings["additional_headers"] = {"Authorization": f"Bearer {token}"}
+    try:
+        if url.startswith("unix://"):
+            return await client.unix_connect(url.removeprefix("unix://"), uri="ws://localhost/", **settings)
+        return await client.connect(url, **settings)
+    except exceptions.InvalidStatus as refused:
+        raise refusal(url, refused) from refused
+    except exceptions.InvalidMessage as spoke:
+        if isinstance(spoke.__cause__, (EOFError, ConnectionError)):
+            raise Unreachable(f"what listens at {url} closed the connection before it answered; is a hero server there?") from spoke
+        raise errors.NotHero(f"what answers at {url} does not speak WebSocket, so it is no hero server: {spoke}") from spoke
+    except exceptions.InvalidURI as wrong:
+        raise errors.ConnectError(f"{options.url!r} is no address of a server: {wrong}") from wrong
+    except (exceptions.InvalidHandshake, exceptions.ProxyError) as refused:
+        raise errors.NotHero(f"what answers at {url} is no hero server: {refused}") from refused
+    except ssl.SSLError as failed:
+        raise errors.NotHero(
+            f"no TLS connection to {url}: {failed}; does the server speak TLS (wss://) with a certificate known here?"
+        ) from failed
+    except TimeoutError as late:
+        raise Unreachable(f"{url} did not answer within {options.connect_timeout:g} s; is a hero server there?") from late
+    except asyncio.TimeoutError as late:
+        raise Unreachable(f"{url} did not answer within {options.connect_timeout:g} s; is a hero server there?") from late
+    except exceptions.ConnectionClosed as closed:
+        raise Unreachable(f"{url} closed the connection at once: {closed}") from closed
+    except OSError as failed:
+        raise Unreachable(f"no server at {url}: {failed.strerror or failed}; {START}") from failed
+
+
+def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
+    """What a handshake that was answered with another status means."""
+    status = refused.response.status_code
+    body = (refused.response.body or b"").decode(errors="replace").strip()[:300]
+    said = f"HTTP {status}{f': {body}' if body else ''}"
+    if status == 401:
+        what = "the token is missing, wrong or has expired; `hero token create` makes one: Hero(token=…), HERO_TOKEN"
+        return errors.NotAuthenticated(f"{url} does not know who calls ({said}): {what}", method="connect")
+    if status == 403:
+        return errors.NotHero(f"{url} refuses this connection ({said}): reach it by a name of its `allowed_hosts`")
+    if status in BUSY:
+        return Unreachable(f"{url} takes no connection now ({said})")
+    return errors.NotHero(f"what answers at {url} is no hero server ({said})")
+
+
+class Link:
+    """Sends calls and gives each its answer. Items go to whoever subscribed."""
+
+    def __init__(
+        self,
+        websocket: client.ClientConnection,
+        options: Options,
+        on_item: Callable[[Link, str, Any, Any], None],
+        on_over: Callable[[Link, Lost], None],
+    ) -> None:
+        self.heard = False
+        """Whether a message has come."""
+        self.lost: Lost | None = None
+        self._websocket = websocket
+        self._options = options
+        self._on_item = on_item
+        self._on_over = on_over
+        self._loop = asyncio.get_running_loop()
+        self._pending: dict[int, tuple[asyncio.Future[Any], str]] = {}
+        self._number = 0
+        self._last = self._loop.time()
+        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._beat())]
+
+    async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
+        """Calls. Lost: the connection ended before the answer came."""
+        if self.lost is not None:
+            raise Lost(self.lost.reason, self.lost.error, sent=False)
+        self._number = number = self._number + 1
+        text = request(number, method, params)
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._pending[number] = (future, method)
+        timer = self._loop.call_later(timeout, self._late, number, timeout)
+        try:
+            # The reader sees why it was closed. Some of this may have gone out.
+            with contextlib.suppress(exceptions.ConnectionClosed):
+                await self._websocket.send(text)
+            return await future
+        finally:
+            timer.cancel()
+            self._pending.pop(number, None)
+
+    def _late(self, number: int, timeout: float) -> None:
+        future, method = self._pending.get(number, (None, ""))
+        if future is not None and not future.done():
+            what = f"{method} was not answered within {timeout:.0f} s by {self._options.url}; whether it was carried out is not known"
+            future.set_exception(errors.CallTimeout(f"{what}. `call_timeout` says how long an answer may take"))
+
+    async def _read(self) -> None:
+        lost = Lost("the connection ended")
+        try:
+            while True:
+                raw = await self._websocket.recv(decode=False)
+                self._last = self._loop.time()
+                self._take(raw)
+                self.heard = True
+        except exceptions.ConnectionClosed as closed:
+            lost = self._why(closed)
+        except Lost as broken:
+            lost = broken
+            self._websocket.transport.abort()
+        except Exception as odd:
+            what = f"{self._options.url} sent something that this client cannot take: {odd!r}"
+            lost = Lost("a message could not be taken", errors.UnexpectedAnswer(what))
+            self._websocket.transport.abort()
+        finally:
+            self._end(lost)
+
+    def _take(self, raw: bytes) -> None:
+        try:
+            message: Any = parse(raw)
+        except ValueError:
+            message = None
+        # Nothing is sent in batches, so nothing comes in one.
+        said = as_object(message)
+        if said is None or said.get("jsonrpc") != "2.0":
+            what = f"what answers at {self._options.url} speaks no JSON-RPC 2.0, so it is no hero server; it sent {raw[:80]!r}"
+            raise Lost("it speaks something else", errors.NotHero(what))
+        if "method" in said:
+            params = as_object(said.get("params")) or {}
+            name = params.get("subscription")
+            if isinstance(name, str):
+                self._on_item(self, name, params.get("result"), params.get("error"))
+            return
+        number = said.get("id")
+        future, method = self._pending.get(number, (None, "")) if isinstance(number, int) else (None, "")
+        if future is None or future.done():
+            return
+        if "error" in said:
+            future.set_exception(error_of(method, said["error"]))
+        else:
+            future.set_result(said.get("result"))
+
+    def _why(self, closed: exceptions.ConnectionClosed) -> Lost:
+        """Why a connection ended: a message that was too large would be so again."""
+        said = closed.rcvd
+        if closed.sent is not None and closed.sent.code == TOO_LARGE and not closed.rcvd_then_sent:
+            limit = self._options.max_size
+            what = f"an answer of {self._options.url} was larger than {limit} bytes; Hero(max_size=…) takes larger ones, pages (`limit`) are smaller"
+            return Lost("an answer was too large", errors.AnswerTooLarge(what))
+        if said is not None and said.code == TOO_LARGE:
+            what = f"{self._options.url} closed the connection because a message was too large ({said.reason or 'close code 1009'}); send less at once"
+            return Lost("a message was too large", errors.RequestTooLarge(what))
+        if said is not None:
+            return Lost(f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})")
+        return Lost(f"the connection broke ({closed.__cause__ or closed})")
+
+    async def _beat(self) -> None:
+        """Where nothing comes for a while, a ping shows whether the server is still there."""
+        beat = self._options.heartbeat
+        while beat > 0:
+            quiet = self._loop.time() - self._last
+            if quiet < beat:
+                await asyncio.sleep(beat - quiet)
+                continue
+            try:
+                await self.request("ping", {}, beat)
+            except errors.CallTimeout:
+                self.abort(Lost(f"the server did not answer a ping within {beat:g} s"))
+                return
+            except errors.RpcError:
+                continue
+            except Lost:
+                return
+
+    def _end(self, lost: Lost) -> None:
+        if self.lost is not None:
+            return
+        self.lost = lost
+        self._on_over(self, lost)
+        self._tasks[1].cancel()
+        for future, _ in self._pending.values():
+            if not future.done():
+                future.set_exception(Lost(lost.reason, lost.error))
+
+    def abort(self, lost: Lost) -> None:
+        """Ends it at once."""
+        self._end(lost)
+        self._websocket.transport.abort()
+
+    async def close(self, lost: Lost) -> None:
+        """Ends it with a farewell."""
+        self._end(lost)
+        with contextlib.suppress(Exception):
+            await self._websocket.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,0 +1,365 @@
+"""A connection that comes back: calls are sent again where that is harmless, and subscriptions go on where they were."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any
+
+from .. import errors
+from .call import Again, Keyed, Once, Options, Status, Wait, with_keys
+from .feed import Feed
+from .link import Link, Lost, Unreachable, dial
+from .wire import error_of, given, plain
+
+TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
+"""A subscription that ends so goes on from its cursor."""
+
+
+MOST_EARLY = 1024
+"""Of so many subscriptions at most items may come before the answer to their call was read."""
+
+
+class Session:
+    """All calls and subscriptions of one client. It belongs to one event loop."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.token = options.token
+        self.status: Status = "new"
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._link: Link | None = None
+        self._connecting: asyncio.Task[Link] | None = None
+        self._known = False
+        # How many attempts have failed in a row, and why the last one did. What opens and says nothing has failed, too.
+        self._failures = 0
+        self._why = ""
+        self._feeds: set[Feed] = set()
+        self._by_id: dict[tuple[Link, str], Feed] = {}
+        # Items that came before the answer of their subscribe call was read.
+        self._early: dict[tuple[Link, str], deque[tuple[Any, Any]]] = {}
+        self._subscribing = 0
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # ---- Calls ------------------------------------------------------------------------------------------------------------------------
+
+    async def call(self, method: str, params: dict[str, Any], again: Again, wait: Wait | None = None) -> Any:
+        """Calls, over as many connections as it takes. The result, as JSON."""
+        params = with_keys(_items_as_dicts(given(params), again), again)
+        loop = asyncio.get_running_loop()
+        allowed = self.options.call_timeout
+        ends = 0.0
+        if wait is not None:
+            asked = params.get("wait_timeout")
+            asked = wait.default if asked is None else float(asked)
+            allowed += max(0.0, asked)
+            ends = loop.time() + asked
+        deadline = loop.time() + allowed
+        losses = 0
+        while True:
+            if losses > 1:
+                # This very call may be what ends the connection.
+                await asyncio.sleep(max(0.0, min(self._pause(losses), deadline - loop.time())))
+            try:
+                link = await self._within(deadline, method)
+            except errors.ConnectError as gone:
+                if losses and isinstance(again, Keyed):
+                    what = f"{gone}. {method} had been sent before the connection broke, so whether it was carried out is not known"
+                    raise errors.OutcomeUnknown(
+                        f"{what}: by the `idempotency_key` in `params` it may be made again", method, params
+                    ) from gone
+                raise
+            if wait is not None and losses:
+                params["wait_timeout"] = max(0.0, round(ends - loop.time(), 3))
+            try:
+                return await link.request(method, params, max(0.001, deadline - loop.time()))
+            except Lost as lost:
+                losses += 1
+                if lost.error is not None:
+                    raise lost.error from None
+                if self.status == "closed":
+                    raise _closed() from None
+                if lost.sent and isinstance(again, Once):
+                    what = f"{lost.reason} while {method} was under way at {self.options.url}, so whether it was carried out is not known"
+                    raise errors.OutcomeUnknown(f"{what}. It is not sent again: look what is there, then decide", method, params) from None
+            except errors.MethodNotFound as missing:
+                raise await self._older(method, missing) from None
+
+    async def _within(self, deadline: float, method: str) -> Link:
+        """A connection, if there is one before the deadline."""
+        if self._link is not None and self._link.lost is None:
+            return self._link
+        left = deadline - asyncio.get_running_loop().time()
+        try:
+            return await asyncio.wait_for(self.connected(), max(0.001, left))
+        except asyncio.TimeoutError:
+            raise errors.ConnectError(f"{method} was not sent: no connection to {self.options.url} came about in time") from None
+
+    async def _older(self, method: str, missing: errors.MethodNotFound) -> errors.MethodNotFound:
+        """Says of which version the server is that has no such method."""
+        version = "of another version"
+        try:
+            if self._link is not None and method != "server_info":
+                version = f"{(await self._link.request('server_info', {}, 5.0))['version']}"
+        except (errors.Error, Lost, KeyError, TypeError):
+            pass
+        from ..aio.methods import VERSION
+
+        what = f"the server at {self.options.url} ({version}) has no method {method}; this client was made for {VERSION}"
+        return errors.MethodNotFound(f"{what}: install a newer server, or the client of its version", missing.code, missing.details, method)
+
+    # ---- The connection ---------------------------------------------------------------------------------------------------------------
+
+    async def connected(self) -> Link:
+        """The connection, made if there is none."""
+        if self.status == "closed":
+            raise _closed()
+        if self._link is not None and self._link.lost is None:
+            return self._link
+        if self._connecting is None:
+            self._connecting = asyncio.create_task(self._connect())
+            self._connecting.add_done_callback(self._was_connected)
+        # Who stops waiting does not stop the others.
+        return await asyncio.shield(self._connecting)
+
+    def _was_connected(self, task: asyncio.Task[Link]) -> None:
+        self._connecting = None
+        if not task.cancelled():
+            # Whoever waited has it; nobody has to.
+            task.exception()
+
+    async def _connect(self) -> Link:
+        most = self.options.reconnect
+        while True:
+            if (most is not None and self._failures > most) or (self._failures and not self._known):
+                self._failures = 0
+                self._is("waiting" if self._known else "new")
+                raise errors.ConnectError(self._why)
+            if self._known:
+                self._is("waiting")
+                await asyncio.sleep(self._pause(self._failures))
+            self._is("connecting")
+            try:
+                token = self.token
+                # It may ask somebody, and so block.
+                token = await asyncio.to_thread(token) if callable(token) else token
+                websocket = await dial(self.options, token)
+            except Unreachable as failed:
+                self._failures += 1
+                self._why = str(failed)
+                continue
+            except BaseException:
+                self._is("waiting" if self._known else "new")
+                raise
+            self._known = True
+            self._link = link = Link(websocket, self.options, self._item, self._over)
+            self._is("open")
+            return link
+
+    def _pause(self, failures: int) -> float:
+        """Full jitter: anything up to a bound that doubles."""
+        return random.uniform(0.0, min(self.options.longest_backoff, self.options.backoff * 2.0 ** min(failures, 30)))
+
+    def _over(self, link: Link, lost: Lost) -> None:
+        """A connection has ended: brings back what was subscribed on it. Calls look after themselves."""
+        # An open connection alone says nothing: only one that has sent a message counts.
+        self._failures = 0 if link.heard else self._failures + 1
+        self._why = f"{self.options.url} closes each connection before it says anything ({lost.reason}); is it a hero server?"
+        if self._link is link:
+            self._link = None
+        if self.status == "closed":
+            return
+        self._is("waiting")
+        for key in [key for key in self._early if key[0] is link]:
+            del self._early[key]
+        for key in [key for key in self._by_id if key[0] is link]:
+            feed = self._by_id.pop(key)
+            feed.attached = None
+            if lost.error is not None:
+                feed.end(lost.error)
+            elif not feed.over and not feed.full:
+                self._go(self._resume(feed))
+
+    def use_token(self, token: str) -> None:
+        """What connections show from now on."""
+        self.token = token
+
+    def _is(self, status: Status) -> None:
+        if self.status in (status, "closed"):
+            return
+        self.status = status
+        if self.options.on_status is not None:
+            self.options.on_status(status)
+
+    def _go(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Ends everything. What waits gets `Closed`."""
+        if self.status == "closed":
+            return
+        self._is("closed")
+        for feed in list(self._feeds):
+            feed.end(_closed())
+        self._feeds.clear()
+        if self._connecting is not None:
+            self._connecting.cancel()
+        link, self._link = self._link, None
+        if link is not None:
+            await link.close(Lost("the client was closed", _closed()))
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # ---- Subscriptions ----------------------------------------------------------------------------------------------------------------
+
+    async def subscribe(self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool) -> Feed:
+        """Subscribes. An error if the server refuses; later ones come with the items."""
+        feed = Feed(method, unsubscribe, given(params), resumable, from_now, self.options.buffer)
+        self._loop = asyncio.get_running_loop()
+        await self._attach(feed)
+        self._feeds.add(feed)
+        return feed
+
+    async def _attach(self, feed: Feed, again: bool = False) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.options.call_timeout
+        params = dict(feed.params)
+        if feed.cursor is not None:
+            params["cursor"] = feed.cursor
+        while True:
+            link = await self._within(deadline, feed.method)
+            self._subscribing += 1
+            try:
+                name = await self._ask(link, feed, params, deadline - loop.time())
+                if link.lost is None:
+                    key = (link, name)
+                    self._by_id[key], feed.attached, feed.full = feed, key, False
+                    if again and feed.from_now and feed.cursor is None:
+                        # Nothing had come, so there was no cursor: what happened meanwhile is not known, and that is said.
+                        feed.push({"type": "lagged", "cursor": ""})
+                    for result, error in self._early.pop(key, ()):
+                        self._give(feed, key, result, error)
+                    return
+            except Lost as lost:
+                if lost.error is not None:
+                    raise lost.error from None
+            except errors.MethodNotFound as missing:
+                raise await self._older(feed.method, missing) from None
+            finally:
+                self._subscribing -= 1
+                if not self._subscribing:
+                    self._early.clear()
+
+    async def _ask(self, link: Link, feed: Feed, params: dict[str, Any], left: float) -> str:
+        """The subscribe call. If the caller leaves meanwhile, what the server began is ended."""
+        asking = asyncio.ensure_future(link.request(feed.method, params, max(0.001, left)))
+        try:
+            return str(await asyncio.shield(asking))
+        except asyncio.CancelledError:
+
+            def left_alone(asked: asyncio.Future[Any]) -> None:
+                if not asked.cancelled() and asked.exception() is None and link.lost is None:
+                    self._go(self._unsubscribe(feed, (link, str(asked.result()))))
+
+            asking.add_done_callback(left_alone)
+            raise
+
+    async def _resume(self, feed: Feed, delay: float = 0.0) -> None:
+        """Subscribes again, behind the last item that came."""
+        await asyncio.sleep(delay)
+        if feed.over:
+            return
+        most = self.options.reconnect
+        try:
+            await self._attach(feed, again=True)
+        except errors.RpcError as error:
+            feed.failures += 1
+            if error.code not in TRANSIENT or (most is not None and feed.failures > most):
+                feed.end(error)
+            else:
+                self._go(self._resume(feed, self._pause(feed.failures)))
+        except errors.Error as error:
+            feed.end(error)
+
+    def _item(self, link: Link, name: str, result: Any, error: Any) -> None:
+        key = (link, name)
+        feed = self._by_id.get(key)
+        if feed is not None:
+            self._give(feed, key, result, error)
+        elif self._subscribing:
+            if len(self._early) >= MOST_EARLY:
+                link.abort(Lost("the server sent items of too many subscriptions that nobody knows"))
+                return
+            # One more than a feed has room for shows that there were more.
+            early = self._early.setdefault(key, deque())
+            if len(early) <= self.options.buffer:
+                early.append((result, error))
+
+    def _give(self, feed: Feed, key: tuple[Link, str], result: Any, error: Any) -> None:
+        if feed.attached != key:
+            return
+        if error is not None:
+            self._detach(feed)
+            failed = error_of(feed.method, error)
+            feed.failures += 1
+            most = self.options.reconnect
+            if failed.code in TRANSIENT and (most is None or feed.failures <= most):
+                self._go(self._resume(feed, self._pause(feed.failures)))
+            else:
+                feed.end(failed)
+        elif not feed.push(result):
+            self._detach(feed)
+            self._go(self._unsubscribe(feed, key))
+        elif feed.over:
+            self._detach(feed)
+
+    def _detach(self, feed: Feed) -> None:
+        if feed.attached is not None:
+            self._by_id.pop(feed.attached, None)
+            feed.attached = None
+
+    async def _unsubscribe(self, feed: Feed, key: tuple[Link, str]) -> None:
+        link, name = key
+        # Where the connection has ended, so has the subscription.
+        with contextlib.suppress(errors.Error, Lost):
+            await link.request(feed.unsubscribe, {"subscription": name}, self.options.call_timeout)
+
+    async def take(self, feed: Feed) -> list[dict[str, Any]]:
+        """The next items of a subscription, at least one; none if nothing follows."""
+        items = await feed.take()
+        if feed.full and not feed.over:
+            feed.full = False
+            self._go(self._resume(feed))
+        return items
+
+    def forget(self, feed: Feed) -> None:
+        """The same as `leave`, from anywhere, for one that nobody goes through any more."""
+        if self._loop is not None and not self._loop.is_closed() and self.status != "closed":
+            self._loop.call_soon_threadsafe(lambda: self._go(self.leave(feed)))
+
+    async def leave(self, feed: Feed) -> None:
+        """Ends a subscription."""
+        feed.end(None)
+        self._feeds.discard(feed)
+        key = feed.attached
+        if key is not None:
+            self._detach(feed)
+            await self._unsubscribe(feed, key)
+
+
+def _closed() -> errors.Closed:
+    return errors.Closed("the client is closed; make another one")
+
+
+def _items_as_dicts(params: dict[str, Any], again: Again) -> dict[str, Any]:
+    """Items that get keys, as what they are sent as: the caller's stay as they are."""
+    items = getattr(again, "items", None)
+    if items is None:
+        return params
+    return {**params, items: [item if isinstance(item, dict) else plain(item) for item in params[items]]}

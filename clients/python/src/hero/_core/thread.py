@@ -1,0 +1,136 @@
+"""What the sync face stands on: a session in an event loop of its own, in a thread. `loop.py` has the same for the asyncio face."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from .. import errors
+from . import session as core
+from .call import Again, Options, Status, Wait
+from .feed import Feed
+
+CANCELLED = KeyboardInterrupt
+"""What stops a call from outside."""
+
+__all__ = ["CANCELLED", "Feed", "Session", "ended", "in_thread"]
+
+T = TypeVar("T")
+
+
+def in_thread(work: Callable[..., T], *given: Any) -> T:
+    """Does what may block, which hurts nobody here."""
+    return work(*given)
+
+
+def ended(work: T, seconds: float) -> T:
+    """What is done last for a call that was stopped. Here it was done when it was named."""
+    return work
+
+
+class Session:
+    """The same as `session.Session`, from any thread."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._core: core.Session | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._closed = False
+
+    @property
+    def status(self) -> Status:
+        if self._closed:
+            return "closed"
+        return self._core.status if self._core is not None else "new"
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    def _session(self) -> tuple[core.Session, asyncio.AbstractEventLoop]:
+        if self._process != os.getpid():
+            raise errors.Closed("this client was made before a fork, and its connection is the parent's: make another one in the child")
+        with self._lock:
+            if self._closed:
+                raise errors.Closed("the client is closed; make another one")
+            if self._core is None or self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._core = core.Session(self.options)
+                threading.Thread(target=self._run, args=(self._loop,), name="hero-client", daemon=True).start()
+            return self._core, self._loop
+
+    def _wait(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
+        """Has the loop do something, which ends by itself: every call has a deadline there. A lock costs half of what a future does."""
+        done = threading.Lock()
+        done.acquire()
+        tasks: list[asyncio.Task[T]] = []
+
+        def start() -> None:
+            task = loop.create_task(work)
+            tasks.append(task)
+            task.add_done_callback(lambda _: done.release())
+
+        try:
+            loop.call_soon_threadsafe(start)
+        except RuntimeError:
+            work.close()
+            raise errors.Closed("the client is closed; make another one") from None
+        try:
+            done.acquire()
+        except BaseException:
+            # Ctrl-C. It may not have begun yet.
+            loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+            raise
+        try:
+            return tasks[0].result()
+        except asyncio.CancelledError:
+            raise errors.Closed("the client was closed meanwhile; make another one") from None
+
+    def connected(self) -> None:
+        session, loop = self._session()
+        self._wait(session.connected(), loop)
+
+    def call(self, method: str, params: dict[str, Any], again: Again, wait: Wait | None = None) -> Any:
+        session, loop = self._session()
+        return self._wait(session.call(method, params, again, wait), loop)
+
+    def subscribe(self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool) -> Feed:
+        session, loop = self._session()
+        return self._wait(session.subscribe(method, unsubscribe, params, resumable, from_now), loop)
+
+    def take(self, feed: Feed) -> list[dict[str, Any]]:
+        session, loop = self._session()
+        return self._wait(session.take(feed), loop)
+
+    def leave(self, feed: Feed) -> None:
+        with contextlib.suppress(errors.Closed):
+            session, loop = self._session()
+            self._wait(session.leave(feed), loop)
+
+    def forget(self, feed: Feed) -> None:
+        if self._core is not None and not self._closed and self._process == os.getpid():
+            self._core.forget(feed)
+
+    def use_token(self, token: str) -> None:
+        session, loop = self._session()
+        loop.call_soon_threadsafe(session.use_token, token)
+
+    def close(self) -> None:
+        with self._lock:
+            first, self._closed = not self._closed, True
+        if not first or self._core is None or self._loop is None or self._process != os.getpid():
+            return
+        try:
+            self._wait(self._core.close(), self._loop)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)

@@ -1,0 +1,68 @@
+"""JSON-RPC 2.0 as text, and what an answer means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date, datetime
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+from pydantic_core import from_json
+
+from .. import errors
+
+
+def as_object(value: Any) -> dict[str, Any] | None:
+    """A value that came, if it is an object."""
+    return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType]
+
+
+def plain(value: Any) -> Any:
+    """What JSON has no word for."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if isinstance(value, datetime):
+        return (value if value.tzinfo is not None else value.astimezone()).isoformat()
+    if isinstance(value, (UUID, date)):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, Enum):
+        return value.value
+    if hasattr(value, "__iter__"):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} cannot be sent as JSON: {value!r:.200}")
+
+
+_encode = json.JSONEncoder(default=plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False).encode
+
+
+def request(number: int, method: str, params: dict[str, Any]) -> str:
+    """A call, by name."""
+    return _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def given(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that are given: those that are not None."""
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def parse(raw: bytes | str) -> Any:
+    """A message; a ValueError if it is no JSON."""
+    return from_json(raw)
+
+
+def error_of(method: str, error: Any) -> errors.RpcError:
+    """The error of an answer, as its class."""
+    said = as_object(error)
+    if said is None:
+        return errors.RpcError(f"{method} was answered with an error that is none: {error!r:.200}", 0, None, method)
+    code = said.get("code")
+    message, data = str(said.get("message", "")), said.get("data")
+    if not isinstance(code, int):
+        return errors.RpcError(message, 0, data, method)
+    kind = errors.CLASSES.get(code, errors.RpcError)
+    return kind(message, code, data, method)

@@ -1,0 +1,132 @@
+"""A job and a flow by their ids, with what can be done with them."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from .. import errors, models
+from .methods import WAITS, Methods
+from .stream import Subscription
+
+
+class JobHandle:
+    """A job, by its id."""
+
+    def __init__(self, hero: Methods, job_id: str, context_id: int | None = None) -> None:
+        self._hero = hero
+        self.id = job_id
+        self.context_id = context_id
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id}>"
+
+    async def start(self) -> models.JobStatus:
+        """Starts it, if it was only created."""
+        return await self._hero.start_job(self.id, context_id=self.context_id)
+
+    async def wait(self, *, wait_timeout: float | None = None) -> models.JobResult:
+        """Waits for its end. `wait_timeout` is in seconds; `math.inf` waits as long as it takes. What went wrong with it is a `JobFailed`."""
+        return await wait_for(self._hero, self.id, wait_timeout, self.context_id)
+
+    async def stop(self) -> models.JobStatus:
+        """Stops it."""
+        return await self._hero.stop_job(self.id, context_id=self.context_id)
+
+    async def retry(self) -> models.JobStatus:
+        """Runs it once more after it ended badly."""
+        return await self._hero.retry_job(self.id, context_id=self.context_id)
+
+    async def status(self) -> models.JobStatus:
+        """Where it is in its life."""
+        return await self._hero.get_status(self.id, context_id=self.context_id)
+
+    async def info(self) -> models.Job:
+        """All that is known of it."""
+        return await self._hero.get_job(self.id, context_id=self.context_id)
+
+    async def result(self) -> models.JobResult:
+        """Its result, if it has ended."""
+        return await self._hero.get_result(self.id, context_id=self.context_id)
+
+    async def explain(self) -> models.Explanation:
+        """Why it does not run now."""
+        return await self._hero.explain_job(self.id, context_id=self.context_id)
+
+    async def delete(self) -> bool:
+        """Deletes it, if it has ended."""
+        return await self._hero.delete_job(self.id, context_id=self.context_id)
+
+    def events(self, *, cursor: str | None = None) -> Subscription[models.JobItem]:
+        """What becomes of it, to its end; first its present state, or what came after a cursor."""
+        return self._hero.subscribe_job(self.id, cursor=cursor, context_id=self.context_id)
+
+    def logs(self, *, cursor: str | None = None) -> Subscription[models.LogsItem]:
+        """Its log, to its end; from the first line, or from what came after a cursor."""
+        return self._hero.subscribe_logs(self.id, cursor=cursor, context_id=self.context_id)
+
+
+class FlowHandle:
+    """A flow, by its number."""
+
+    def __init__(self, hero: Methods, flow_id: int, context_id: int | None = None) -> None:
+        self._hero = hero
+        self.id = flow_id
+        self.context_id = context_id
+
+    def __repr__(self) -> str:
+        return f"<Flow {self.id}>"
+
+    async def start(self) -> models.FlowStatus:
+        """Starts it, if it was only created."""
+        return await self._hero.start_flow(self.id, context_id=self.context_id)
+
+    async def wait(self, *, wait_timeout: float | None = None) -> models.Flow:
+        """Waits for its end. `wait_timeout` is in seconds; `math.inf` waits as long as it takes."""
+        longest = WAITS["wait_flow"].longest
+        until = time.monotonic() + (wait_timeout or 0.0)
+        left = wait_timeout
+        while True:
+            asked = None if left is None else min(max(0.0, left), longest)
+            try:
+                return await self._hero.wait_flow(self.id, wait_timeout=asked, context_id=self.context_id)
+            except errors.WaitTimeout:
+                left = until - time.monotonic()
+                if wait_timeout is None or left <= 0:
+                    raise
+
+    async def stop(self) -> models.FlowStatus:
+        """Stops it."""
+        return await self._hero.stop_flow(self.id, context_id=self.context_id)
+
+    async def retry(self) -> models.FlowStatus:
+        """Runs once more what ended badly."""
+        return await self._hero.retry_flow(self.id, context_id=self.context_id)
+
+    async def info(self) -> models.Flow:
+        """All that is known of it."""
+        return await self._hero.get_flow(self.id, context_id=self.context_id)
+
+    async def delete(self) -> bool:
+        """Deletes it, if it has ended."""
+        return await self._hero.delete_flow(self.id, context_id=self.context_id)
+
+    def events(self, **since: Any) -> Subscription[models.FlowItem]:
+        """What becomes of it, to its end; first where it is. `since` is what else `subscribe_flow` takes."""
+        return self._hero.subscribe_flow(self.id, context_id=self.context_id, **since)
+
+
+async def wait_for(hero: Methods, job_id: str, wait_timeout: float | None, context_id: int | None) -> models.JobResult:
+    """Waits for the end of a job, in as many calls as it takes."""
+    longest = WAITS["wait_job"].longest
+    until = time.monotonic() + (wait_timeout or 0.0)
+    left = wait_timeout
+    while True:
+        asked = None if left is None else min(max(0.0, left), longest)
+        try:
+            return await hero.wait_job(job_id, wait_timeout=asked, context_id=context_id)
+        except errors.WaitTimeout:
+            left = math.inf if wait_timeout == math.inf else until - time.monotonic()
+            if wait_timeout is None or left <= 0:
+                raise

@@ -1,0 +1,87 @@
+"""A subscription, to be gone through."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from .. import errors
+from .._base import read
+from .._core.loop import Feed, Session
+
+T = TypeVar("T")
+
+
+class Subscription(Generic[T]):
+    """Items as they come, from `with` or the first `for` on. It ends after the item `ended`, with `close`, or with an error.
+
+    What breaks the connection does not end it: it goes on behind the last item, so none is missing and none comes twice. Where the server
+    could not keep items, the item `lagged` says so. If its `cursor` is empty, the connection broke before the first item came.
+    """
+
+    def __init__(self, session: Session, asked: tuple[str, str, dict[str, Any], bool, bool], item: Any) -> None:
+        self._session = session
+        self._asked = asked
+        self._kind = item
+        self._feed: Feed | None = None
+        self._ready: deque[dict[str, Any]] = deque()
+        self._over = False
+        self._cursor: str | None = asked[2].get("cursor")
+
+    @property
+    def cursor(self) -> str | None:
+        """That of the last item that was gone through: another subscription goes on from there."""
+        return self._cursor
+
+    async def open(self) -> None:
+        """Subscribes, if that was not done. Raises what the server says against it."""
+        if self._feed is None and not self._over:
+            self._feed = await self._session.subscribe(*self._asked)
+
+    def __aiter__(self) -> Subscription[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        if not self._ready:
+            await self.open()
+            if self._feed is None or self._over:
+                raise StopAsyncIteration
+            self._ready.extend(await self._session.take(self._feed))
+            if not self._ready:
+                await self.close()
+                raise StopAsyncIteration
+        raw = self._ready.popleft()
+        cursor = raw.get("cursor")
+        if isinstance(cursor, str) and cursor:
+            self._cursor = cursor
+        try:
+            item: T = read(self._kind, raw)
+        except ValidationError as wrong:
+            what = f"{self._asked[0]} sent something else than this client knows, so the versions of server and client differ"
+            raise errors.UnexpectedAnswer(f"{what}: {wrong}") from wrong
+        return item
+
+    async def close(self) -> None:
+        """Ends it here and at the server."""
+        self._ready.clear()
+        self._over = True
+        feed, self._feed = self._feed, None
+        if feed is not None:
+            await self._session.leave(feed)
+
+    async def __aenter__(self) -> Subscription[T]:
+        await self.open()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        feed = getattr(self, "_feed", None)
+        if feed is not None:
+            with contextlib.suppress(Exception):
+                self._session.forget(feed)

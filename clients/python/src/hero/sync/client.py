@@ -1,0 +1,253 @@
+# Made of ../aio/client.py by `make clients`. Change that instead.
+"""The client: a connection with all calls, and what is made of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, TypeVar, overload
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from typing_extensions import Unpack
+
+from .. import errors, models
+from .._base import read
+from .._core.call import Options, Status, new_id, new_key
+from .._core.link import address_of
+from .._core.thread import CANCELLED, Session, ended, in_thread
+from .handle import FlowHandle, JobHandle, wait_for
+from .methods import WAITS, CreateFlowOptions, CreateJobOptions, Methods
+
+__all__ = ["Hero", "run"]
+
+T = TypeVar("T")
+
+DEFAULT_URL = "ws://127.0.0.1:8700"
+STOPPING = 5.0
+"""How long a caller who is stopped himself waits for a job to be stopped, s."""
+
+
+class Hero(Methods):
+    """A client of a hero server: every call of the server as a method, and `run`, `submit`, `job`, `flow` made of them.
+
+    This is the sync face; the other face is `hero.aio`, with the same names. The first call connects, or `with`. A connection that breaks comes
+    back: reads, waits and creates (which carry a key) go on, subscriptions go on behind their last item, and another change of which
+    nobody knows whether it was carried out is an `OutcomeUnknown`.
+
+    Args:
+        url: Where the server is: `ws://`, `wss://`, `http://`, `https://`, `unix:///path/hero.sock`; else `HERO_SERVER`, else this machine.
+        token: Who calls, or a function that gives it at each connect (it runs in a thread); else `HERO_TOKEN`.
+        reconnect: How many attempts in a row may fail before calls do; None is endless. The first connection has one.
+        call_timeout: How many seconds an answer may take, besides the wait that a call asks for.
+        connect_timeout: How many seconds a connection may take.
+        heartbeat: After so many seconds of silence a ping finds out whether the server is there; 0 never asks.
+        max_size: The most bytes of one answer.
+        buffer: The most items of one subscription that are held here. Then the server keeps them, and sends them when there is room.
+        on_status: Called with each new status: "connecting", "open", "waiting", "closed". It runs in the event loop, so it must not block.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        token: str | Callable[[], str] | None = None,
+        reconnect: int | None = 10,
+        call_timeout: float = 60.0,
+        connect_timeout: float = 10.0,
+        heartbeat: float = 20.0,
+        max_size: int = 32 * 1024 * 1024,
+        buffer: int = 1000,
+        on_status: Callable[[Status], object] | None = None,
+    ) -> None:
+        options = Options(
+            url=address_of(url or os.environ.get("HERO_SERVER") or DEFAULT_URL),
+            token=token or os.environ.get("HERO_TOKEN") or None,
+            reconnect=reconnect,
+            call_timeout=call_timeout,
+            connect_timeout=connect_timeout,
+            heartbeat=heartbeat,
+            max_size=max_size,
+            buffer=buffer,
+            on_status=on_status,
+        )
+        self._session = Session(options)
+
+    @property
+    def url(self) -> str:
+        """Where the server is."""
+        return self._session.options.url
+
+    @property
+    def status(self) -> Status:
+        """Where the connection is: "new", "connecting", "open", "waiting" (between two attempts) or "closed"."""
+        return self._session.status
+
+    def __repr__(self) -> str:
+        return f"<Hero {self.url} {self.status}>"
+
+    def connect(self) -> None:
+        """Connects now rather than with the first call."""
+        self._session.connected()
+
+    def close(self) -> None:
+        """Ends the connection. What waits gets `Closed`; jobs go on."""
+        self._session.close()
+
+    def __enter__(self) -> Hero:
+        try:
+            self.connect()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # ---- Jobs -------------------------------------------------------------------------------------------------------------------------
+
+    @overload
+    def run(
+        self,
+        script: str,
+        *,
+        result_type: type[T],
+        wait_timeout: float | None = None,
+        stop_on_cancel: bool = False,
+        **options: Unpack[CreateJobOptions],
+    ) -> T: ...
+
+    @overload
+    def run(
+        self,
+        script: str,
+        *,
+        wait_timeout: float | None = None,
+        stop_on_cancel: bool = False,
+        **options: Unpack[CreateJobOptions],
+    ) -> Any: ...
+
+    def run(
+        self,
+        script: str,
+        *,
+        result_type: Any = Any,
+        wait_timeout: float | None = None,
+        stop_on_cancel: bool = False,
+        **options: Unpack[CreateJobOptions],
+    ) -> Any:
+        """Runs a script and gives its value: what it returned, or its output as text where the engine gives no values.
+
+        Args:
+            script: The script.
+            result_type: What the value is to be, as pydantic takes types; else it is JSON as it came.
+            wait_timeout: How many seconds to wait; `math.inf` waits as long as it takes. By default the server's default.
+            stop_on_cancel: Whether the job is stopped if this call is (by cancellation, or Ctrl-C).
+            options: What else `create_job` takes.
+
+        Raises:
+            JobFailed: It ended badly: `kind`, `message`, `line`, `column`, `stack` and `data` say how.
+            WaitTimeout: The wait ran out, and the job goes on: `hero.job(error.job_id).wait()` waits on.
+            UnexpectedAnswer: The value is no `result_type`.
+        """
+        if stop_on_cancel:
+            # By the same key it is the same job, whether or not the call came through that was stopped.
+            if options.get("idempotency_key") is None:
+                options["idempotency_key"] = new_key()
+            try:
+                job = self.submit(script, **options)
+                result = job.wait(wait_timeout=wait_timeout)
+            except CANCELLED:
+                with contextlib.suppress(errors.Error):
+                    ended(self._stop(script, options), STOPPING)
+                raise
+        else:
+            longest = WAITS["run_and_wait"].longest
+            until = time.monotonic() + (wait_timeout or 0.0)
+            first = None if wait_timeout is None else min(wait_timeout, longest)
+            try:
+                result = self.run_and_wait(script, wait_timeout=first, **options)
+            except errors.WaitTimeout as late:
+                if wait_timeout is None or wait_timeout <= longest or late.job_id is None:
+                    raise
+                result = wait_for(self, late.job_id, until - time.monotonic(), options.get("context_id"))
+        return value_of(result, result_type)
+
+    def _stop(self, script: str, options: CreateJobOptions) -> models.JobStatus:
+        job = self.submit(script, **options)
+        return job.stop()
+
+    def submit(self, script: str, **options: Unpack[CreateJobOptions]) -> JobHandle:
+        """Creates a job and starts it, in one call that may be sent again, and does not wait for it.
+
+        `create_job` stores one without starting it.
+        """
+        if options.get("idempotency_key") is None and options.get("job_id") is None:
+            options["job_id"] = new_id()
+        try:
+            job_id: str | None = (self.run_and_wait(script, wait_timeout=0, **options)).job_id
+        except (errors.WaitTimeout, errors.JobFailed, errors.JobStopped) as known:
+            job_id = known.job_id
+        return self.job(str(job_id or options.get("job_id")), context_id=options.get("context_id"))
+
+    def job(self, job_id: str, *, context_id: int | None = None) -> JobHandle:
+        """A job by its id. Asks nobody."""
+        return JobHandle(self, job_id, context_id)
+
+    # ---- Flows ------------------------------------------------------------------------------------------------------------------------
+
+    def submit_flow(
+        self,
+        jobs: Mapping[str, models.FlowJobSpec | Mapping[str, Any]],
+        **options: Unpack[CreateFlowOptions],
+    ) -> FlowHandle:
+        """Creates a flow and starts it, in one call that may be sent again, and does not wait for it.
+
+        `create_flow` stores one without starting it.
+        """
+        try:
+            flow_id = (self.run_flow_and_wait(jobs, wait_timeout=0, **options)).flow_id
+        except (errors.WaitTimeout, errors.JobFailed, errors.JobStopped) as known:
+            flow_id = int(known.details["flow_id"])
+        return self.flow(flow_id, context_id=options.get("context_id"))
+
+    def flow(self, flow_id: int, *, context_id: int | None = None) -> FlowHandle:
+        """A flow by its number. Asks nobody."""
+        return FlowHandle(self, flow_id, context_id)
+
+    # ---- Login ------------------------------------------------------------------------------------------------------------------------
+
+    def login(self, pubkey: str, sign: Callable[[str], str]) -> models.LoggedIn:
+        """Logs in by a signature. `sign` signs a text as an Ethereum personal message; it runs in a thread.
+
+        The connection is that identity from then on, and so are those that come after it.
+        """
+        nonce = self.fetch_nonce(pubkey)
+        host = urlsplit(self.url).netloc.rpartition("@")[2]
+        if not self.url.startswith("unix:") and not nonce.startswith(f"hero:{host}:"):
+            raise errors.NotHero(f"{self.url} gave a nonce of another server, {nonce!r}: what signs it would log somebody in there")
+        signature = in_thread(sign, nonce)
+        logged_in = self.authenticate(pubkey, signature, nonce)
+        self._session.use_token(logged_in.token)
+        return logged_in
+
+
+def value_of(result: models.JobResult, result_type: Any) -> Any:
+    """The value of a result, as a type."""
+    value = result.value if "value" in result.model_fields_set else result.output
+    try:
+        return read(result_type, value)
+    except ValidationError as wrong:
+        raise errors.UnexpectedAnswer(f"the value of job {result.job_id} is no {result_type!r}: {wrong}") from wrong
+
+
+def run(
+    script: str, *, url: str | None = None, token: str | None = None, wait_timeout: float | None = None, **options: Unpack[CreateJobOptions]
+) -> Any:
+    """Runs a script on a server and gives its value: one line, with a connection of its own."""
+    with Hero(url, token=token) as hero:
+        return hero.run(script, wait_timeout=wait_timeout, stop_on_cancel=True, **options)

@@ -1,0 +1,212 @@
+"""A worker: takes jobs of one script type and runs several at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .run import OBEYING, Run
+from .store import UNREACHED, Store, pause
+from .task import Tasks
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+log = logging.getLogger("hero.worker")
+
+PRESENCE = 5.0
+"""Seconds between two signs of life; one holds for three times as long."""
+SHOWN = 50
+"""So many names of tasks are told of."""
+
+
+class Worker:
+    """An actor of one script type. All that run at one time need an `instance` of their own; by default that is the process id.
+
+    Args:
+        script_type: The script type of the jobs that it runs.
+        redis: The Redis of the server, as `redis://`, `rediss://` or `unix://`; or the data directory of `hero serve` with a Redis of its own.
+        concurrency: How many jobs run at once.
+        group: Its group among the actors of the type.
+        instance: Its number in the group.
+        context_id: The context whose jobs it runs.
+        lease: For how many seconds a job stays its own after it was killed. It renews three times as often.
+        poll: The longest pause between two looks into the queues, s; normally Redis tells of a job at once.
+        grace: How many seconds jobs have to end when it is told to stop. Then the rest is given back, for others to run.
+    """
+
+    def __init__(
+        self,
+        script_type: str,
+        *,
+        redis: str = "redis://127.0.0.1:6379",
+        concurrency: int = 4,
+        group: str = "default",
+        instance: int | None = None,
+        context_id: int = 0,
+        lease: float = 30.0,
+        poll: float = 1.0,
+        grace: float = 30.0,
+    ) -> None:
+        self.script_type = script_type
+        self.concurrency = concurrency
+        self.context_id = context_id
+        self.lease, self.poll, self.grace = lease, poll, grace
+        instance = os.getpid() if instance is None else instance
+        self.actor = f"{script_type}:{group}:{instance}"
+        """Its name."""
+        # Another one with each start: a lease is not inherited.
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{time.time_ns():x}"
+        self._address = redis
+        self._tasks = Tasks()
+        self._runs: dict[str, tuple[Run, asyncio.Task[None]]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ending = False
+        places = [f":group:{group}:inst:{instance}", f":group:{group}", ""]
+        self._queues = [f"hero:q:work:type:{script_type}{place}{prio}" for prio in (":prio:0", "", ":prio:2") for place in places]
+
+    def __repr__(self) -> str:
+        return f"<Worker {self.actor}: {', '.join(self._tasks.names)}>"
+
+    def task(self, name: str) -> Callable[[F], F]:
+        """The function runs the jobs whose script is `name`.
+
+        An object as `args` gives its parameters by name, a list by position, another value is the only one. What it returns is the value
+        of the job, as JSON; what it raises is its error.
+        """
+
+        def register(function: F) -> F:
+            self._tasks.add(name, function)
+            return function
+
+        return register
+
+    def script(self, function: F) -> F:
+        """The function runs the jobs whose script names no task: it gets the script, as a text."""
+        self._tasks.other = function
+        return function
+
+    def run(self) -> None:
+        """Runs until SIGTERM or SIGINT, then ends gracefully; at once with the second one."""
+        asyncio.run(self.serve(signals=True))
+
+    def stop(self) -> None:
+        """Has it end gracefully: it takes no more jobs, and gives back those that do not end in time. At once, the second time. From any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._told)
+
+    def _told(self) -> None:
+        if self._ending:
+            self._at_once.set()
+        self._ending = True
+        self._wake.set()
+
+    async def serve(self, *, signals: bool = False) -> None:
+        """The same as `run`, in an event loop that is there already."""
+        self._loop = asyncio.get_running_loop()
+        self._wake, self._at_once, self._ending = asyncio.Event(), asyncio.Event(), False
+        for number in (signal.SIGTERM, signal.SIGINT) if signals else ():
+            self._loop.add_signal_handler(number, self._told)
+        store = Store(self._address, self.context_id, self.owner, self.actor)
+        beside = [asyncio.create_task(self._present(store)), asyncio.create_task(self._listen(store))]
+        try:
+            await self._take(store)
+            await self._drain()
+        finally:
+            left = [*beside, *(task for _, task in self._runs.values())]
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+            await store.close()
+
+    async def _take(self, store: Store) -> None:
+        """Claims jobs as long as there is room, until it is told to end."""
+        failures = 0
+        while not self._ending:
+            self._wake.clear()
+            if len(self._runs) + self._tasks.stuck < self.concurrency:
+                try:
+                    fields = await store.claim(self._queues, self.lease)
+                    failures = 0
+                except UNREACHED as error:
+                    failures += 1
+                    if failures == 1:
+                        log.warning("no jobs can be taken from %s: %s; it is tried again", store.name(), store.hint(error))
+                    await self._sleep(pause(failures))
+                    continue
+                if fields is not None:
+                    self._begin(Run(store, self._tasks, fields, self.lease))
+                    continue
+            await self._sleep(self.poll)
+
+    def _begin(self, run: Run) -> None:
+        job_id = run.job.id
+
+        def ended(task: asyncio.Task[None]) -> None:
+            if self._runs.get(job_id, (None, None))[1] is task:
+                del self._runs[job_id]
+            self._wake.set()
+            if not task.cancelled() and (error := task.exception()) is not None:
+                log.error("the end of job %s was not recorded, so it runs again: %s", job_id, error)
+
+        task = asyncio.create_task(run.go())
+        self._runs[job_id] = (run, task)
+        task.add_done_callback(ended)
+
+    async def _drain(self) -> None:
+        """Lets jobs end, then gives back those that are left."""
+        tasks = {task for _, task in self._runs.values()}
+        if not tasks:
+            return
+        log.info("%d jobs have %g s to end", len(tasks), self.grace)
+        at_once = asyncio.create_task(self._at_once.wait())
+        rest = asyncio.create_task(asyncio.wait(tasks))
+        await asyncio.wait((at_once, rest), timeout=self.grace, return_when=asyncio.FIRST_COMPLETED)
+        at_once.cancel()
+        for run, _ in self._runs.values():
+            run.give_back()
+        await asyncio.wait((rest,), timeout=OBEYING * 4)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Until there may be something to do."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    async def _present(self, store: Store) -> None:
+        """Says that it is there, so that it is listed and jobs of its type are taken."""
+        said = json.dumps({"pid": os.getpid(), "hostname": socket.gethostname(), "capabilities": self._tasks.names[:SHOWN]})
+        while True:
+            with contextlib.suppress(*UNREACHED):
+                await store.present(said)
+            await asyncio.sleep(PRESENCE)
+
+    async def _listen(self, store: Store) -> None:
+        """Hears of jobs that came and of stops. Both are hints: what is missed is seen by polling and renewing."""
+        failures = 0
+        while True:
+            try:
+                async with store.hints() as hints:
+                    await hints.subscribe(f"hero:bell:{self.context_id}:{self.script_type}", f"hero:inbox:{self.owner}")
+                    self._wake.set()
+                    async for message in hints.listen():
+                        failures = 0
+                        if message["type"] == "message":
+                            self._hear(str(message["data"]).split())
+            except UNREACHED:
+                failures += 1
+            await asyncio.sleep(pause(failures))
+
+    def _hear(self, words: list[str]) -> None:
+        if len(words) == 3 and words[0] == "stop":
+            running = self._runs.get(words[2])
+            if running is not None:
+                running[0].look()
+        else:
+            self._wake.set()

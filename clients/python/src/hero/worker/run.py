@@ -1,0 +1,152 @@
+"""One run of one job: its task, its lease, what it says, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+from typing import Any
+
+from .._core.wire import plain
+from .job import Job, Said, cut, running_here
+from .store import UNREACHED, Refused, Store
+from .task import Tasks
+
+log = logging.getLogger("hero.worker")
+
+TELLING = 0.5
+"""Seconds between two writes of progress and log."""
+OBEYING = 2.0
+"""Seconds that a task has to end after it was told to stop."""
+
+
+class Run:
+    """A job that was claimed."""
+
+    def __init__(self, store: Store, tasks: Tasks, fields: dict[str, str], lease: float) -> None:
+        self._store, self._tasks, self._lease = store, tasks, lease
+        self._said = Said()
+        self.job = Job(fields, self._said)
+        self._look = asyncio.Event()
+        self._giving_back = False
+
+    def look(self) -> None:
+        """Something may have been asked of it: it renews at once, and sees."""
+        self._look.set()
+
+    def give_back(self) -> None:
+        """Ends it, so that another worker runs it."""
+        self._giving_back = True
+        self._look.set()
+
+    async def go(self) -> None:
+        """Runs the task, keeps the lease meanwhile, and records how it ended."""
+        token = running_here.set(self.job)
+        body = asyncio.create_task(self._tasks.run(self.job))
+        running_here.reset(token)
+        keeper, teller = asyncio.create_task(self._keep()), asyncio.create_task(self._tell())
+        try:
+            await asyncio.wait({body, keeper}, return_when=asyncio.FIRST_COMPLETED)
+            why = ""
+            if keeper.done() and not body.done():
+                why = keeper.result()
+                self._said.stop.set()
+                if self._tasks.is_async(self.job):
+                    body.cancel()
+                await asyncio.wait({body}, timeout=OBEYING)
+            end = self._end(body, why)
+            # The lease is kept until the end is recorded.
+            teller.cancel()
+            await asyncio.gather(teller, return_exceptions=True)
+            if why != "lost":
+                with contextlib.suppress(*UNREACHED):
+                    await self._write()
+                await self._record(end)
+        finally:
+            for each in (keeper, teller, body):
+                each.cancel()
+            await asyncio.gather(keeper, teller, body, return_exceptions=True)
+
+    async def _keep(self) -> str:
+        """Renews the lease until the job is to end: "stop", "timeout", "lost", or "release" where it is given back."""
+        job, every, last = self.job, self._lease / 3, time.monotonic()
+        while True:
+            left = job.began + job.timeout - time.monotonic()
+            pause = min(every, left + 0.01) if left > 0 else min(every, 0.1)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._look.wait(), max(0.01, pause))
+            self._look.clear()
+            if self._giving_back:
+                return "release"
+            try:
+                said = await self._store.of_job("hero_renew", job, int(self._lease * 1000))
+                last = time.monotonic()
+            except UNREACHED as error:
+                log.warning("the lease of job %s was not renewed: %s", job.id, self._store.hint(error))
+                # Another one may have it by now.
+                if time.monotonic() - last > self._lease:
+                    return "lost"
+                await asyncio.sleep(min(1.0, every / 4))
+                continue
+            if said != "renewed":
+                return said
+
+    async def _tell(self) -> None:
+        while True:
+            await asyncio.sleep(TELLING)
+            with contextlib.suppress(*UNREACHED):
+                await self._write()
+
+    async def _write(self) -> None:
+        """Writes the lines that wait, in their order, and the newest progress."""
+        said, job = self._said, self.job
+        while said.lines:
+            level, text = said.lines[0]
+            await self._store.of_job("hero_log", job, level, text)
+            said.lines.popleft()
+        if said.dropped:
+            number, said.dropped = said.dropped, 0
+            await self._store.of_job("hero_log", job, "warn", f"{number} lines were left out: they came faster than they could be written")
+        newest, said.progress = said.progress, None
+        if newest is not None:
+            await self._store.of_job("hero_progress", job, *newest)
+
+    def _end(self, body: asyncio.Task[Any], why: str) -> tuple[str, ...]:
+        """The call that records the end. What the task still achieved counts, whatever was asked for meanwhile."""
+        name = repr(self.job.script.strip()[:100])
+        if body.done() and not body.cancelled() and body.exception() is None:
+            try:
+                return "hero_finish", json.dumps(body.result(), default=plain, ensure_ascii=False, allow_nan=False), "json"
+            except (TypeError, ValueError) as error:
+                return "hero_fail", cut(f"what the task {name} returned is no JSON: {error}"), "script"
+        if why == "stop":
+            return "hero_fail", "stopped_by_request", "stopped"
+        if why == "timeout":
+            return "hero_fail", "timeout", "timeout"
+        if why == "release" or not body.done():
+            return ("hero_release",)
+        if body.cancelled():
+            return "hero_fail", f"the task {name} was cancelled", "script"
+        raised = body.exception()
+        log.info("job %s failed", self.job.id, exc_info=raised)
+        return "hero_fail", cut(f"{type(raised).__name__}: {raised}" if str(raised) else type(raised).__name__), "script"
+
+    async def _record(self, end: tuple[str, ...]) -> None:
+        """Records the end, and tries on as long as the lease may last."""
+        until = time.monotonic() + self._lease
+        while True:
+            try:
+                if await self._store.of_job(end[0], self.job, *end[1:]) == "lost":
+                    # Or it was recorded, and that answer was lost.
+                    log.info("job %s was not this worker's any more when it ended", self.job.id)
+                return
+            except Refused as refused:
+                if end[0] != "hero_finish":
+                    raise
+                end = ("hero_fail", cut(f"the result was refused: {refused}"), "limit")
+            except UNREACHED:
+                if time.monotonic() > until:
+                    raise
+                await asyncio.sleep(min(0.5, self._lease / 10))

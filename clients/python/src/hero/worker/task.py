@@ -1,0 +1,106 @@
+"""Tasks by their names, and how a job is given to one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .job import Job
+
+
+class Tasks:
+    """What a worker can run."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, Callable[..., Any]] = {}
+        self.other: Callable[[str], Any] | None = None
+        """What runs scripts that name no task."""
+        self.stuck = 0
+        """How many threads go on although their jobs have ended: each still takes a place."""
+
+    def add(self, name: str, function: Callable[..., Any]) -> None:
+        if name in self._named:
+            raise ValueError(f"there is a task {name!r} already")
+        self._named[name] = function
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(self._named)
+
+    def is_async(self, job: Job) -> bool:
+        """Whether it runs in the event loop, so that it can be cancelled."""
+        return inspect.iscoroutinefunction(self._named.get(job.script.strip(), self.other))
+
+    async def run(self, job: Job) -> Any:
+        """Gives the job to its task. What it returns."""
+        name = job.script.strip()
+        function = self._named.get(name)
+        args: list[Any] = []
+        named: dict[str, Any] = {}
+        if function is None:
+            if self.other is None:
+                raise LookupError(f"there is no task {name[:100]!r} here; the tasks are {', '.join(self.names) or 'none'}")
+            function, args = self.other, [job.script]
+        else:
+            given = job.args
+            match given:
+                case dict():
+                    named = {**given}
+                case list():
+                    args = [*given]
+                case None:
+                    pass
+                case _:
+                    args = [given]
+            try:
+                inspect.signature(function).bind(*args, **named)
+            except TypeError as wrong:
+                raise TypeError(f"the args of the job do not fit the task {name!r}: {wrong}") from None
+        if inspect.iscoroutinefunction(function):
+            return await function(*args, **named)
+        return await self._in_own_thread(function, args, named)
+
+    async def _in_own_thread(self, function: Callable[..., Any], args: list[Any], named: dict[str, Any]) -> Any:
+        """Calls what may block. The thread does not hold up the end of the process."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        context = contextvars.copy_context()
+
+        def settle(result: Any, error: Exception | None) -> None:
+            if future.done():
+                self.stuck -= 1
+                return
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+        def call() -> None:
+            result: Any = None
+            failed: Exception | None = None
+            try:
+                result = context.run(function, *args, **named)
+            except StopIteration as odd:
+                # A future takes no such error.
+                failed = RuntimeError(repr(odd))
+            except Exception as error:
+                failed = error
+            except BaseException as odd:
+                failed = RuntimeError(f"the task raised {odd!r}")
+            # The worker may have ended meanwhile.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(settle, result, failed)
+
+        threading.Thread(target=call, name="hero-task", daemon=True).start()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            # It cannot be stopped from here.
+            self.stuck += 1
+            future.cancel()
+            raise

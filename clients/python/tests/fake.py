@@ -1,0 +1,82 @@
+"""A server that does as it is told, to see what the client makes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from websockets.asyncio.server import Server, ServerConnection, serve
+
+Script = Callable[["Talk"], Awaitable[None]]
+
+
+class Talk:
+    """One connection, from the server's side."""
+
+    def __init__(self, socket: ServerConnection, number: int) -> None:
+        self.socket = socket
+        self.number = number
+        """How many there were before."""
+
+    async def call(self) -> dict[str, Any]:
+        """The next call."""
+        return json.loads(await self.socket.recv())
+
+    async def answer(self, call: dict[str, Any], result: Any) -> None:
+        await self.socket.send(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}))
+
+    async def refuse(self, call: dict[str, Any], code: int, message: str, data: Any = None) -> None:
+        error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+        await self.socket.send(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}))
+
+    async def item(self, name: str, subscription: str, item: dict[str, Any]) -> None:
+        params = {"subscription": subscription, "result": item}
+        await self.socket.send(json.dumps({"jsonrpc": "2.0", "method": name, "params": params}))
+
+    async def failed_item(self, name: str, subscription: str, code: int, message: str) -> None:
+        params = {"subscription": subscription, "error": {"code": code, "message": message}}
+        await self.socket.send(json.dumps({"jsonrpc": "2.0", "method": name, "params": params}))
+
+    def cut(self) -> None:
+        """Breaks the connection, without a farewell."""
+        self.socket.transport.abort()
+
+
+@contextlib.asynccontextmanager
+async def fake(script: Script, **settings: Any) -> AsyncIterator[str]:
+    """A server whose connections each go by the script. Where it is."""
+    number = 0
+
+    async def handle(socket: ServerConnection) -> None:
+        nonlocal number
+        talk = Talk(socket, number)
+        number += 1
+        with contextlib.suppress(Exception):
+            await script(talk)
+
+    server: Server
+    async with serve(handle, "127.0.0.1", 0, ping_interval=None, close_timeout=1, **settings) as server:
+        port = server.sockets[0].getsockname()[1]
+        yield f"ws://127.0.0.1:{port}"
+
+
+@contextlib.asynccontextmanager
+async def raw(answer: bytes) -> AsyncIterator[str]:
+    """A server that answers each connection with these bytes, whatever it asked, and closes it."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            if answer:
+                await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            await writer.drain()
+            writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    try:
+        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()

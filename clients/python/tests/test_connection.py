@@ -1,0 +1,393 @@
+"""What breaks: servers that are not there, are something else, are older, leave in mid-call, send too much; and what the client does about it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from typing import Any
+
+import pytest
+from fake import Talk, fake, raw
+
+from hero import errors
+from hero.aio import Hero
+
+FAST: dict[str, Any] = {"reconnect": 5, "heartbeat": 0}
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do() -> None:
+    url = f"ws://127.0.0.1:{free_port()}"
+    with pytest.raises(errors.ConnectError) as told:
+        await Hero(url).ping()
+    assert url in str(told.value) and "hero serve" in str(told.value) and "HERO_SERVER" in str(told.value)
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "mailto:x"])
+def test_what_is_no_address_is_told_when_the_client_is_made(url: str) -> None:
+    with pytest.raises(errors.ConnectError, match="ws://"):
+        Hero(url)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
+        b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"* OK IMAP4 ready\r\n",
+    ],
+)
+async def test_a_server_of_another_kind_is_no_hero(answer: bytes) -> None:
+    async with raw(answer) as url:
+        with pytest.raises(errors.NotHero, match="no hero server"):
+            await Hero(url).ping()
+
+
+async def test_a_websocket_server_that_speaks_something_else_is_no_hero() -> None:
+    async def chat(talk: Talk) -> None:
+        await talk.socket.recv()
+        await talk.socket.send("hello there")
+        await talk.socket.wait_closed()
+
+    async with fake(chat) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.NotHero, match="hello there"):
+            await hero.ping()
+
+
+async def test_a_token_that_is_wrong_or_has_expired_is_told_and_not_tried_again() -> None:
+    async with raw(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 13\r\n\r\nno such token") as url:
+        with pytest.raises(errors.NotAuthenticated, match="hero token create"):
+            await Hero(url, token="hero_x").ping()
+
+
+async def test_a_token_that_expires_ends_what_waits_with_the_reason() -> None:
+    async def expire(talk: Talk) -> None:
+        await talk.call()
+        await talk.socket.close(1008, "the token was revoked or has expired")
+
+    def gate(connection: Any, request: Any) -> Any:
+        nonlocal seen
+        seen += 1
+        return None if seen == 1 else connection.respond(401, "no such token")
+
+    seen = 0
+    async with fake(expire, process_request=gate) as url, Hero(url, token="hero_x", **FAST) as hero:
+        with pytest.raises(errors.NotAuthenticated):
+            await hero.get_job("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
+
+
+async def test_a_function_gives_a_new_token_to_each_connection() -> None:
+    shown: list[str] = []
+
+    async def script(talk: Talk) -> None:
+        assert talk.socket.request is not None
+        shown.append(talk.socket.request.headers["Authorization"])
+        call = await talk.call()
+        if talk.number == 0:
+            return talk.cut()
+        await talk.answer(call, "pong")
+        await talk.socket.wait_closed()
+
+    tokens = iter(["one", "two"])
+    async with fake(script) as url, Hero(url, token=lambda: next(tokens), **FAST) as hero:
+        assert await hero.ping() == "pong"
+    assert shown == ["Bearer one", "Bearer two"]
+
+
+async def test_an_older_server_is_told_by_its_version() -> None:
+    async def older(talk: Talk) -> None:
+        while True:
+            call = await talk.call()
+            if call["method"] == "server_info":
+                await talk.answer(call, {"version": "0.0.7"})
+            else:
+                await talk.refuse(call, errors.Code.METHOD_NOT_FOUND, "there is no such method")
+
+    async with fake(older) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.MethodNotFound, match=r"0\.0\.7.*no method list_queues.*newer server"):
+            await hero.list_queues()
+
+
+async def test_an_answer_of_another_version_is_told() -> None:
+    async def other(talk: Talk) -> None:
+        await talk.answer(await talk.call(), {"jobs": "none"})
+        await talk.socket.wait_closed()
+
+    async with fake(other) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.UnexpectedAnswer, match="versions differ"):
+            await hero.list_jobs()
+
+
+async def test_words_and_fields_that_a_newer_server_has_are_taken() -> None:
+    async def newer(talk: Talk) -> None:
+        await talk.answer(await talk.call(), "hibernating")
+        call = await talk.call()
+        await talk.answer(call, {"job_id": call["params"]["job_id"], "status": "finished", "output": "1", "attempt": 1, "mood": "fine"})
+        await talk.socket.wait_closed()
+
+    async with fake(newer) as url, Hero(url, **FAST) as hero:
+        assert str(await hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585c")) == "hibernating"
+        result = await hero.get_result("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
+        assert result.model_extra == {"mood": "fine"}
+
+
+async def test_reads_are_sent_again_after_a_break() -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        if talk.number < 3:
+            return talk.cut()
+        await talk.answer(call, "finished")
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        assert await hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585c") == "finished"
+
+
+async def test_a_change_is_not_sent_again_and_the_error_says_what_is_known() -> None:
+    calls: list[str] = []
+
+    async def script(talk: Talk) -> None:
+        while True:
+            call = await talk.call()
+            calls.append(call["method"])
+            if call["method"] != "ping":
+                return talk.cut()
+            await talk.answer(call, "pong")
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.OutcomeUnknown) as told:
+            await hero.stop_job("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
+        assert told.value.method == "stop_job" and "not sent again" in str(told.value)
+        assert await hero.ping() == "pong", "the connection came back"
+    assert calls == ["stop_job", "ping"]
+
+
+async def test_creates_are_sent_again_with_the_same_key() -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        sent.append(call["params"])
+        if talk.number in (0, 2):
+            return talk.cut()
+        await talk.answer(call, ["a", "b"] if call["method"] == "create_jobs" else "a")
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        assert await hero.create_job("1") == "a"
+        assert await hero.create_jobs([{"script": "1"}, {"script": "2", "idempotency_key": "mine"}]) == ["a", "b"]
+    assert sent[0] == sent[1] and len(sent[0]["idempotency_key"]) == 32
+    keys = [job["idempotency_key"] for job in sent[2]["jobs"]]
+    assert sent[2] == sent[3] and keys[1] == "mine" and len(keys[0]) == 32
+
+
+async def test_a_create_whose_server_does_not_come_back_says_that_it_may_be_done_and_by_which_key() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.call()
+        gone.set()
+        talk.cut()
+
+    gone = asyncio.Event()
+    async with fake(script) as url:
+        hero = Hero(url, reconnect=2, heartbeat=0)
+        creating = asyncio.create_task(hero.create_job("1"))
+        await gone.wait()
+    with pytest.raises(errors.OutcomeUnknown, match="made again") as told:
+        await creating
+    assert len(told.value.params["idempotency_key"]) == 32
+    await hero.close()
+
+
+async def test_a_wait_goes_on_for_what_is_left_of_it() -> None:
+    asked: list[float] = []
+
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        asked.append(call["params"]["wait_timeout"])
+        if talk.number == 0:
+            await asyncio.sleep(0.3)
+            return talk.cut()
+        await talk.answer(call, {"job_id": "x", "status": "finished", "output": "1", "value": 1, "attempt": 1})
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        assert await hero.run("1", wait_timeout=90) == 1
+    assert asked[0] == 90 and 0 < asked[1] <= 89.7
+
+
+async def test_the_deadline_of_a_wait_is_that_of_the_caller_and_no_other() -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        await asyncio.sleep(0.5)
+        await talk.answer(call, {"job_id": "x", "status": "finished", "output": "1", "attempt": 1})
+        await talk.call()
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, call_timeout=0.2, **FAST) as hero:
+        assert (await hero.wait_job("d89ab59b-b3f5-4480-8b9e-72c165c1585c", wait_timeout=60)).output == "1"
+        with pytest.raises(errors.CallTimeout, match="get_status was not answered"):
+            await hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
+
+
+async def test_an_answer_that_is_too_large_is_an_error_and_not_asked_for_again() -> None:
+    calls = 0
+
+    async def script(talk: Talk) -> None:
+        nonlocal calls
+        call = await talk.call()
+        calls += 1
+        await talk.answer(call, "x" * (100_000 if calls == 1 else 10))
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, max_size=50_000, **FAST) as hero:
+        with pytest.raises(errors.AnswerTooLarge, match="max_size"):
+            await hero.fetch_nonce("04")
+        assert await hero.fetch_nonce("04") == "x" * 10
+
+
+async def test_a_message_that_is_too_large_for_the_server_is_not_sent_again() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.socket.close(1009, "larger than 32 times max_request")
+
+    async with fake(script, max_size=1000) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.RequestTooLarge, match="too large"):
+            await hero.create_job("x" * 5000)
+
+
+async def test_attempts_are_bounded_if_no_message_ever_comes() -> None:
+    """A connection that opens does not count as one that works."""
+    opened = 0
+
+    async def slam(talk: Talk) -> None:
+        nonlocal opened
+        opened += 1
+        talk.cut()
+
+    async with fake(slam) as url:
+        hero = Hero(url, reconnect=3, heartbeat=0)
+        with pytest.raises(errors.ConnectError):
+            await hero.ping()
+        await hero.close()
+    assert opened == 4, "the first, and three more"
+
+
+async def test_backoff_grows_until_a_message_arrives() -> None:
+    from hero._core.call import Options
+    from hero._core.session import Session
+
+    session = Session(Options(url="ws://x", backoff=1.0, longest_backoff=8.0))
+    spread = [[session._pause(failures) for _ in range(300)] for failures in range(6)]
+    for failures, pauses in enumerate(spread):
+        bound = min(8.0, 2.0**failures)
+        assert 0 <= min(pauses) < bound * 0.2 and bound * 0.8 < max(pauses) <= bound, "all of it is jitter"
+
+
+async def test_a_server_that_is_silent_is_found_out_by_a_ping() -> None:
+    pinged = 0
+
+    async def script(talk: Talk) -> None:
+        nonlocal pinged
+        call = await talk.call()
+        if talk.number > 0:
+            await talk.answer(call, "finished")
+        while (await talk.call())["method"] == "ping":
+            pinged += 1
+
+    async with fake(script) as url, Hero(url, heartbeat=0.5, reconnect=None) as hero:
+        assert await hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585c") == "finished"
+    assert pinged >= 1
+
+
+async def test_status_is_told_and_close_ends_what_waits() -> None:
+    seen: list[str] = []
+    called = asyncio.Event()
+
+    async def script(talk: Talk) -> None:
+        await talk.call()
+        called.set()
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url:
+        hero = Hero(url, on_status=seen.append, **FAST)
+        waiting = asyncio.create_task(hero.ping())
+        await called.wait()
+        await hero.close()
+        with pytest.raises(errors.Closed):
+            await waiting
+        with pytest.raises(errors.Closed):
+            await hero.ping()
+    assert seen == ["connecting", "open", "closed"]
+
+
+async def test_who_stops_waiting_does_not_stop_the_others() -> None:
+    async def script(talk: Talk) -> None:
+        first, second = await talk.call(), await talk.call()
+        await talk.answer(first, "finished")
+        await talk.answer(second, "error")
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        one = asyncio.create_task(hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585c"))
+        other = asyncio.create_task(hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585d"))
+        await asyncio.sleep(0)
+        one.cancel()
+        assert await other in ("error", "finished")
+        with pytest.raises(asyncio.CancelledError):
+            await one
+
+
+async def test_errors_have_what_the_server_says_and_when_to_try_again() -> None:
+    async def full(talk: Talk) -> None:
+        await talk.refuse(await talk.call(), errors.Code.QUEUE_FULL, "the queue is full", {"retry_after_ms": 250})
+        await talk.refuse(await talk.call(), 4711, "something new", {"more": 1})
+        await talk.socket.wait_closed()
+
+    async with fake(full) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.QueueFull) as told:
+            await hero.create_job("1")
+        assert (told.value.retry_after, told.value.retry_after_ms, told.value.method) == (0.25, 250, "create_job")
+        with pytest.raises(errors.RpcError) as other:
+            await hero.ping()
+        assert (other.value.code, other.value.data, str(other.value)) == (4711, {"more": 1}, "something new (code 4711)")
+
+
+async def test_a_login_signs_what_this_server_gave_in_a_thread_and_shows_the_token_from_then_on() -> None:
+    shown: list[str | None] = []
+    host = ""
+
+    async def script(talk: Talk) -> None:
+        assert talk.socket.request is not None
+        shown.append(talk.socket.request.headers.get("Authorization"))
+        call = await talk.call()
+        if talk.number == 0:
+            await talk.answer(call, f"hero:{host}:random:1795255200")
+            call = await talk.call()
+            assert call["params"] == {"pubkey": "04", "signature": "signed", "nonce": f"hero:{host}:random:1795255200"}
+            await talk.answer(call, {"identity_id": 1, "token": "hero_new", "expires_at": "2026-11-22T10:00:00Z"})
+            await talk.call()
+            return talk.cut()
+        await talk.answer(call, "pong")
+        call = await talk.call()
+        await talk.answer(call, "hero:elsewhere.example:random:1795255200")
+        await talk.socket.wait_closed()
+
+    threads: list[int] = []
+
+    def sign(nonce: str) -> str:
+        threads.append(threading.get_ident())
+        return "signed"
+
+    async with fake(script) as url:
+        host = url.removeprefix("ws://")
+        async with Hero(url, **FAST) as hero:
+            assert (await hero.login("04", sign)).token == "hero_new"
+            assert await hero.ping() == "pong"
+            with pytest.raises(errors.NotHero, match="another server"):
+                await hero.login("04", sign)
+    assert shown == [None, "Bearer hero_new"]
+    assert len(threads) == 1 and threads[0] != threading.get_ident()

@@ -1,0 +1,228 @@
+"""Subscriptions: no item missing and none twice, whatever becomes of the connection; what was lost is a value."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from fake import Talk, fake
+
+from hero import errors, models
+from hero.aio import Hero
+
+JOB = "d89ab59b-b3f5-4480-8b9e-72c165c1585c"
+FAST: dict[str, Any] = {"reconnect": 10, "heartbeat": 0}
+
+
+def line(number: int) -> dict[str, Any]:
+    return {"type": "line", "cursor": f"{number}-0", "level": "info", "text": str(number)}
+
+
+def event(number: int) -> dict[str, Any]:
+    time = "2026-11-21T10:00:00.002Z"
+    return {"type": "event", "cursor": f"{number}-0", "time": time, "job_id": JOB, "context_id": 0, "status": "created", "attempt": 0}
+
+
+async def send_from(talk: Talk, call: dict[str, Any], last: int, most: int) -> None:
+    """Lines behind the cursor of the call, as hero sends them, `most` at a time; then `ended`."""
+    await talk.answer(call, f"s{talk.number}")
+    after = int(call["params"].get("cursor", "0-0").split("-")[0])
+    for number in range(after + 1, min(last, after + most) + 1):
+        await talk.item("logs", f"s{talk.number}", line(number))
+    if after + most >= last:
+        await talk.item("logs", f"s{talk.number}", {"type": "ended"})
+
+
+async def test_a_subscription_goes_on_behind_its_last_item_over_many_breaks() -> None:
+    async def script(talk: Talk) -> None:
+        await send_from(talk, await talk.call(), 100, 9)
+        # What was sent before the break may arrive or not; a farewell lets it arrive.
+        await talk.socket.close() if talk.number % 2 else talk.cut()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        seen = [item async for item in hero.subscribe_logs(JOB)]
+    assert [item.text for item in seen[:-1] if item.type == "line"] == [str(number) for number in range(1, 101)]
+    assert seen[-1].type == "ended"
+
+
+async def test_items_that_come_before_the_answer_are_not_lost() -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        await talk.item("logs", "s0", line(1))
+        await talk.answer(call, "s0")
+        await talk.item("logs", "s0", line(2))
+        await talk.item("logs", "s0", {"type": "ended"})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        texts = [item.text async for item in hero.subscribe_logs(JOB) if item.type == "line"]
+    assert texts == ["1", "2"]
+
+
+async def test_a_slow_reader_loses_nothing_and_holds_little() -> None:
+    """Where the buffer is full, the server is told to stop, and goes on from the cursor when there is room."""
+    subscribed: list[str | None] = []
+    unsubscribed = 0
+
+    async def script(talk: Talk) -> None:
+        nonlocal unsubscribed
+        while True:
+            call = await talk.call()
+            if call["method"] == "unsubscribe_logs":
+                unsubscribed += 1
+                await talk.answer(call, True)
+                continue
+            subscribed.append(call["params"].get("cursor"))
+            name = f"s{len(subscribed)}"
+            await talk.answer(call, name)
+            after = int(call["params"].get("cursor", "0-0").split("-")[0])
+            for number in range(after + 1, 51):
+                await talk.item("logs", name, line(number))
+            await talk.item("logs", name, {"type": "ended"})
+
+    async with fake(script) as url, Hero(url, buffer=8, **FAST) as hero:
+        texts: list[str] = []
+        async for item in hero.subscribe_logs(JOB):
+            if item.type == "line":
+                texts.append(item.text)
+            await hero._session._link.request("unsubscribe_logs", {"subscription": "none"}, 5)  # a round trip: all that was sent is there
+    assert texts == [str(number) for number in range(1, 51)]
+    assert len(subscribed) > 3 and unsubscribed > 3
+
+
+async def test_what_the_server_lost_is_a_value_and_the_cursor_goes_on_from_there() -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        await talk.answer(call, "s")
+        if talk.number == 0:
+            await talk.item("logs", "s", line(1))
+            await talk.item("logs", "s", {"type": "lagged", "cursor": "70-0"})
+            await talk.socket.close()
+        else:
+            assert call["params"]["cursor"] == "70-0"
+            await talk.item("logs", "s", line(71))
+            await talk.item("logs", "s", {"type": "ended"})
+            await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        items = [item async for item in hero.subscribe_logs(JOB)]
+    assert [item.type for item in items] == ["line", "lagged", "line", "ended"]
+    assert isinstance(items[1], models.LaggedNotice) and items[1].cursor == "70-0"
+
+
+async def test_a_break_before_the_first_event_is_said_where_there_was_no_cursor() -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        await talk.answer(call, "s")
+        if talk.number == 0:
+            return await talk.socket.close()
+        await talk.item("events", "s", event(5))
+        await talk.item("events", "s", {"type": "ended"})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        kinds = [item.type async for item in hero.subscribe_events()]
+    assert kinds == ["lagged", "event", "ended"]
+
+
+async def test_a_subscription_that_was_too_slow_for_the_server_goes_on() -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        await talk.answer(call, "s0")
+        await talk.item("logs", "s0", line(1))
+        await talk.failed_item("logs", "s0", errors.Code.RATE_LIMITED, "the subscriber reads too slowly")
+        call = await talk.call()
+        assert call["params"]["cursor"] == "1-0"
+        await talk.answer(call, "s1")
+        await talk.item("logs", "s1", line(2))
+        await talk.item("logs", "s1", {"type": "ended"})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        assert [item.text async for item in hero.subscribe_logs(JOB) if item.type == "line"] == ["1", "2"]
+
+
+async def test_a_right_that_goes_ends_a_subscription_with_its_error_after_what_came() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.answer(await talk.call(), "s0")
+        await talk.item("logs", "s0", line(1))
+        await talk.failed_item("logs", "s0", errors.Code.PERMISSION_DENIED, "you need the role reader")
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        logs = hero.subscribe_logs(JOB)
+        first = await logs.__anext__()
+        assert first.type == "line" and logs.cursor == "1-0"
+        with pytest.raises(errors.PermissionDenied, match="role reader"):
+            await logs.__anext__()
+
+
+async def test_a_subscription_that_is_refused_says_so() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.refuse(await talk.call(), errors.Code.JOB_NOT_FOUND, "there is no such job")
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.JobNotFound):
+            async with hero.subscribe_job(JOB):
+                pass
+
+
+async def test_whoever_leaves_unsubscribes_also_when_the_loop_was_only_left() -> None:
+    ended: asyncio.Queue[str] = asyncio.Queue()
+
+    async def script(talk: Talk) -> None:
+        number = 0
+        while True:
+            call = await talk.call()
+            if call["method"] == "subscribe_logs":
+                number += 1
+                await talk.answer(call, f"s{number}")
+                await talk.item("logs", f"s{number}", line(1))
+            else:
+                await ended.put(call["params"]["subscription"])
+                await talk.answer(call, True)
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        async with hero.subscribe_logs(JOB) as logs:
+            await logs.__anext__()
+        assert await ended.get() == "s1"
+        async for _ in hero.subscribe_logs(JOB):
+            break
+        assert await ended.get() == "s2"
+        # Whoever is stopped while the server answers leaves nothing behind either.
+        waiting = asyncio.create_task(hero.subscribe_logs(JOB).open())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        waiting.cancel()
+        assert await ended.get() == "s3"
+
+
+async def test_the_server_is_gone_for_good_and_the_subscription_says_so() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.answer(await talk.call(), "s0")
+        await talk.item("logs", "s0", line(1))
+        await talk.socket.close()
+
+    async with fake(script) as url:
+        hero = Hero(url, reconnect=2, heartbeat=0)
+        logs = hero.subscribe_logs(JOB)
+        assert (await logs.__anext__()).type == "line"
+    with pytest.raises(errors.ConnectError, match="no server at"):
+        await logs.__anext__()
+    await hero.close()
+
+
+async def test_an_item_that_comes_again_after_a_break_is_given_once() -> None:
+    async def script(talk: Talk) -> None:
+        await talk.answer(await talk.call(), "s")
+        await talk.item("logs", "s", line(1))
+        if talk.number == 0:
+            return await talk.socket.close()
+        await talk.item("logs", "s", line(2))
+        await talk.item("logs", "s", {"type": "ended"})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        assert [item.text async for item in hero.subscribe_logs(JOB) if item.type == "line"] == ["1", "2"]

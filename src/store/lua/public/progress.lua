@@ -1,0 +1,22 @@
+-- Flags: allow-oom
+-- Writes how far a running job says it is, and tells of it, with the values of its environment masked.
+-- KEYS  job
+-- ARGV  owner · context · claim · a number, usually percent · a text of 1 KB at most, which may be left out
+-- Gives 'noted' · 'dropped' (memory is full) · 'lost' (the claim does not hold the job any more).
+local LONGEST = 1024
+local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'env_vars')
+
+return function(names)
+  local id, claim, value, text = calling.job_of(names[1]), request.take_number(), tonumber(request.take() or ''), request.take() or ''
+  -- What is no number is not equal to itself, and JSON has none that is endless.
+  if not id or not claim or not value or value ~= value or math.abs(value) == math.huge or #text > LONGEST then
+    return redis.error_reply('ERR the key is that of a job; then come its claim, a number, and a text of 1 KB at most')
+  end
+  local job = read(id)
+  if not calling.holds(job, claim) then return 'lost' end
+  if calling.is_full() then return 'dropped' end
+  local progress = cjson.encode({ value = value, text = masks.apply(text, job.env_vars) })
+  redis.call('HSET', keys.job(id), 'progress', progress)
+  news.progress(id, job.attempt, progress)
+  return 'noted'
+end
