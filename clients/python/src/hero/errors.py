@@ -98,6 +98,54 @@ class InvalidParams(RpcError):
 
     code = -32602
 
+    @property
+    def error(self) -> models.JobError | None:
+        return self._field("error", models.JobError)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
+
+    @property
+    def kind(self) -> models.ErrorKind | None:
+        return None if self.error is None else self.error.kind
+
+    @property
+    def message(self) -> str:
+        """What happened, in words."""
+        return super().message if self.error is None else self.error.message
+
+    @property
+    def line(self) -> int | None:
+        """The line of the script, from 1."""
+        return None if self.error is None else self.error.line
+
+    @property
+    def column(self) -> int | None:
+        """The column of the script, from 1."""
+        return None if self.error is None else self.error.column
+
+    @property
+    def stack(self) -> list[str] | None:
+        """The script functions that were running, innermost first."""
+        return None if self.error is None else self.error.stack
+
+    @property
+    def limit(self) -> models.ScriptLimit | None:
+        return None if self.error is None else self.error.limit
+
+    @property
+    def data(self) -> Any:
+        """What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`,
+        that is the message."""
+        return None if self.error is None else self.error.data
+
 
 class InternalError(RpcError):
     """Internal error. Its code is -32603."""
@@ -134,6 +182,21 @@ class JobNotFound(RpcError):
 
     code = 1001
 
+    @property
+    def job_id(self) -> str | None:
+        """The job."""
+        return self._field("job_id", str)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
+
 
 class WrongState(RpcError):
     """The status of the job does not allow this, or the id is taken. Its code is 1002."""
@@ -142,11 +205,57 @@ class WrongState(RpcError):
 
     @property
     def job_id(self) -> str | None:
+        """The job."""
         return self._field("job_id", str)
+
+    @property
+    def flow_id(self) -> int | None:
+        """The flow."""
+        return self._field("flow_id", int)
+
+    @property
+    def schedule_id(self) -> str | None:
+        """The schedule."""
+        return self._field("schedule_id", str)
 
     @property
     def status(self) -> models.JobStatus | None:
         return self._field("status", models.JobStatus)
+
+    @property
+    def prerequisite(self) -> str | None:
+        """The job that it waits for, which failed."""
+        return self._field("prerequisite", str)
+
+    @property
+    def running(self) -> int | None:
+        """How many jobs of the context run."""
+        return self._field("running", int)
+
+    @property
+    def queued(self) -> int | None:
+        """How many jobs of the context wait in queues."""
+        return self._field("queued", int)
+
+    @property
+    def scheduled(self) -> int | None:
+        """How many jobs of the context wait for their time, or for somebody to start them."""
+        return self._field("scheduled", int)
+
+    @property
+    def messages(self) -> int | None:
+        """How many messages of the context wait."""
+        return self._field("messages", int)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
 
 class UnknownScriptType(RpcError):
@@ -174,6 +283,7 @@ class RateLimited(RpcError):
 
     @property
     def retry_after_ms(self) -> int | None:
+        """In how many milliseconds it is worth trying again."""
         return self._field("retry_after_ms", int)
 
     @property
@@ -181,6 +291,21 @@ class RateLimited(RpcError):
         """The same in seconds."""
         given = self.retry_after_ms
         return None if given is None else given / 1000
+
+    @property
+    def flow_id(self) -> int | None:
+        """The flow that another call is just making."""
+        return self._field("flow_id", int)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
 
 class QueueFull(RpcError):
@@ -190,6 +315,7 @@ class QueueFull(RpcError):
 
     @property
     def retry_after_ms(self) -> int | None:
+        """In how many milliseconds it is worth trying again."""
         return self._field("retry_after_ms", int)
 
     @property
@@ -197,6 +323,16 @@ class QueueFull(RpcError):
         """The same in seconds."""
         given = self.retry_after_ms
         return None if given is None else given / 1000
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
 
 class TooLarge(RpcError):
@@ -206,7 +342,18 @@ class TooLarge(RpcError):
 
     @property
     def limit(self) -> int | None:
+        """The most that is allowed, in the unit that the message names."""
         return self._field("limit", int)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
 
 class StoreUnavailable(RpcError):
@@ -215,12 +362,28 @@ class StoreUnavailable(RpcError):
     code = 1009
 
     @property
-    def outcome(self) -> str | None:
-        return self._field("outcome", str)
+    def outcome(self) -> models.Outcome | None:
+        return self._field("outcome", models.Outcome)
 
     @property
     def job_id(self) -> str | None:
+        """The job that may have been stored."""
         return self._field("job_id", str)
+
+    @property
+    def key(self) -> str | None:
+        """The key of Redis that another program has spoilt, if that is the cause."""
+        return self._field("key", str)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
 
 class IdempotencyReused(RpcError):
@@ -228,11 +391,61 @@ class IdempotencyReused(RpcError):
 
     code = 1010
 
+    @property
+    def job_id(self) -> str | None:
+        """The job."""
+        return self._field("job_id", str)
+
+    @property
+    def flow_id(self) -> int | None:
+        """The flow."""
+        return self._field("flow_id", int)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
+
 
 class NotFound(RpcError):
     """There is no such context, schedule, flow, object, identity, token, runner or message. Its code is 1011."""
 
     code = 1011
+
+    @property
+    def flow_id(self) -> int | None:
+        """The flow."""
+        return self._field("flow_id", int)
+
+    @property
+    def schedule_id(self) -> str | None:
+        """The schedule."""
+        return self._field("schedule_id", str)
+
+    @property
+    def collection(self) -> str | None:
+        """The collection of the object."""
+        return self._field("collection", str)
+
+    @property
+    def id(self) -> str | None:
+        """The id of the object."""
+        return self._field("id", str)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
 
 class JobFailed(RpcError):
@@ -242,6 +455,7 @@ class JobFailed(RpcError):
 
     @property
     def job_id(self) -> str | None:
+        """The job."""
         return self._field("job_id", str)
 
     @property
@@ -250,11 +464,32 @@ class JobFailed(RpcError):
 
     @property
     def attempt(self) -> int | None:
+        """The attempt that failed."""
         return self._field("attempt", int)
 
     @property
     def error(self) -> models.JobError | None:
         return self._field("error", models.JobError)
+
+    @property
+    def flow_id(self) -> int | None:
+        """The flow."""
+        return self._field("flow_id", int)
+
+    @property
+    def failed(self) -> list[models.FailedJob] | None:
+        """The jobs of the flow that failed."""
+        return self._field("failed", list[models.FailedJob])
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
     @property
     def kind(self) -> models.ErrorKind | None:
@@ -298,7 +533,13 @@ class WaitTimeout(RpcError):
 
     @property
     def job_id(self) -> str | None:
+        """The job, which goes on."""
         return self._field("job_id", str)
+
+    @property
+    def flow_id(self) -> int | None:
+        """The flow, which goes on."""
+        return self._field("flow_id", int)
 
     @property
     def status(self) -> models.JobStatus | None:
@@ -306,11 +547,27 @@ class WaitTimeout(RpcError):
 
     @property
     def explanation(self) -> str | None:
+        """Why it does not run, for people."""
         return self._field("explanation", str)
 
     @property
     def reason(self) -> models.Reason | None:
         return self._field("reason", models.Reason)
+
+    @property
+    def open(self) -> int | None:
+        """How many jobs of the flow have not ended."""
+        return self._field("open", int)
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
 
 class JobStopped(RpcError):
@@ -320,6 +577,7 @@ class JobStopped(RpcError):
 
     @property
     def job_id(self) -> str | None:
+        """The job."""
         return self._field("job_id", str)
 
     @property
@@ -328,11 +586,32 @@ class JobStopped(RpcError):
 
     @property
     def attempt(self) -> int | None:
+        """The attempt that failed."""
         return self._field("attempt", int)
 
     @property
     def error(self) -> models.JobError | None:
         return self._field("error", models.JobError)
+
+    @property
+    def flow_id(self) -> int | None:
+        """The flow."""
+        return self._field("flow_id", int)
+
+    @property
+    def failed(self) -> list[models.FailedJob] | None:
+        """The jobs of the flow that failed."""
+        return self._field("failed", list[models.FailedJob])
+
+    @property
+    def index(self) -> int | None:
+        """The place of the job among those of `create_jobs`, from 0."""
+        return self._field("index", int)
+
+    @property
+    def job(self) -> str | None:
+        """The name of the job in its flow."""
+        return self._field("job", str)
 
     @property
     def kind(self) -> models.ErrorKind | None:

@@ -25,30 +25,34 @@ __all__ = [
     "EventNotice",
     "EventsItem",
     "Explanation",
+    "FailedJob",
     "Flow",
     "FlowItem",
     "FlowJob",
     "FlowJobSpec",
     "FlowNotice",
-    "FlowOnFailure",
-    "FlowOnFailureWord",
     "FlowPage",
     "FlowStatus",
     "FlowSummary",
     "FunctionParameter",
+    "IdempotencyReusedData",
     "Identity",
     "IdentityPage",
     "Index",
+    "InvalidParamsData",
     "Job",
     "JobError",
+    "JobFailedData",
     "JobFilter",
     "JobItem",
+    "JobNotFoundData",
     "JobPage",
     "JobResult",
     "JobSpec",
     "JobSpecInput",
     "JobStatus",
     "JobStatusWord",
+    "JobStoppedData",
     "LaggedNotice",
     "Limits",
     "LineNotice",
@@ -71,14 +75,20 @@ __all__ = [
     "Missed",
     "MissedWord",
     "NewToken",
+    "NotFoundData",
     "ObjectPage",
+    "OnFailure",
+    "OnFailureWord",
+    "Outcome",
     "Overlap",
     "OverlapWord",
     "Pong",
     "PongAnswer",
     "PoolDetails",
     "Progress",
+    "QueueFullData",
     "QueueInfo",
+    "RateLimitedData",
     "Reason",
     "Role",
     "RoleWord",
@@ -89,9 +99,13 @@ __all__ = [
     "ScriptFunction",
     "ScriptLimit",
     "ServerDetails",
+    "StateData",
     "StoreInfo",
+    "StoreUnavailableData",
     "Token",
+    "TooLargeData",
     "Usage",
+    "WaitRanOutData",
     "WaitsFor",
     "Who",
 ]
@@ -539,38 +553,6 @@ class WaitsFor(Model):
     status: JobStatus
 
 
-class FlowStatus(Word):
-    """Where it is in its life."""
-
-    DISPATCHED = "dispatched"
-    """It is made, or started, and none of its jobs has begun."""
-
-    WAITING_FOR_PREREQUISITES = "waiting_for_prerequisites"
-    """It is started, and waits for jobs that are none of its own."""
-
-    STARTED = "started"
-    """One of its jobs has begun."""
-
-    ERROR = "error"
-    """All of its jobs have ended, and one of them in error."""
-
-    FINISHED = "finished"
-    """All of its jobs have finished."""
-
-
-class FlowOnFailure(Word):
-    """What becomes of the other jobs when one ends in error."""
-
-    STOP = "stop"
-    """They are stopped."""
-
-    CONTINUE = "continue"
-    """Those that do not wait for it go on."""
-
-
-FlowOnFailureWord = Literal["stop", "continue"]
-
-
 class Flow(Model):
     """Everything that is known of a flow."""
 
@@ -578,9 +560,6 @@ class Flow(Model):
     """Its number."""
 
     status: FlowStatus
-    """Where it is in its life. `dispatched`: It is made, or started, and none of its jobs has begun. `waiting_for_prerequisites`: It is
-    started, and waits for jobs that are none of its own. `started`: One of its jobs has begun. `error`: All of its jobs have ended, and
-    one of them in error. `finished`: All of its jobs have finished."""
 
     name: str | None = None
     """The name its creator gave it."""
@@ -591,8 +570,7 @@ class Flow(Model):
     caller_id: str
     """Who created it."""
 
-    on_failure: FlowOnFailure
-    """What becomes of the other jobs when one ends in error. `stop`: They are stopped. `continue`: Those that do not wait for it go on."""
+    on_failure: OnFailure
 
     env_vars: dict[str, str] | None = None
     """What its jobs share as `env`; the values are shown as `***`, but for those that `HERO_PLAIN` names."""
@@ -623,6 +601,38 @@ class Flow(Model):
 
     graph: str
     """Its jobs as a graph, in the language of Mermaid."""
+
+
+class FlowStatus(Word):
+    """Where a flow is in its life: the words of the coordinator's specification."""
+
+    DISPATCHED = "dispatched"
+    """It is made, or started, and none of its jobs has begun."""
+
+    WAITING_FOR_PREREQUISITES = "waiting_for_prerequisites"
+    """It is started, and waits for jobs that are none of its own."""
+
+    STARTED = "started"
+    """One of its jobs has begun."""
+
+    ERROR = "error"
+    """All of its jobs have ended, and one of them in error."""
+
+    FINISHED = "finished"
+    """All of its jobs have finished."""
+
+
+class OnFailure(Word):
+    """What becomes of the other jobs of a flow when one ends in error."""
+
+    STOP = "stop"
+    """They are stopped."""
+
+    CONTINUE = "continue"
+    """Those that do not wait for it go on."""
+
+
+OnFailureWord = Literal["stop", "continue"]
 
 
 class FlowJob(Model):
@@ -677,9 +687,6 @@ class FlowSummary(Model):
     """Its number."""
 
     status: FlowStatus
-    """Where it is in its life. `dispatched`: It is made, or started, and none of its jobs has begun. `waiting_for_prerequisites`: It is
-    started, and waits for jobs that are none of its own. `started`: One of its jobs has begun. `error`: All of its jobs have ended, and
-    one of them in error. `finished`: All of its jobs have finished."""
 
     name: str | None = None
     """The name its creator gave it."""
@@ -801,7 +808,8 @@ MissedWord = Literal["skip", "once", "all"]
 
 
 class JobSpec(Model):
-    """What a job is to be. Only `script` is needed. The order of the fields is the order of positional parameters."""
+    """What a job is to be. Only `script` is needed. The order of the fields is the order of positional parameters: what is used most
+    comes first."""
 
     script: str
     """The script to run."""
@@ -812,21 +820,6 @@ class JobSpec(Model):
     args: Any = None
     """What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other."""
 
-    context_id: int
-    """The context it belongs to."""
-
-    caller_id: str | None = None
-    """Who creates it; the session's identity by default, else `anonymous`."""
-
-    group: str | None = None
-    """Only actors of this group may run it."""
-
-    instance: int | None = None
-    """Only this actor may run it; without a group that of the group `default`."""
-
-    priority: int
-    """0 urgent, 1 normal, 2 low."""
-
     timeout: float | None = None
     """The most seconds one attempt may take. 60 by default."""
 
@@ -836,12 +829,27 @@ class JobSpec(Model):
     retry_backoff: float | None = None
     """Seconds before the second attempt, doubling for each further one up to 300. 1 by default."""
 
-    concurrent: bool
-    """Whether it may run beside other jobs of its actor (`sal`)."""
+    priority: int
+    """0 urgent, 1 normal, 2 low."""
+
+    name: str | None = None
+    """A name for people."""
+
+    labels: dict[str, str] | None = None
+    """Labels to find it by."""
 
     env_vars: dict[str, str] | None = None
     """What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the variables that
     `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`."""
+
+    run_at: datetime | None = None
+    """Not before this time (RFC 3339)."""
+
+    idempotency_key: str | None = None
+    """The same key with the same parameters gives the same job again, for 24 hours."""
+
+    retention: float | None = None
+    """Seconds to keep the job after its end."""
 
     prerequisites: list[str] | None = None
     """Jobs that must finish first."""
@@ -852,23 +860,23 @@ class JobSpec(Model):
     predecessor_id: str | None = None
     """The job that must end first, with all its descendants."""
 
-    run_at: datetime | None = None
-    """Not before this time (RFC 3339)."""
+    group: str | None = None
+    """Only actors of this group may run it."""
+
+    instance: int | None = None
+    """Only this actor may run it; without a group that of the group `default`."""
+
+    concurrent: bool
+    """Whether it may run beside other jobs of its actor (`sal`)."""
 
     log_path: str | None = None
     """Where to write its log file, below the log directory; at most 8 parts between slashes."""
 
-    idempotency_key: str | None = None
-    """The same key with the same parameters gives the same job again, for 24 hours."""
+    context_id: int
+    """The context it belongs to."""
 
-    retention: float | None = None
-    """Seconds to keep the job after its end."""
-
-    name: str | None = None
-    """A name for people."""
-
-    labels: dict[str, str] | None = None
-    """Labels to find it by."""
+    caller_id: str | None = None
+    """Who creates it; the session's identity by default, else `anonymous`."""
 
     worker_id: str | None = None
     """The worker of the dispatcher protocol; a number is the instance."""
@@ -1677,12 +1685,12 @@ class FlowNotice(Model):
     """The flow."""
 
     status: FlowStatus
-    """Where it is in its life now. `dispatched`: It is made, or started, and none of its jobs has begun. `waiting_for_prerequisites`:
-    It is started, and waits for jobs that are none of its own. `started`: One of its jobs has begun. `error`: All of its jobs have
-    ended, and one of them in error. `finished`: All of its jobs have finished."""
 
     open: int
     """How many of its jobs have not ended."""
+
+    cursor: str | None = None
+    """Where to go on from behind this item. Absent where the flow's jobs are gone."""
 
     job: str | None = None
     """The name of the job that changed. Absent: this is where the flow is, and no job changed."""
@@ -1723,7 +1731,8 @@ class Draining(Model):
 
 
 class JobSpecInput(Input):
-    """What a job is to be. Only `script` is needed. The order of the fields is the order of positional parameters."""
+    """What a job is to be. Only `script` is needed. The order of the fields is the order of positional parameters: what is used most
+    comes first."""
 
     script: str
     """The script to run."""
@@ -1734,21 +1743,6 @@ class JobSpecInput(Input):
     args: Any = None
     """What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other."""
 
-    context_id: int | None = None
-    """The context it belongs to."""
-
-    caller_id: str | None = None
-    """Who creates it; the session's identity by default, else `anonymous`."""
-
-    group: str | None = None
-    """Only actors of this group may run it."""
-
-    instance: int | None = None
-    """Only this actor may run it; without a group that of the group `default`."""
-
-    priority: int | None = None
-    """0 urgent, 1 normal, 2 low."""
-
     timeout: float | None = None
     """The most seconds one attempt may take. 60 by default."""
 
@@ -1758,12 +1752,27 @@ class JobSpecInput(Input):
     retry_backoff: float | None = None
     """Seconds before the second attempt, doubling for each further one up to 300. 1 by default."""
 
-    concurrent: bool | None = None
-    """Whether it may run beside other jobs of its actor (`sal`)."""
+    priority: int | None = None
+    """0 urgent, 1 normal, 2 low."""
+
+    name: str | None = None
+    """A name for people."""
+
+    labels: dict[str, str] | None = None
+    """Labels to find it by."""
 
     env_vars: dict[str, str] | None = None
     """What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the variables that
     `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`."""
+
+    run_at: datetime | None = None
+    """Not before this time (RFC 3339)."""
+
+    idempotency_key: str | None = None
+    """The same key with the same parameters gives the same job again, for 24 hours."""
+
+    retention: float | None = None
+    """Seconds to keep the job after its end."""
 
     prerequisites: list[str] | None = None
     """Jobs that must finish first."""
@@ -1774,23 +1783,23 @@ class JobSpecInput(Input):
     predecessor_id: str | None = None
     """The job that must end first, with all its descendants."""
 
-    run_at: datetime | None = None
-    """Not before this time (RFC 3339)."""
+    group: str | None = None
+    """Only actors of this group may run it."""
+
+    instance: int | None = None
+    """Only this actor may run it; without a group that of the group `default`."""
+
+    concurrent: bool | None = None
+    """Whether it may run beside other jobs of its actor (`sal`)."""
 
     log_path: str | None = None
     """Where to write its log file, below the log directory; at most 8 parts between slashes."""
 
-    idempotency_key: str | None = None
-    """The same key with the same parameters gives the same job again, for 24 hours."""
+    context_id: int | None = None
+    """The context it belongs to."""
 
-    retention: float | None = None
-    """Seconds to keep the job after its end."""
-
-    name: str | None = None
-    """A name for people."""
-
-    labels: dict[str, str] | None = None
-    """Labels to find it by."""
+    caller_id: str | None = None
+    """Who creates it; the session's identity by default, else `anonymous`."""
 
     worker_id: str | None = None
     """The worker of the dispatcher protocol; a number is the instance."""
@@ -1886,6 +1895,265 @@ class MessageList(Word):
 
 
 MessageListWord = Literal["in", "out"]
+
+
+class StateData(Model):
+    """The data of error 1002: what stands in the way."""
+
+    job_id: str | None = None
+    """The job."""
+
+    flow_id: int | None = None
+    """The flow."""
+
+    schedule_id: str | None = None
+    """The schedule."""
+
+    status: JobStatus | JobStatusWord | None = None
+
+    prerequisite: str | None = None
+    """The job that it waits for, which failed."""
+
+    running: int | None = None
+    """How many jobs of the context run."""
+
+    queued: int | None = None
+    """How many jobs of the context wait in queues."""
+
+    scheduled: int | None = None
+    """How many jobs of the context wait for their time, or for somebody to start them."""
+
+    messages: int | None = None
+    """How many messages of the context wait."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class InvalidParamsData(Model):
+    """The data of error -32602: where a script does not compile, as far as that is what is wrong."""
+
+    error: JobError | None = None
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class JobNotFoundData(Model):
+    """The data of error 1001: which job is not there."""
+
+    job_id: str | None = None
+    """The job."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class RateLimitedData(Model):
+    """The data of error 1006: when to try again."""
+
+    retry_after_ms: int | None = None
+    """In how many milliseconds it is worth trying again."""
+
+    flow_id: int | None = None
+    """The flow that another call is just making."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class QueueFullData(Model):
+    """The data of error 1007: when to try again."""
+
+    retry_after_ms: int | None = None
+    """In how many milliseconds it is worth trying again."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class TooLargeData(Model):
+    """The data of error 1008: how large it may be."""
+
+    limit: int | None = None
+    """The most that is allowed, in the unit that the message names."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class StoreUnavailableData(Model):
+    """The data of error 1009: what became of the call."""
+
+    outcome: Outcome | None = None
+
+    job_id: str | None = None
+    """The job that may have been stored."""
+
+    key: str | None = None
+    """The key of Redis that another program has spoilt, if that is the cause."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class Outcome(Word):
+    """What became of a call that the store did not answer."""
+
+    NOT_DONE = "not_done"
+    """Nothing was done."""
+
+    UNKNOWN = "unknown"
+    """Whether it was done is unknown."""
+
+
+class IdempotencyReusedData(Model):
+    """The data of error 1010: what the key stands for."""
+
+    job_id: str | None = None
+    """The job."""
+
+    flow_id: int | None = None
+    """The flow."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class NotFoundData(Model):
+    """The data of error 1011: what is not there."""
+
+    flow_id: int | None = None
+    """The flow."""
+
+    schedule_id: str | None = None
+    """The schedule."""
+
+    collection: str | None = None
+    """The collection of the object."""
+
+    id: str | None = None
+    """The id of the object."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class JobFailedData(Model):
+    """The data of error 1101: how a job or a flow failed."""
+
+    job_id: str | None = None
+    """The job."""
+
+    status: JobStatus | JobStatusWord | None = None
+
+    attempt: int | None = None
+    """The attempt that failed."""
+
+    error: JobError | None = None
+
+    flow_id: int | None = None
+    """The flow."""
+
+    failed: list[FailedJob] | None = None
+    """The jobs of the flow that failed."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class FailedJob(Model):
+    """A job of a flow that failed."""
+
+    job: str
+    """Its name in the flow."""
+
+    job_id: str
+    """Its id."""
+
+    error: JobError
+
+
+class WaitRanOutData(Model):
+    """The data of error 1102: what is waited for."""
+
+    job_id: str | None = None
+    """The job, which goes on."""
+
+    flow_id: int | None = None
+    """The flow, which goes on."""
+
+    status: JobStatus | JobStatusWord | None = None
+
+    explanation: str | None = None
+    """Why it does not run, for people."""
+
+    reason: Reason | None = None
+
+    open: int | None = None
+    """How many jobs of the flow have not ended."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
+
+
+class JobStoppedData(Model):
+    """The data of error 1103: what was stopped."""
+
+    job_id: str | None = None
+    """The job."""
+
+    status: JobStatus | JobStatusWord | None = None
+
+    attempt: int | None = None
+    """The attempt that failed."""
+
+    error: JobError | None = None
+
+    flow_id: int | None = None
+    """The flow."""
+
+    failed: list[FailedJob] | None = None
+    """The jobs of the flow that failed."""
+
+    index: int | None = None
+    """The place of the job among those of `create_jobs`, from 0."""
+
+    job: str | None = None
+    """The name of the job in its flow."""
 
 
 JobItem = Annotated[Union[EventNotice, LaggedNotice, EndedNotice], Field(discriminator="type")]

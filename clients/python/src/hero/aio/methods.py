@@ -110,25 +110,25 @@ class CreateJobOptions(TypedDict, total=False):
 
     script_type: str | None
     args: Any
-    context_id: int | None
-    caller_id: str | None
-    group: str | None
-    instance: int | None
-    priority: int | None
     timeout: float | None
     retries: int | None
     retry_backoff: float | None
-    concurrent: bool | None
+    priority: int | None
+    name: str | None
+    labels: Mapping[str, str] | None
     env_vars: Mapping[str, str] | None
+    run_at: datetime | str | None
+    idempotency_key: str | None
+    retention: float | None
     prerequisites: Sequence[str | UUID] | None
     parent_id: str | UUID | None
     predecessor_id: str | UUID | None
-    run_at: datetime | str | None
+    group: str | None
+    instance: int | None
+    concurrent: bool | None
     log_path: str | None
-    idempotency_key: str | None
-    retention: float | None
-    name: str | None
-    labels: Mapping[str, str] | None
+    context_id: int | None
+    caller_id: str | None
     worker_id: str | None
     dependents: Sequence[str | UUID] | None
     client_rpc_id: str | None
@@ -140,7 +140,7 @@ class CreateFlowOptions(TypedDict, total=False):
 
     name: str | None
     env_vars: Mapping[str, str] | None
-    on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None
+    on_failure: models.OnFailure | models.OnFailureWord | None
     prerequisites: Sequence[str | UUID] | None
     retention: float | None
     caller_id: str | None
@@ -157,25 +157,25 @@ class Methods(Face):
         *,
         script_type: str | None = None,
         args: Any = None,
-        context_id: int | None = None,
-        caller_id: str | None = None,
-        group: str | None = None,
-        instance: int | None = None,
-        priority: int | None = None,
         timeout: float | None = None,
         retries: int | None = None,
         retry_backoff: float | None = None,
-        concurrent: bool | None = None,
+        priority: int | None = None,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
         env_vars: Mapping[str, str] | None = None,
+        run_at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+        retention: float | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         parent_id: str | UUID | None = None,
         predecessor_id: str | UUID | None = None,
-        run_at: datetime | str | None = None,
+        group: str | None = None,
+        instance: int | None = None,
+        concurrent: bool | None = None,
         log_path: str | None = None,
-        idempotency_key: str | None = None,
-        retention: float | None = None,
-        name: str | None = None,
-        labels: Mapping[str, str] | None = None,
+        context_id: int | None = None,
+        caller_id: str | None = None,
         worker_id: str | None = None,
         dependents: Sequence[str | UUID] | None = None,
         client_rpc_id: str | None = None,
@@ -187,54 +187,57 @@ class Methods(Face):
             script: The script to run.
             script_type: Which kind of actor runs it: `osis`, `sal`, or a configured type (default: "osis").
             args: What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
-            context_id: The context it belongs to (default: 0).
-            caller_id: Who creates it; the session's identity by default, else `anonymous`.
-            group: Only actors of this group may run it.
-            instance: Only this actor may run it; without a group that of the group `default`.
-            priority: 0 urgent, 1 normal, 2 low (default: 1).
             timeout: The most seconds one attempt may take. 60 by default.
             retries: Extra attempts after an error or a timeout (default: 0).
             retry_backoff: Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
-            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
+            priority: 0 urgent, 1 normal, 2 low (default: 1).
+            name: A name for people.
+            labels: Labels to find it by.
             env_vars: What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the
                 variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+            run_at: Not before this time (RFC 3339).
+            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
+            retention: Seconds to keep the job after its end.
             prerequisites: Jobs that must finish first.
             parent_id: The job whose child it is.
             predecessor_id: The job that must end first, with all its descendants.
-            run_at: Not before this time (RFC 3339).
+            group: Only actors of this group may run it.
+            instance: Only this actor may run it; without a group that of the group `default`.
+            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
             log_path: Where to write its log file, below the log directory; at most 8 parts between slashes.
-            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
-            retention: Seconds to keep the job after its end.
-            name: A name for people.
-            labels: Labels to find it by.
+            context_id: The context it belongs to (default: 0).
+            caller_id: Who creates it; the session's identity by default, else `anonymous`.
             worker_id: The worker of the dispatcher protocol; a number is the instance.
             dependents: Jobs that wait for this one.
             client_rpc_id: An identifier of the client's own, kept as it is.
             job_id: The id the job shall have; a new one by default.
+
+        Returns:
+            The id of the job.
         """
         params: dict[str, Any] = {
             "script": script,
             "script_type": script_type,
             "args": args,
-            "context_id": context_id,
-            "caller_id": caller_id,
-            "group": group,
-            "instance": instance,
-            "priority": priority,
             "timeout": timeout,
             "retries": retries,
             "retry_backoff": retry_backoff,
-            "concurrent": concurrent,
+            "priority": priority,
+            "name": name,
+            "labels": labels,
             "env_vars": env_vars,
+            "run_at": run_at,
+            "idempotency_key": idempotency_key,
+            "retention": retention,
             "prerequisites": prerequisites,
             "parent_id": parent_id,
             "predecessor_id": predecessor_id,
-            "run_at": run_at,
+            "group": group,
+            "instance": instance,
+            "concurrent": concurrent,
             "log_path": log_path,
-            "idempotency_key": idempotency_key,
-            "retention": retention,
-            "name": name,
-            "labels": labels,
+            "context_id": context_id,
+            "caller_id": caller_id,
             "worker_id": worker_id,
             "dependents": dependents,
             "client_rpc_id": client_rpc_id,
@@ -253,6 +256,9 @@ class Methods(Face):
 
         Args:
             jobs: What the jobs are to be.
+
+        Returns:
+            The ids of the jobs, in the order given.
         """
         params: dict[str, Any] = {
             "jobs": jobs,
@@ -271,6 +277,9 @@ class Methods(Face):
         Args:
             job_id: The job to start.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The status that the job has then.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -285,30 +294,30 @@ class Methods(Face):
         *,
         script_type: str | None = None,
         args: Any = None,
-        context_id: int | None = None,
-        caller_id: str | None = None,
-        group: str | None = None,
-        instance: int | None = None,
-        priority: int | None = None,
+        wait_timeout: float | None = None,
         timeout: float | None = None,
         retries: int | None = None,
         retry_backoff: float | None = None,
-        concurrent: bool | None = None,
+        priority: int | None = None,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
         env_vars: Mapping[str, str] | None = None,
+        run_at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+        retention: float | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         parent_id: str | UUID | None = None,
         predecessor_id: str | UUID | None = None,
-        run_at: datetime | str | None = None,
+        group: str | None = None,
+        instance: int | None = None,
+        concurrent: bool | None = None,
         log_path: str | None = None,
-        idempotency_key: str | None = None,
-        retention: float | None = None,
-        name: str | None = None,
-        labels: Mapping[str, str] | None = None,
+        context_id: int | None = None,
+        caller_id: str | None = None,
         worker_id: str | None = None,
         dependents: Sequence[str | UUID] | None = None,
         client_rpc_id: str | None = None,
         job_id: str | UUID | None = None,
-        wait_timeout: float | None = None,
     ) -> models.JobResult:
         """Creates a job, starts it, waits for its end and gives its result. A job that ends badly is an error. When the wait runs out
         the job goes on, and `wait_job` waits on. When the connection closes the job goes on too.
@@ -317,60 +326,63 @@ class Methods(Face):
             script: The script to run.
             script_type: Which kind of actor runs it: `osis`, `sal`, or a configured type (default: "osis").
             args: What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
-            context_id: The context it belongs to (default: 0).
-            caller_id: Who creates it; the session's identity by default, else `anonymous`.
-            group: Only actors of this group may run it.
-            instance: Only this actor may run it; without a group that of the group `default`.
-            priority: 0 urgent, 1 normal, 2 low (default: 1).
+            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
             timeout: The most seconds one attempt may take. 60 by default.
             retries: Extra attempts after an error or a timeout (default: 0).
             retry_backoff: Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
-            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
+            priority: 0 urgent, 1 normal, 2 low (default: 1).
+            name: A name for people.
+            labels: Labels to find it by.
             env_vars: What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the
                 variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+            run_at: Not before this time (RFC 3339).
+            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
+            retention: Seconds to keep the job after its end.
             prerequisites: Jobs that must finish first.
             parent_id: The job whose child it is.
             predecessor_id: The job that must end first, with all its descendants.
-            run_at: Not before this time (RFC 3339).
+            group: Only actors of this group may run it.
+            instance: Only this actor may run it; without a group that of the group `default`.
+            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
             log_path: Where to write its log file, below the log directory; at most 8 parts between slashes.
-            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
-            retention: Seconds to keep the job after its end.
-            name: A name for people.
-            labels: Labels to find it by.
+            context_id: The context it belongs to (default: 0).
+            caller_id: Who creates it; the session's identity by default, else `anonymous`.
             worker_id: The worker of the dispatcher protocol; a number is the instance.
             dependents: Jobs that wait for this one.
             client_rpc_id: An identifier of the client's own, kept as it is.
             job_id: The id the job shall have; a new one by default.
-            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
+
+        Returns:
+            What the job gave.
         """
         params: dict[str, Any] = {
             "script": script,
             "script_type": script_type,
             "args": args,
-            "context_id": context_id,
-            "caller_id": caller_id,
-            "group": group,
-            "instance": instance,
-            "priority": priority,
+            "wait_timeout": wait_timeout,
             "timeout": timeout,
             "retries": retries,
             "retry_backoff": retry_backoff,
-            "concurrent": concurrent,
+            "priority": priority,
+            "name": name,
+            "labels": labels,
             "env_vars": env_vars,
+            "run_at": run_at,
+            "idempotency_key": idempotency_key,
+            "retention": retention,
             "prerequisites": prerequisites,
             "parent_id": parent_id,
             "predecessor_id": predecessor_id,
-            "run_at": run_at,
+            "group": group,
+            "instance": instance,
+            "concurrent": concurrent,
             "log_path": log_path,
-            "idempotency_key": idempotency_key,
-            "retention": retention,
-            "name": name,
-            "labels": labels,
+            "context_id": context_id,
+            "caller_id": caller_id,
             "worker_id": worker_id,
             "dependents": dependents,
             "client_rpc_id": client_rpc_id,
             "job_id": job_id,
-            "wait_timeout": wait_timeout,
         }
         answer: models.JobResult = await self._call("run_and_wait", params, models.JobResult, Keyed(), WAITS["run_and_wait"])
         return answer
@@ -389,6 +401,9 @@ class Methods(Face):
             job_id: The job to wait for.
             wait_timeout: How many seconds to wait; 0 looks once (default: 120).
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            What the job gave.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -410,6 +425,9 @@ class Methods(Face):
         Args:
             job_id: The job to stop.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The status that the job has then.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -430,6 +448,9 @@ class Methods(Face):
         Args:
             job_id: The job to run again.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The status that the job has then.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -449,6 +470,9 @@ class Methods(Face):
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The status of the job.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -468,6 +492,9 @@ class Methods(Face):
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The job.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -487,6 +514,9 @@ class Methods(Face):
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            What the job gave.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -512,6 +542,9 @@ class Methods(Face):
             cursor: The `next_cursor` of the page before, or the `cursor` of a line.
             limit: The most lines to give (default: 100).
             context_id: The context the job belongs to (default: 0).
+
+        Returns:
+            Lines of the log, the oldest first.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -525,7 +558,7 @@ class Methods(Face):
     async def list_jobs(
         self,
         *,
-        where: models.JobFilter | Mapping[str, Any] | None = None,
+        filter: models.JobFilter | Mapping[str, Any] | None = None,
         cursor: str | None = None,
         limit: int | None = None,
         context_id: int | None = None,
@@ -535,13 +568,16 @@ class Methods(Face):
         `get_job` gives all of it.
 
         Args:
-            where: Which jobs; all that is given must fit.
+            filter: Which jobs; all that is given must fit.
             cursor: The `next_cursor` of the page before.
             limit: The most jobs to give (default: 100).
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The jobs that fit, the latest first.
         """
         params: dict[str, Any] = {
-            "where": where,
+            "filter": filter,
             "cursor": cursor,
             "limit": limit,
             "context_id": context_id,
@@ -561,6 +597,9 @@ class Methods(Face):
         Args:
             job_id: The job to number.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The key in Redis.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -580,6 +619,9 @@ class Methods(Face):
         Args:
             job_id: The job to delete.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -599,6 +641,9 @@ class Methods(Face):
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            What the job waits for, or why it ended.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -613,7 +658,7 @@ class Methods(Face):
         *,
         name: str | None = None,
         env_vars: Mapping[str, str] | None = None,
-        on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None = None,
+        on_failure: models.OnFailure | models.OnFailureWord | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         retention: float | None = None,
         caller_id: str | None = None,
@@ -630,14 +675,16 @@ class Methods(Face):
             env_vars: What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that
                 `HERO_PLAIN` names.
             on_failure: What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those
-                go on that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it go on (default:
-                "stop").
+                go on that do not wait for it.
             prerequisites: Jobs, none of the flow's own, that must finish before it begins.
             retention: Seconds to keep the flow and its jobs after its end; seven days by default.
             caller_id: Who creates it; the session's identity by default, else `anonymous`.
             context_id: The context it belongs to (default: 0).
             idempotency_key: The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is
                 kept for so long at least.
+
+        Returns:
+            The number of the flow.
         """
         params: dict[str, Any] = {
             "jobs": jobs,
@@ -657,37 +704,40 @@ class Methods(Face):
         self,
         jobs: Mapping[str, models.FlowJobSpec | Mapping[str, Any]],
         *,
+        wait_timeout: float | None = None,
         name: str | None = None,
         env_vars: Mapping[str, str] | None = None,
-        on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None = None,
+        on_failure: models.OnFailure | models.OnFailureWord | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         retention: float | None = None,
         caller_id: str | None = None,
         context_id: int | None = None,
         idempotency_key: str | None = None,
-        wait_timeout: float | None = None,
     ) -> models.Flow:
         """Makes a flow, starts it, waits for its end and gives all that is known of it. A flow that ends badly is an error, which names
         the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and `subscribe_flow` show how.
 
         Args:
             jobs: Its jobs, by names of letters, digits and `_`, which are those of `inputs`; at most 1,000.
+            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
             name: A name for people.
             env_vars: What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that
                 `HERO_PLAIN` names.
             on_failure: What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those
-                go on that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it go on (default:
-                "stop").
+                go on that do not wait for it.
             prerequisites: Jobs, none of the flow's own, that must finish before it begins.
             retention: Seconds to keep the flow and its jobs after its end; seven days by default.
             caller_id: Who creates it; the session's identity by default, else `anonymous`.
             context_id: The context it belongs to (default: 0).
             idempotency_key: The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is
                 kept for so long at least.
-            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
+
+        Returns:
+            The flow as it ended.
         """
         params: dict[str, Any] = {
             "jobs": jobs,
+            "wait_timeout": wait_timeout,
             "name": name,
             "env_vars": env_vars,
             "on_failure": on_failure,
@@ -696,7 +746,6 @@ class Methods(Face):
             "caller_id": caller_id,
             "context_id": context_id,
             "idempotency_key": idempotency_key,
-            "wait_timeout": wait_timeout,
         }
         answer: models.Flow = await self._call("run_flow_and_wait", params, models.Flow, Keyed(), WAITS["run_flow_and_wait"])
         return answer
@@ -714,10 +763,7 @@ class Methods(Face):
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            Where a flow is in its life: the words of the coordinator's specification. `dispatched`: It is made, or started, and none of
-            its jobs has begun. `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own. `started`: One
-            of its jobs has begun. `error`: All of its jobs have ended, and one of them in error. `finished`: All of its jobs have
-            finished.
+            The status that the flow has then.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -739,6 +785,9 @@ class Methods(Face):
             flow_id: The flow to wait for.
             wait_timeout: How many seconds to wait; 0 looks once (default: 120).
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The flow as it ended.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -760,6 +809,9 @@ class Methods(Face):
         Args:
             flow_id: The flow to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The flow with its jobs.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -784,6 +836,9 @@ class Methods(Face):
             limit: The most flows to give (default: 100).
             caller_id: Only flows that this caller created.
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The flows, the latest first.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -807,10 +862,7 @@ class Methods(Face):
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            Where a flow is in its life: the words of the coordinator's specification. `dispatched`: It is made, or started, and none of
-            its jobs has begun. `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own. `started`: One
-            of its jobs has begun. `error`: All of its jobs have ended, and one of them in error. `finished`: All of its jobs have
-            finished.
+            The status that the flow has then.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -832,10 +884,7 @@ class Methods(Face):
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            Where a flow is in its life: the words of the coordinator's specification. `dispatched`: It is made, or started, and none of
-            its jobs has begun. `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own. `started`: One
-            of its jobs has begun. `error`: All of its jobs have ended, and one of them in error. `finished`: All of its jobs have
-            finished.
+            The status that the flow has then.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -855,6 +904,9 @@ class Methods(Face):
         Args:
             flow_id: The flow to delete.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -897,6 +949,9 @@ class Methods(Face):
             end_at: No run is after this time.
             name: A name for people.
             schedule_id: The id the schedule shall have; a new one by default.
+
+        Returns:
+            The schedule.
         """
         params: dict[str, Any] = {
             "job": job,
@@ -930,6 +985,9 @@ class Methods(Face):
             limit: The most schedules to give (default: 100).
             caller_id: Only schedules that this caller created.
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The schedules.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -951,6 +1009,9 @@ class Methods(Face):
         Args:
             schedule_id: The schedule to delete.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "schedule_id": schedule_id,
@@ -975,6 +1036,9 @@ class Methods(Face):
             collection: The collection.
             object: The object.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The id of the object.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -997,6 +1061,9 @@ class Methods(Face):
             collection: The collection.
             id: The id of the object.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The object, or null if there is none.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1010,7 +1077,7 @@ class Methods(Face):
         self,
         collection: str,
         *,
-        where: Mapping[str, Any] | None = None,
+        filter: Mapping[str, Any] | None = None,
         order_by: str | None = None,
         descending: bool | None = None,
         limit: int | None = None,
@@ -1023,7 +1090,7 @@ class Methods(Face):
 
         Args:
             collection: The collection. One that does not exist has no objects.
-            where: What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. A field
+            filter: What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. A field
                 that is an array fits if one of its elements does, and one that is not there is `null`; `address.zip` is a field of a
                 field.
             order_by: The field to sort by, which needs an index; the id by default.
@@ -1031,10 +1098,13 @@ class Methods(Face):
             limit: The most objects to give (default: 100).
             cursor: The `next_cursor` of the page before.
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The objects that fit.
         """
         params: dict[str, Any] = {
             "collection": collection,
-            "where": where,
+            "filter": filter,
             "order_by": order_by,
             "descending": descending,
             "limit": limit,
@@ -1057,6 +1127,9 @@ class Methods(Face):
             collection: The collection.
             id: The id of the object.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            Whether there was such an object.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1075,6 +1148,9 @@ class Methods(Face):
 
         Args:
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The collections.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1094,6 +1170,9 @@ class Methods(Face):
         Args:
             collection: The collection.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            How many objects there were, or null if that is not known.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1113,6 +1192,9 @@ class Methods(Face):
         Args:
             pubkey: Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same.
             address: Where it can be reached, 16 at most.
+
+        Returns:
+            The identity.
         """
         params: dict[str, Any] = {
             "pubkey": pubkey,
@@ -1134,6 +1216,9 @@ class Methods(Face):
             identity_id: The identity to change.
             pubkey: Its new public key.
             address: Where it can be reached now.
+
+        Returns:
+            The identity as it is now.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1151,6 +1236,9 @@ class Methods(Face):
 
         Args:
             identity_id: The identity to look at.
+
+        Returns:
+            The identity.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1170,6 +1258,9 @@ class Methods(Face):
         Args:
             cursor: The `next_cursor` of the page before.
             limit: The most identities to give (default: 100).
+
+        Returns:
+            The identities.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -1186,6 +1277,9 @@ class Methods(Face):
 
         Args:
             identity_id: The identity to delete.
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1194,7 +1288,11 @@ class Methods(Face):
         return answer
 
     async def whoami(self) -> models.Who:
-        """Tells who makes the call, and what it may do."""
+        """Tells who makes the call, and what it may do.
+
+        Returns:
+            Who the caller is, and what it may do.
+        """
         params: dict[str, Any] = {}
         answer: models.Who = await self._call("whoami", params, models.Who, REPEAT)
         return answer
@@ -1209,6 +1307,9 @@ class Methods(Face):
 
         Args:
             pubkey: The public key of whoever wants to log in (secp256k1, uncompressed, hexadecimal).
+
+        Returns:
+            The nonce to sign.
         """
         params: dict[str, Any] = {
             "pubkey": pubkey,
@@ -1230,6 +1331,9 @@ class Methods(Face):
             pubkey: The public key for which the nonce was fetched.
             signature: The signature: r, s and v, hexadecimal; s in the lower half of its range, v 0, 1, 27 or 28.
             nonce: The nonce, as `fetch_nonce` gave it.
+
+        Returns:
+            The token of the session, and until when it holds.
         """
         params: dict[str, Any] = {
             "pubkey": pubkey,
@@ -1254,6 +1358,9 @@ class Methods(Face):
             identity_id: Whom it stands for.
             name: What it is for.
             lifetime: After how many seconds it ends; never, if this is not given.
+
+        Returns:
+            The token; it is shown this once.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1271,6 +1378,9 @@ class Methods(Face):
 
         Args:
             identity_id: Whose tokens.
+
+        Returns:
+            The tokens, without their secrets.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1287,6 +1397,9 @@ class Methods(Face):
 
         Args:
             token_id: The token to revoke.
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "token_id": token_id,
@@ -1308,6 +1421,9 @@ class Methods(Face):
             name: What it is for.
             admins: Who may do everything in it.
             limits: What may be used in it.
+
+        Returns:
+            The context.
         """
         params: dict[str, Any] = {
             "name": name,
@@ -1331,6 +1447,9 @@ class Methods(Face):
             context_id: The context to change (default: 0).
             name: What it is for.
             limits: What may be used in it.
+
+        Returns:
+            The context as it is now.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1349,6 +1468,9 @@ class Methods(Face):
 
         Args:
             context_id: The context to look at (default: 0).
+
+        Returns:
+            The context.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1367,6 +1489,9 @@ class Methods(Face):
         Args:
             cursor: The `next_cursor` of the page before.
             limit: The most contexts to give (default: 100).
+
+        Returns:
+            The contexts.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -1388,6 +1513,9 @@ class Methods(Face):
             context_id: The context to delete.
             stop_jobs: Whether jobs that have not ended are stopped, and messages that wait to be sent or for their result are lost.
                 Otherwise a context that has some is not deleted (default: false).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1410,6 +1538,9 @@ class Methods(Face):
             identity_id: Who gets the role.
             role: The role.
             context_id: The context (default: 0).
+
+        Returns:
+            The context as it is now.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1433,6 +1564,9 @@ class Methods(Face):
             identity_id: Who loses the role.
             role: The role.
             context_id: The context (default: 0).
+
+        Returns:
+            The context as it is now.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1466,6 +1600,9 @@ class Methods(Face):
             name: What it is for; 256 bytes at most.
             topic: What it is called; `runner{runner_id}` if this is not given.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The runner.
         """
         params: dict[str, Any] = {
             "script_type": script_type,
@@ -1505,6 +1642,9 @@ class Methods(Face):
             target_context: The context at the other side in which its jobs run.
             name: What it is for.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The runner as it is now.
         """
         params: dict[str, Any] = {
             "runner_id": runner_id,
@@ -1531,6 +1671,9 @@ class Methods(Face):
         Args:
             runner_id: The runner to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The runner.
         """
         params: dict[str, Any] = {
             "runner_id": runner_id,
@@ -1552,6 +1695,9 @@ class Methods(Face):
             cursor: The `next_cursor` of the page before.
             limit: The most runners to give (default: 100).
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The runners.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -1572,6 +1718,9 @@ class Methods(Face):
         Args:
             runner_id: The runner to delete.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "runner_id": runner_id,
@@ -1611,6 +1760,9 @@ class Methods(Face):
             timeout_result: The seconds after that within which a result has to come (default: 3600).
             caller_id: Who sends it; the identity of the session by default.
             context_id: The context it comes from (default: 0).
+
+        Returns:
+            The message.
         """
         params: dict[str, Any] = {
             "message": message,
@@ -1642,6 +1794,9 @@ class Methods(Face):
             address: Who is asked: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
             target_context: The context there (default: 0).
             context_id: The context that asks (default: 0).
+
+        Returns:
+            What the node answered.
         """
         params: dict[str, Any] = {
             "address": address,
@@ -1664,6 +1819,9 @@ class Methods(Face):
             caller_id: Who sent it; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
+
+        Returns:
+            The message.
         """
         params: dict[str, Any] = {
             "caller_id": caller_id,
@@ -1694,6 +1852,9 @@ class Methods(Face):
             context_id: The context that has them (default: 0).
             status: Only messages of this status, whichever way they go, the one that got it last first: the last 10,000. `list`
                 does not count then.
+
+        Returns:
+            The messages.
         """
         params: dict[str, Any] = {
             "list": list,
@@ -1720,6 +1881,9 @@ class Methods(Face):
             caller_id: Who sent it; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
+
+        Returns:
+            The message as it is now.
         """
         params: dict[str, Any] = {
             "caller_id": caller_id,
@@ -1742,6 +1906,9 @@ class Methods(Face):
             caller_id: Who sent it; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "caller_id": caller_id,
@@ -1762,6 +1929,9 @@ class Methods(Face):
 
         Args:
             context_id: The context they work for (default: 0).
+
+        Returns:
+            The actors.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1778,6 +1948,9 @@ class Methods(Face):
 
         Args:
             script_type: Only the functions of scripts of this type.
+
+        Returns:
+            The functions.
         """
         params: dict[str, Any] = {
             "script_type": script_type,
@@ -1794,6 +1967,9 @@ class Methods(Face):
 
         Args:
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The queues.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1817,6 +1993,9 @@ class Methods(Face):
             group: The group of the queue; without it, and without an instance, it is the queue of the whole type.
             instance: The instance of the queue, in the group `default` if none is named.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "script_type": script_type,
@@ -1842,6 +2021,9 @@ class Methods(Face):
             group: The group of the queue; without it, and without an instance, it is the queue of the whole type.
             instance: The instance of the queue, in the group `default` if none is named.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "script_type": script_type,
@@ -1853,13 +2035,21 @@ class Methods(Face):
         return answer
 
     async def server_info(self) -> models.ServerDetails:
-        """Tells what this server is, what it serves, how its store is and which limits hold."""
+        """Tells what this server is, what it serves, how its store is and which limits hold.
+
+        Returns:
+            What the server is and allows.
+        """
         params: dict[str, Any] = {}
         answer: models.ServerDetails = await self._call("server_info", params, models.ServerDetails, REPEAT)
         return answer
 
     async def ping(self) -> str:
-        """Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way."""
+        """Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way.
+
+        Returns:
+            `pong`.
+        """
         params: dict[str, Any] = {}
         answer: str = await self._call("ping", params, str, REPEAT)
         return answer
@@ -1889,38 +2079,41 @@ class Methods(Face):
         self,
         flow_id: int,
         *,
+        cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.FlowItem]:
         """Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and `ended`
-        last. One without a `job` says where the flow is now, also where changes of jobs were lost because the subscriber reads too
-        slowly.
+        last. With a cursor the changes after it come first. One without a `job` says where the flow is now, also where changes of jobs
+        were lost because the subscriber reads too slowly.
 
         Args:
             flow_id: The flow to follow.
+            cursor: The `cursor` of the last item that was seen.
             context_id: The context it belongs to (default: 0).
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
+            "cursor": cursor,
             "context_id": context_id,
         }
-        return self._subscribe("subscribe_flow", "unsubscribe_flow", params, models.FlowItem, resumable=False, from_now=False)
+        return self._subscribe("subscribe_flow", "unsubscribe_flow", params, models.FlowItem, resumable=True, from_now=False)
 
     def subscribe_events(
         self,
         *,
-        where: models.JobFilter | Mapping[str, Any] | None = None,
+        filter: models.JobFilter | Mapping[str, Any] | None = None,
         cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.EventsItem]:
         """Follows every change of the jobs that fit a filter, from now on or from a cursor.
 
         Args:
-            where: Which jobs; all that is given must fit.
+            filter: Which jobs; all that is given must fit.
             cursor: The `cursor` of the last event that was seen.
             context_id: The context they belong to (default: 0).
         """
         params: dict[str, Any] = {
-            "where": where,
+            "filter": filter,
             "cursor": cursor,
             "context_id": context_id,
         }
@@ -1959,6 +2152,9 @@ class Methods(Face):
         Args:
             timeout: After how many seconds it ends at the latest; a further call can only shorten that. Scripts that run then get
                 the grace period, and what has not ended in it runs again elsewhere (default: 3600).
+
+        Returns:
+            How far the server has come.
         """
         params: dict[str, Any] = {
             "timeout": timeout,

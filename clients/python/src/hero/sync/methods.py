@@ -111,25 +111,25 @@ class CreateJobOptions(TypedDict, total=False):
 
     script_type: str | None
     args: Any
-    context_id: int | None
-    caller_id: str | None
-    group: str | None
-    instance: int | None
-    priority: int | None
     timeout: float | None
     retries: int | None
     retry_backoff: float | None
-    concurrent: bool | None
+    priority: int | None
+    name: str | None
+    labels: Mapping[str, str] | None
     env_vars: Mapping[str, str] | None
+    run_at: datetime | str | None
+    idempotency_key: str | None
+    retention: float | None
     prerequisites: Sequence[str | UUID] | None
     parent_id: str | UUID | None
     predecessor_id: str | UUID | None
-    run_at: datetime | str | None
+    group: str | None
+    instance: int | None
+    concurrent: bool | None
     log_path: str | None
-    idempotency_key: str | None
-    retention: float | None
-    name: str | None
-    labels: Mapping[str, str] | None
+    context_id: int | None
+    caller_id: str | None
     worker_id: str | None
     dependents: Sequence[str | UUID] | None
     client_rpc_id: str | None
@@ -141,7 +141,7 @@ class CreateFlowOptions(TypedDict, total=False):
 
     name: str | None
     env_vars: Mapping[str, str] | None
-    on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None
+    on_failure: models.OnFailure | models.OnFailureWord | None
     prerequisites: Sequence[str | UUID] | None
     retention: float | None
     caller_id: str | None
@@ -158,25 +158,25 @@ class Methods(Face):
         *,
         script_type: str | None = None,
         args: Any = None,
-        context_id: int | None = None,
-        caller_id: str | None = None,
-        group: str | None = None,
-        instance: int | None = None,
-        priority: int | None = None,
         timeout: float | None = None,
         retries: int | None = None,
         retry_backoff: float | None = None,
-        concurrent: bool | None = None,
+        priority: int | None = None,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
         env_vars: Mapping[str, str] | None = None,
+        run_at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+        retention: float | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         parent_id: str | UUID | None = None,
         predecessor_id: str | UUID | None = None,
-        run_at: datetime | str | None = None,
+        group: str | None = None,
+        instance: int | None = None,
+        concurrent: bool | None = None,
         log_path: str | None = None,
-        idempotency_key: str | None = None,
-        retention: float | None = None,
-        name: str | None = None,
-        labels: Mapping[str, str] | None = None,
+        context_id: int | None = None,
+        caller_id: str | None = None,
         worker_id: str | None = None,
         dependents: Sequence[str | UUID] | None = None,
         client_rpc_id: str | None = None,
@@ -188,54 +188,57 @@ class Methods(Face):
             script: The script to run.
             script_type: Which kind of actor runs it: `osis`, `sal`, or a configured type (default: "osis").
             args: What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
-            context_id: The context it belongs to (default: 0).
-            caller_id: Who creates it; the session's identity by default, else `anonymous`.
-            group: Only actors of this group may run it.
-            instance: Only this actor may run it; without a group that of the group `default`.
-            priority: 0 urgent, 1 normal, 2 low (default: 1).
             timeout: The most seconds one attempt may take. 60 by default.
             retries: Extra attempts after an error or a timeout (default: 0).
             retry_backoff: Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
-            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
+            priority: 0 urgent, 1 normal, 2 low (default: 1).
+            name: A name for people.
+            labels: Labels to find it by.
             env_vars: What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the
                 variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+            run_at: Not before this time (RFC 3339).
+            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
+            retention: Seconds to keep the job after its end.
             prerequisites: Jobs that must finish first.
             parent_id: The job whose child it is.
             predecessor_id: The job that must end first, with all its descendants.
-            run_at: Not before this time (RFC 3339).
+            group: Only actors of this group may run it.
+            instance: Only this actor may run it; without a group that of the group `default`.
+            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
             log_path: Where to write its log file, below the log directory; at most 8 parts between slashes.
-            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
-            retention: Seconds to keep the job after its end.
-            name: A name for people.
-            labels: Labels to find it by.
+            context_id: The context it belongs to (default: 0).
+            caller_id: Who creates it; the session's identity by default, else `anonymous`.
             worker_id: The worker of the dispatcher protocol; a number is the instance.
             dependents: Jobs that wait for this one.
             client_rpc_id: An identifier of the client's own, kept as it is.
             job_id: The id the job shall have; a new one by default.
+
+        Returns:
+            The id of the job.
         """
         params: dict[str, Any] = {
             "script": script,
             "script_type": script_type,
             "args": args,
-            "context_id": context_id,
-            "caller_id": caller_id,
-            "group": group,
-            "instance": instance,
-            "priority": priority,
             "timeout": timeout,
             "retries": retries,
             "retry_backoff": retry_backoff,
-            "concurrent": concurrent,
+            "priority": priority,
+            "name": name,
+            "labels": labels,
             "env_vars": env_vars,
+            "run_at": run_at,
+            "idempotency_key": idempotency_key,
+            "retention": retention,
             "prerequisites": prerequisites,
             "parent_id": parent_id,
             "predecessor_id": predecessor_id,
-            "run_at": run_at,
+            "group": group,
+            "instance": instance,
+            "concurrent": concurrent,
             "log_path": log_path,
-            "idempotency_key": idempotency_key,
-            "retention": retention,
-            "name": name,
-            "labels": labels,
+            "context_id": context_id,
+            "caller_id": caller_id,
             "worker_id": worker_id,
             "dependents": dependents,
             "client_rpc_id": client_rpc_id,
@@ -254,6 +257,9 @@ class Methods(Face):
 
         Args:
             jobs: What the jobs are to be.
+
+        Returns:
+            The ids of the jobs, in the order given.
         """
         params: dict[str, Any] = {
             "jobs": jobs,
@@ -272,6 +278,9 @@ class Methods(Face):
         Args:
             job_id: The job to start.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The status that the job has then.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -286,30 +295,30 @@ class Methods(Face):
         *,
         script_type: str | None = None,
         args: Any = None,
-        context_id: int | None = None,
-        caller_id: str | None = None,
-        group: str | None = None,
-        instance: int | None = None,
-        priority: int | None = None,
+        wait_timeout: float | None = None,
         timeout: float | None = None,
         retries: int | None = None,
         retry_backoff: float | None = None,
-        concurrent: bool | None = None,
+        priority: int | None = None,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
         env_vars: Mapping[str, str] | None = None,
+        run_at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+        retention: float | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         parent_id: str | UUID | None = None,
         predecessor_id: str | UUID | None = None,
-        run_at: datetime | str | None = None,
+        group: str | None = None,
+        instance: int | None = None,
+        concurrent: bool | None = None,
         log_path: str | None = None,
-        idempotency_key: str | None = None,
-        retention: float | None = None,
-        name: str | None = None,
-        labels: Mapping[str, str] | None = None,
+        context_id: int | None = None,
+        caller_id: str | None = None,
         worker_id: str | None = None,
         dependents: Sequence[str | UUID] | None = None,
         client_rpc_id: str | None = None,
         job_id: str | UUID | None = None,
-        wait_timeout: float | None = None,
     ) -> models.JobResult:
         """Creates a job, starts it, waits for its end and gives its result. A job that ends badly is an error. When the wait runs out
         the job goes on, and `wait_job` waits on. When the connection closes the job goes on too.
@@ -318,60 +327,63 @@ class Methods(Face):
             script: The script to run.
             script_type: Which kind of actor runs it: `osis`, `sal`, or a configured type (default: "osis").
             args: What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
-            context_id: The context it belongs to (default: 0).
-            caller_id: Who creates it; the session's identity by default, else `anonymous`.
-            group: Only actors of this group may run it.
-            instance: Only this actor may run it; without a group that of the group `default`.
-            priority: 0 urgent, 1 normal, 2 low (default: 1).
+            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
             timeout: The most seconds one attempt may take. 60 by default.
             retries: Extra attempts after an error or a timeout (default: 0).
             retry_backoff: Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
-            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
+            priority: 0 urgent, 1 normal, 2 low (default: 1).
+            name: A name for people.
+            labels: Labels to find it by.
             env_vars: What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the
                 variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
+            run_at: Not before this time (RFC 3339).
+            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
+            retention: Seconds to keep the job after its end.
             prerequisites: Jobs that must finish first.
             parent_id: The job whose child it is.
             predecessor_id: The job that must end first, with all its descendants.
-            run_at: Not before this time (RFC 3339).
+            group: Only actors of this group may run it.
+            instance: Only this actor may run it; without a group that of the group `default`.
+            concurrent: Whether it may run beside other jobs of its actor (`sal`) (default: false).
             log_path: Where to write its log file, below the log directory; at most 8 parts between slashes.
-            idempotency_key: The same key with the same parameters gives the same job again, for 24 hours.
-            retention: Seconds to keep the job after its end.
-            name: A name for people.
-            labels: Labels to find it by.
+            context_id: The context it belongs to (default: 0).
+            caller_id: Who creates it; the session's identity by default, else `anonymous`.
             worker_id: The worker of the dispatcher protocol; a number is the instance.
             dependents: Jobs that wait for this one.
             client_rpc_id: An identifier of the client's own, kept as it is.
             job_id: The id the job shall have; a new one by default.
-            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
+
+        Returns:
+            What the job gave.
         """
         params: dict[str, Any] = {
             "script": script,
             "script_type": script_type,
             "args": args,
-            "context_id": context_id,
-            "caller_id": caller_id,
-            "group": group,
-            "instance": instance,
-            "priority": priority,
+            "wait_timeout": wait_timeout,
             "timeout": timeout,
             "retries": retries,
             "retry_backoff": retry_backoff,
-            "concurrent": concurrent,
+            "priority": priority,
+            "name": name,
+            "labels": labels,
             "env_vars": env_vars,
+            "run_at": run_at,
+            "idempotency_key": idempotency_key,
+            "retention": retention,
             "prerequisites": prerequisites,
             "parent_id": parent_id,
             "predecessor_id": predecessor_id,
-            "run_at": run_at,
+            "group": group,
+            "instance": instance,
+            "concurrent": concurrent,
             "log_path": log_path,
-            "idempotency_key": idempotency_key,
-            "retention": retention,
-            "name": name,
-            "labels": labels,
+            "context_id": context_id,
+            "caller_id": caller_id,
             "worker_id": worker_id,
             "dependents": dependents,
             "client_rpc_id": client_rpc_id,
             "job_id": job_id,
-            "wait_timeout": wait_timeout,
         }
         answer: models.JobResult = self._call("run_and_wait", params, models.JobResult, Keyed(), WAITS["run_and_wait"])
         return answer
@@ -390,6 +402,9 @@ class Methods(Face):
             job_id: The job to wait for.
             wait_timeout: How many seconds to wait; 0 looks once (default: 120).
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            What the job gave.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -411,6 +426,9 @@ class Methods(Face):
         Args:
             job_id: The job to stop.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The status that the job has then.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -431,6 +449,9 @@ class Methods(Face):
         Args:
             job_id: The job to run again.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The status that the job has then.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -450,6 +471,9 @@ class Methods(Face):
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The status of the job.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -469,6 +493,9 @@ class Methods(Face):
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The job.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -488,6 +515,9 @@ class Methods(Face):
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            What the job gave.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -513,6 +543,9 @@ class Methods(Face):
             cursor: The `next_cursor` of the page before, or the `cursor` of a line.
             limit: The most lines to give (default: 100).
             context_id: The context the job belongs to (default: 0).
+
+        Returns:
+            Lines of the log, the oldest first.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -526,7 +559,7 @@ class Methods(Face):
     def list_jobs(
         self,
         *,
-        where: models.JobFilter | Mapping[str, Any] | None = None,
+        filter: models.JobFilter | Mapping[str, Any] | None = None,
         cursor: str | None = None,
         limit: int | None = None,
         context_id: int | None = None,
@@ -536,13 +569,16 @@ class Methods(Face):
         `get_job` gives all of it.
 
         Args:
-            where: Which jobs; all that is given must fit.
+            filter: Which jobs; all that is given must fit.
             cursor: The `next_cursor` of the page before.
             limit: The most jobs to give (default: 100).
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The jobs that fit, the latest first.
         """
         params: dict[str, Any] = {
-            "where": where,
+            "filter": filter,
             "cursor": cursor,
             "limit": limit,
             "context_id": context_id,
@@ -562,6 +598,9 @@ class Methods(Face):
         Args:
             job_id: The job to number.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The key in Redis.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -581,6 +620,9 @@ class Methods(Face):
         Args:
             job_id: The job to delete.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -600,6 +642,9 @@ class Methods(Face):
         Args:
             job_id: The job to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            What the job waits for, or why it ended.
         """
         params: dict[str, Any] = {
             "job_id": job_id,
@@ -614,7 +659,7 @@ class Methods(Face):
         *,
         name: str | None = None,
         env_vars: Mapping[str, str] | None = None,
-        on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None = None,
+        on_failure: models.OnFailure | models.OnFailureWord | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         retention: float | None = None,
         caller_id: str | None = None,
@@ -631,14 +676,16 @@ class Methods(Face):
             env_vars: What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that
                 `HERO_PLAIN` names.
             on_failure: What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those
-                go on that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it go on (default:
-                "stop").
+                go on that do not wait for it.
             prerequisites: Jobs, none of the flow's own, that must finish before it begins.
             retention: Seconds to keep the flow and its jobs after its end; seven days by default.
             caller_id: Who creates it; the session's identity by default, else `anonymous`.
             context_id: The context it belongs to (default: 0).
             idempotency_key: The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is
                 kept for so long at least.
+
+        Returns:
+            The number of the flow.
         """
         params: dict[str, Any] = {
             "jobs": jobs,
@@ -658,37 +705,40 @@ class Methods(Face):
         self,
         jobs: Mapping[str, models.FlowJobSpec | Mapping[str, Any]],
         *,
+        wait_timeout: float | None = None,
         name: str | None = None,
         env_vars: Mapping[str, str] | None = None,
-        on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None = None,
+        on_failure: models.OnFailure | models.OnFailureWord | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         retention: float | None = None,
         caller_id: str | None = None,
         context_id: int | None = None,
         idempotency_key: str | None = None,
-        wait_timeout: float | None = None,
     ) -> models.Flow:
         """Makes a flow, starts it, waits for its end and gives all that is known of it. A flow that ends badly is an error, which names
         the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and `subscribe_flow` show how.
 
         Args:
             jobs: Its jobs, by names of letters, digits and `_`, which are those of `inputs`; at most 1,000.
+            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
             name: A name for people.
             env_vars: What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that
                 `HERO_PLAIN` names.
             on_failure: What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those
-                go on that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it go on (default:
-                "stop").
+                go on that do not wait for it.
             prerequisites: Jobs, none of the flow's own, that must finish before it begins.
             retention: Seconds to keep the flow and its jobs after its end; seven days by default.
             caller_id: Who creates it; the session's identity by default, else `anonymous`.
             context_id: The context it belongs to (default: 0).
             idempotency_key: The same key of the same caller with the same parameters gives the same flow again, for 24 hours. It is
                 kept for so long at least.
-            wait_timeout: How many seconds to wait; 0 looks once (default: 120).
+
+        Returns:
+            The flow as it ended.
         """
         params: dict[str, Any] = {
             "jobs": jobs,
+            "wait_timeout": wait_timeout,
             "name": name,
             "env_vars": env_vars,
             "on_failure": on_failure,
@@ -697,7 +747,6 @@ class Methods(Face):
             "caller_id": caller_id,
             "context_id": context_id,
             "idempotency_key": idempotency_key,
-            "wait_timeout": wait_timeout,
         }
         answer: models.Flow = self._call("run_flow_and_wait", params, models.Flow, Keyed(), WAITS["run_flow_and_wait"])
         return answer
@@ -715,10 +764,7 @@ class Methods(Face):
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            Where a flow is in its life: the words of the coordinator's specification. `dispatched`: It is made, or started, and none of
-            its jobs has begun. `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own. `started`: One
-            of its jobs has begun. `error`: All of its jobs have ended, and one of them in error. `finished`: All of its jobs have
-            finished.
+            The status that the flow has then.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -740,6 +786,9 @@ class Methods(Face):
             flow_id: The flow to wait for.
             wait_timeout: How many seconds to wait; 0 looks once (default: 120).
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The flow as it ended.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -761,6 +810,9 @@ class Methods(Face):
         Args:
             flow_id: The flow to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The flow with its jobs.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -785,6 +837,9 @@ class Methods(Face):
             limit: The most flows to give (default: 100).
             caller_id: Only flows that this caller created.
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The flows, the latest first.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -808,10 +863,7 @@ class Methods(Face):
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            Where a flow is in its life: the words of the coordinator's specification. `dispatched`: It is made, or started, and none of
-            its jobs has begun. `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own. `started`: One
-            of its jobs has begun. `error`: All of its jobs have ended, and one of them in error. `finished`: All of its jobs have
-            finished.
+            The status that the flow has then.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -833,10 +885,7 @@ class Methods(Face):
             context_id: The context it belongs to (default: 0).
 
         Returns:
-            Where a flow is in its life: the words of the coordinator's specification. `dispatched`: It is made, or started, and none of
-            its jobs has begun. `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own. `started`: One
-            of its jobs has begun. `error`: All of its jobs have ended, and one of them in error. `finished`: All of its jobs have
-            finished.
+            The status that the flow has then.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -856,6 +905,9 @@ class Methods(Face):
         Args:
             flow_id: The flow to delete.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
@@ -898,6 +950,9 @@ class Methods(Face):
             end_at: No run is after this time.
             name: A name for people.
             schedule_id: The id the schedule shall have; a new one by default.
+
+        Returns:
+            The schedule.
         """
         params: dict[str, Any] = {
             "job": job,
@@ -931,6 +986,9 @@ class Methods(Face):
             limit: The most schedules to give (default: 100).
             caller_id: Only schedules that this caller created.
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The schedules.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -952,6 +1010,9 @@ class Methods(Face):
         Args:
             schedule_id: The schedule to delete.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "schedule_id": schedule_id,
@@ -976,6 +1037,9 @@ class Methods(Face):
             collection: The collection.
             object: The object.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The id of the object.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -998,6 +1062,9 @@ class Methods(Face):
             collection: The collection.
             id: The id of the object.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The object, or null if there is none.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1011,7 +1078,7 @@ class Methods(Face):
         self,
         collection: str,
         *,
-        where: Mapping[str, Any] | None = None,
+        filter: Mapping[str, Any] | None = None,
         order_by: str | None = None,
         descending: bool | None = None,
         limit: int | None = None,
@@ -1024,7 +1091,7 @@ class Methods(Face):
 
         Args:
             collection: The collection. One that does not exist has no objects.
-            where: What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. A field
+            filter: What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. A field
                 that is an array fits if one of its elements does, and one that is not there is `null`; `address.zip` is a field of a
                 field.
             order_by: The field to sort by, which needs an index; the id by default.
@@ -1032,10 +1099,13 @@ class Methods(Face):
             limit: The most objects to give (default: 100).
             cursor: The `next_cursor` of the page before.
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The objects that fit.
         """
         params: dict[str, Any] = {
             "collection": collection,
-            "where": where,
+            "filter": filter,
             "order_by": order_by,
             "descending": descending,
             "limit": limit,
@@ -1058,6 +1128,9 @@ class Methods(Face):
             collection: The collection.
             id: The id of the object.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            Whether there was such an object.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1076,6 +1149,9 @@ class Methods(Face):
 
         Args:
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The collections.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1095,6 +1171,9 @@ class Methods(Face):
         Args:
             collection: The collection.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            How many objects there were, or null if that is not known.
         """
         params: dict[str, Any] = {
             "collection": collection,
@@ -1114,6 +1193,9 @@ class Methods(Face):
         Args:
             pubkey: Its public key (secp256k1, uncompressed, hexadecimal). No two identities have the same.
             address: Where it can be reached, 16 at most.
+
+        Returns:
+            The identity.
         """
         params: dict[str, Any] = {
             "pubkey": pubkey,
@@ -1135,6 +1217,9 @@ class Methods(Face):
             identity_id: The identity to change.
             pubkey: Its new public key.
             address: Where it can be reached now.
+
+        Returns:
+            The identity as it is now.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1152,6 +1237,9 @@ class Methods(Face):
 
         Args:
             identity_id: The identity to look at.
+
+        Returns:
+            The identity.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1171,6 +1259,9 @@ class Methods(Face):
         Args:
             cursor: The `next_cursor` of the page before.
             limit: The most identities to give (default: 100).
+
+        Returns:
+            The identities.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -1187,6 +1278,9 @@ class Methods(Face):
 
         Args:
             identity_id: The identity to delete.
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1195,7 +1289,11 @@ class Methods(Face):
         return answer
 
     def whoami(self) -> models.Who:
-        """Tells who makes the call, and what it may do."""
+        """Tells who makes the call, and what it may do.
+
+        Returns:
+            Who the caller is, and what it may do.
+        """
         params: dict[str, Any] = {}
         answer: models.Who = self._call("whoami", params, models.Who, REPEAT)
         return answer
@@ -1210,6 +1308,9 @@ class Methods(Face):
 
         Args:
             pubkey: The public key of whoever wants to log in (secp256k1, uncompressed, hexadecimal).
+
+        Returns:
+            The nonce to sign.
         """
         params: dict[str, Any] = {
             "pubkey": pubkey,
@@ -1231,6 +1332,9 @@ class Methods(Face):
             pubkey: The public key for which the nonce was fetched.
             signature: The signature: r, s and v, hexadecimal; s in the lower half of its range, v 0, 1, 27 or 28.
             nonce: The nonce, as `fetch_nonce` gave it.
+
+        Returns:
+            The token of the session, and until when it holds.
         """
         params: dict[str, Any] = {
             "pubkey": pubkey,
@@ -1255,6 +1359,9 @@ class Methods(Face):
             identity_id: Whom it stands for.
             name: What it is for.
             lifetime: After how many seconds it ends; never, if this is not given.
+
+        Returns:
+            The token; it is shown this once.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1272,6 +1379,9 @@ class Methods(Face):
 
         Args:
             identity_id: Whose tokens.
+
+        Returns:
+            The tokens, without their secrets.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1288,6 +1398,9 @@ class Methods(Face):
 
         Args:
             token_id: The token to revoke.
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "token_id": token_id,
@@ -1309,6 +1422,9 @@ class Methods(Face):
             name: What it is for.
             admins: Who may do everything in it.
             limits: What may be used in it.
+
+        Returns:
+            The context.
         """
         params: dict[str, Any] = {
             "name": name,
@@ -1332,6 +1448,9 @@ class Methods(Face):
             context_id: The context to change (default: 0).
             name: What it is for.
             limits: What may be used in it.
+
+        Returns:
+            The context as it is now.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1350,6 +1469,9 @@ class Methods(Face):
 
         Args:
             context_id: The context to look at (default: 0).
+
+        Returns:
+            The context.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1368,6 +1490,9 @@ class Methods(Face):
         Args:
             cursor: The `next_cursor` of the page before.
             limit: The most contexts to give (default: 100).
+
+        Returns:
+            The contexts.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -1389,6 +1514,9 @@ class Methods(Face):
             context_id: The context to delete.
             stop_jobs: Whether jobs that have not ended are stopped, and messages that wait to be sent or for their result are lost.
                 Otherwise a context that has some is not deleted (default: false).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1411,6 +1539,9 @@ class Methods(Face):
             identity_id: Who gets the role.
             role: The role.
             context_id: The context (default: 0).
+
+        Returns:
+            The context as it is now.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1434,6 +1565,9 @@ class Methods(Face):
             identity_id: Who loses the role.
             role: The role.
             context_id: The context (default: 0).
+
+        Returns:
+            The context as it is now.
         """
         params: dict[str, Any] = {
             "identity_id": identity_id,
@@ -1467,6 +1601,9 @@ class Methods(Face):
             name: What it is for; 256 bytes at most.
             topic: What it is called; `runner{runner_id}` if this is not given.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The runner.
         """
         params: dict[str, Any] = {
             "script_type": script_type,
@@ -1506,6 +1643,9 @@ class Methods(Face):
             target_context: The context at the other side in which its jobs run.
             name: What it is for.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The runner as it is now.
         """
         params: dict[str, Any] = {
             "runner_id": runner_id,
@@ -1532,6 +1672,9 @@ class Methods(Face):
         Args:
             runner_id: The runner to look at.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            The runner.
         """
         params: dict[str, Any] = {
             "runner_id": runner_id,
@@ -1553,6 +1696,9 @@ class Methods(Face):
             cursor: The `next_cursor` of the page before.
             limit: The most runners to give (default: 100).
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The runners.
         """
         params: dict[str, Any] = {
             "cursor": cursor,
@@ -1573,6 +1719,9 @@ class Methods(Face):
         Args:
             runner_id: The runner to delete.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "runner_id": runner_id,
@@ -1612,6 +1761,9 @@ class Methods(Face):
             timeout_result: The seconds after that within which a result has to come (default: 3600).
             caller_id: Who sends it; the identity of the session by default.
             context_id: The context it comes from (default: 0).
+
+        Returns:
+            The message.
         """
         params: dict[str, Any] = {
             "message": message,
@@ -1643,6 +1795,9 @@ class Methods(Face):
             address: Who is asked: `here`, `node:NAME`, `redis://…`, or a node of Mycelium.
             target_context: The context there (default: 0).
             context_id: The context that asks (default: 0).
+
+        Returns:
+            What the node answered.
         """
         params: dict[str, Any] = {
             "address": address,
@@ -1665,6 +1820,9 @@ class Methods(Face):
             caller_id: Who sent it; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
+
+        Returns:
+            The message.
         """
         params: dict[str, Any] = {
             "caller_id": caller_id,
@@ -1695,6 +1853,9 @@ class Methods(Face):
             context_id: The context that has them (default: 0).
             status: Only messages of this status, whichever way they go, the one that got it last first: the last 10,000. `list`
                 does not count then.
+
+        Returns:
+            The messages.
         """
         params: dict[str, Any] = {
             "list": list,
@@ -1721,6 +1882,9 @@ class Methods(Face):
             caller_id: Who sent it; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
+
+        Returns:
+            The message as it is now.
         """
         params: dict[str, Any] = {
             "caller_id": caller_id,
@@ -1743,6 +1907,9 @@ class Methods(Face):
             caller_id: Who sent it; 0 is nobody.
             message_id: Its number.
             context_id: The context that has it (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "caller_id": caller_id,
@@ -1763,6 +1930,9 @@ class Methods(Face):
 
         Args:
             context_id: The context they work for (default: 0).
+
+        Returns:
+            The actors.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1779,6 +1949,9 @@ class Methods(Face):
 
         Args:
             script_type: Only the functions of scripts of this type.
+
+        Returns:
+            The functions.
         """
         params: dict[str, Any] = {
             "script_type": script_type,
@@ -1795,6 +1968,9 @@ class Methods(Face):
 
         Args:
             context_id: The context they belong to (default: 0).
+
+        Returns:
+            The queues.
         """
         params: dict[str, Any] = {
             "context_id": context_id,
@@ -1818,6 +1994,9 @@ class Methods(Face):
             group: The group of the queue; without it, and without an instance, it is the queue of the whole type.
             instance: The instance of the queue, in the group `default` if none is named.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "script_type": script_type,
@@ -1843,6 +2022,9 @@ class Methods(Face):
             group: The group of the queue; without it, and without an instance, it is the queue of the whole type.
             instance: The instance of the queue, in the group `default` if none is named.
             context_id: The context it belongs to (default: 0).
+
+        Returns:
+            True.
         """
         params: dict[str, Any] = {
             "script_type": script_type,
@@ -1854,13 +2036,21 @@ class Methods(Face):
         return answer
 
     def server_info(self) -> models.ServerDetails:
-        """Tells what this server is, what it serves, how its store is and which limits hold."""
+        """Tells what this server is, what it serves, how its store is and which limits hold.
+
+        Returns:
+            What the server is and allows.
+        """
         params: dict[str, Any] = {}
         answer: models.ServerDetails = self._call("server_info", params, models.ServerDetails, REPEAT)
         return answer
 
     def ping(self) -> str:
-        """Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way."""
+        """Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way.
+
+        Returns:
+            `pong`.
+        """
         params: dict[str, Any] = {}
         answer: str = self._call("ping", params, str, REPEAT)
         return answer
@@ -1890,38 +2080,41 @@ class Methods(Face):
         self,
         flow_id: int,
         *,
+        cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.FlowItem]:
         """Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and `ended`
-        last. One without a `job` says where the flow is now, also where changes of jobs were lost because the subscriber reads too
-        slowly.
+        last. With a cursor the changes after it come first. One without a `job` says where the flow is now, also where changes of jobs
+        were lost because the subscriber reads too slowly.
 
         Args:
             flow_id: The flow to follow.
+            cursor: The `cursor` of the last item that was seen.
             context_id: The context it belongs to (default: 0).
         """
         params: dict[str, Any] = {
             "flow_id": flow_id,
+            "cursor": cursor,
             "context_id": context_id,
         }
-        return self._subscribe("subscribe_flow", "unsubscribe_flow", params, models.FlowItem, resumable=False, from_now=False)
+        return self._subscribe("subscribe_flow", "unsubscribe_flow", params, models.FlowItem, resumable=True, from_now=False)
 
     def subscribe_events(
         self,
         *,
-        where: models.JobFilter | Mapping[str, Any] | None = None,
+        filter: models.JobFilter | Mapping[str, Any] | None = None,
         cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.EventsItem]:
         """Follows every change of the jobs that fit a filter, from now on or from a cursor.
 
         Args:
-            where: Which jobs; all that is given must fit.
+            filter: Which jobs; all that is given must fit.
             cursor: The `cursor` of the last event that was seen.
             context_id: The context they belong to (default: 0).
         """
         params: dict[str, Any] = {
-            "where": where,
+            "filter": filter,
             "cursor": cursor,
             "context_id": context_id,
         }
@@ -1960,6 +2153,9 @@ class Methods(Face):
         Args:
             timeout: After how many seconds it ends at the latest; a further call can only shorten that. Scripts that run then get
                 the grace period, and what has not ended in it runs again elsewhere (default: 3600).
+
+        Returns:
+            How far the server has come.
         """
         params: dict[str, Any] = {
             "timeout": timeout,
