@@ -1,0 +1,16 @@
+import { RpcError } from "./errors.js";
+import { MethodNotFound, table } from "./generated/errors.js";
+import { version } from "./generated/limits.js";
+
+type AnyClass = new (name: string, message: string, code: number, data: unknown, method: string) => RpcError;
+
+/** The error that a call was answered with. */
+export const rpcError = (error: unknown, method: string): RpcError => {
+  const { code = NaN, message, data } = (error ?? {}) as { code?: number; message?: unknown; data?: unknown };
+  const [, name, Class] = table.find(([known]) => known === code) ?? [0, "RpcError", RpcError];
+  let text = typeof message === "string" ? message : `${method} was refused (${code})`;
+  if ((Class as unknown) === MethodNotFound) {
+    text += `: the server has no ${method}, so it is older than this client (made for ${version}), or not hero`;
+  }
+  return new (Class as unknown as AnyClass)(name, text, code, data, method);
+};

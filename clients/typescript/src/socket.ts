@@ -1,0 +1,497 @@
+import { rpcError } from "./answer.js";
+import { backoff, type Chance, type Reconnect } from "./backoff.js";
+import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
+import {
+  CallTimeout,
+  ClientClosed,
+  ConnectionFailed,
+  LoginRefused,
+  OutcomeUnknown,
+  ProtocolError,
+  TooManyCalls,
+} from "./errors.js";
+import { longestWait } from "./generated/limits.js";
+import { type Channel, Refusal, type Transport } from "./transport.js";
+
+/** Shows who is calling, by calls that are made on a new connection before all others. */
+export type Login = (call: (method: string, params: object) => Promise<unknown>, host: string) => Promise<unknown>;
+
+/** How a client behaves. Everything has a default. All times are in seconds. */
+export interface SocketOptions {
+  /** How it comes back after its connection has ended; `false` never. */
+  reconnect?: Reconnect | false | undefined;
+  /** A connection that says nothing for so long is asked by `ping`, and is over if it says nothing for as long again. 20 by default; 0 never asks. */
+  heartbeat?: number | undefined;
+  /** The most calls under way at once. 10,000 by default. */
+  maxCalls?: number | undefined;
+  /** The most characters of one message. 64 million by default. */
+  maxMessage?: number | undefined;
+  /** Logs in on each new connection: `wallet(…)`. */
+  login?: Login | undefined;
+  /** Chance, for tests. */
+  chance?: Chance | undefined;
+}
+
+/** How a subscription is opened. */
+interface Opening extends Sending {
+  adopt(id: unknown): void;
+  unsubscribe: string;
+}
+
+interface Call {
+  id: number;
+  method: string;
+  params: object;
+  options: Sending | undefined;
+  resolve: (result: never) => void;
+  reject: (error: unknown) => void;
+  /** On which connection it was sent; 0 if on none. */
+  sentOn: number;
+  /** How often in a row it was lost on a connection that said nothing more once it was sent. */
+  lost: number;
+  /** How many messages the connection had said when it was sent. */
+  heardBefore: number;
+  size: number;
+  /** When its wait is over. */
+  until: number;
+  clear: (() => void) | undefined;
+}
+
+const opening = (call: Call): Opening | undefined => {
+  const options = call.options as Opening | undefined;
+  return options?.unsubscribe ? options : undefined;
+};
+
+/** How often a call is sent to a server that ends the connection without another word. */
+const MOST_LOST = 4;
+/** How much longer than its wait a call may take to be answered. */
+const GRACE = 30;
+const LATER = 2 ** 31 - 1;
+
+/** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
+export class SocketClient implements Client {
+  readonly url: string;
+  readonly longestWait = longestWait;
+  readonly #transport: Transport;
+  readonly #options: SocketOptions;
+  readonly #calls = new Map<number, Call>();
+  readonly #listeners = new Map<string, Listener>();
+  readonly #watchers = new Set<(status: Status) => void>();
+  #queue: Call[] = [];
+  #status: Status = { state: "idle" };
+  #channel: Channel | undefined;
+  #ready = false;
+  #connection = 0;
+  #heard = 0;
+  #everHeard = false;
+  #attempt = 0;
+  #ids = 0;
+  /** Calls that were dropped, by id: what ends the subscription that each opens when its answer comes. */
+  readonly #late = new Map<number, string>();
+  readonly #stopping = new AbortController();
+
+  constructor(transport: Transport, options: SocketOptions = {}) {
+    this.#transport = transport;
+    this.#options = options;
+    this.url = transport.url;
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  onStatus(listener: (status: Status) => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
+  }
+
+  call(method: string, params: object, options?: Sending): Promise<never> {
+    return new Promise((resolve, reject) => {
+      const most = this.#options.maxCalls ?? 10_000;
+      if (this.#status.state === "closed") return reject(new ClientClosed());
+      if (options?.signal?.aborted) return reject(options.signal.reason as Error);
+      if (this.#calls.size >= most) return reject(new TooManyCalls(most));
+      const call = this.#make(method, params, options, resolve, reject);
+      this.#calls.set(call.id, call);
+      this.#limit(call);
+      if (this.#ready) this.#send(call);
+      else {
+        this.#queue.push(call);
+        this.#connect();
+      }
+    });
+  }
+
+  async subscribe(method: string, unsubscribe: string, params: object, listener: Listener, options?: Sending): Promise<Subscribed> {
+    let mine = "";
+    // The answer is taken as it arrives: the first item may be in the next message.
+    const adopt = (id: unknown) => {
+      this.#listeners.set((mine = String(id)), listener);
+    };
+    await this.call(method, params, { ...options, again: true, adopt, unsubscribe } as Opening);
+    const connection = this.#connection;
+    return {
+      end: () => {
+        if (this.#listeners.get(mine) !== listener) return;
+        this.#listeners.delete(mine);
+        if (this.#ready && connection === this.#connection) this.#letGo(unsubscribe, mine);
+      },
+    };
+  }
+
+  /** If this cannot be told, the subscription ends with the connection. */
+  #letGo(unsubscribe: string, subscription: unknown): void {
+    this.#first(unsubscribe, { subscription }).catch(() => undefined);
+  }
+
+  delay(failures: number): number | undefined {
+    const reconnect = this.#options.reconnect;
+    if (reconnect === false || failures > (reconnect?.attempts ?? 20)) return undefined;
+    return backoff(failures, reconnect ?? {}, this.#options.chance ?? Math.random);
+  }
+
+  close(): void {
+    if (this.#status.state === "closed") return;
+    this.#set({ state: "closed" });
+    this.#stopping.abort();
+    this.#ready = false;
+    this.#channel?.close(1000);
+    this.#channel = undefined;
+    this.#fail(new ClientClosed());
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  // ---- Calls ----
+
+  #make(method: string, params: object, options: Sending | undefined, resolve: Call["resolve"], reject: Call["reject"]): Call {
+    const wait = options?.wait;
+    return {
+      id: ++this.#ids,
+      method,
+      params,
+      options,
+      resolve,
+      reject,
+      sentOn: 0,
+      lost: 0,
+      heardBefore: 0,
+      size: 0,
+      until: wait === undefined ? 0 : Date.now() + wait * 1000,
+      clear: undefined,
+    };
+  }
+
+  /** Has the call end when its signal is aborted, or when its time is over. */
+  #limit(call: Call): void {
+    const { signal, callTimeout, wait } = call.options ?? {};
+    if (!signal && callTimeout === undefined && wait === undefined) return;
+    const seconds = Math.min(callTimeout ?? Infinity, (wait ?? Infinity) + GRACE);
+    const late = () => {
+      const now = call.sentOn ? "whether it was carried out is not known" : `it was not sent (${this.#status.state})`;
+      const error = new CallTimeout(`no answer to ${call.method} within ${seconds} s; ${now}`, call.method, call.sentOn > 0);
+      this.#drop(call, error);
+    };
+    const timer = seconds * 1000 > LATER ? undefined : setTimeout(late, seconds * 1000);
+    const abort = () => {
+      this.#drop(call, signal?.reason);
+    };
+    signal?.addEventListener("abort", abort);
+    call.clear = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    };
+  }
+
+  /** Ends a call with an error. What it opens is let go of when it comes. */
+  #drop(call: Call, error: unknown): void {
+    this.#calls.delete(call.id);
+    if (!this.#channel || call.sentOn !== this.#connection) this.#queue = this.#queue.filter((other) => other !== call);
+    else if (opening(call)) this.#late.set(call.id, opening(call)?.unsubscribe ?? "");
+    call.clear?.();
+    call.reject(error);
+  }
+
+  #send(call: Call): void {
+    let params = call.params;
+    const left = call.until ? Math.max(0, (call.until - Date.now()) / 1000) : 0;
+    // It was sent before, or waited for a connection.
+    if (call.until && left < (call.options?.wait ?? 0) - 0.01) params = { ...params, wait_timeout: left };
+    let text: string;
+    try {
+      text = JSON.stringify({ jsonrpc: "2.0", id: call.id, method: call.method, params });
+    } catch (error) {
+      return this.#drop(call, error);
+    }
+    call.sentOn = this.#connection;
+    call.heardBefore = this.#heard;
+    call.size = text.length;
+    // A channel that has just ended tells so by itself.
+    this.#channel?.send(text);
+    call.options?.onSent?.();
+  }
+
+  #settle(call: Call, message: { result?: unknown; error?: unknown }): void {
+    this.#calls.delete(call.id);
+    call.clear?.();
+    if (message.error !== undefined) return call.reject(rpcError(message.error, call.method));
+    opening(call)?.adopt(message.result);
+    call.resolve(message.result as never);
+  }
+
+  #fail(error: Error): void {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    this.#queue = [];
+    for (const call of calls) {
+      call.clear?.();
+      call.reject(error);
+    }
+    this.#tellListeners(error);
+  }
+
+  #tellListeners(error?: Error): void {
+    const listeners = [...this.#listeners.values()];
+    this.#listeners.clear();
+    for (const listener of listeners) listener.ended(error);
+  }
+
+  // ---- The connection ----
+
+  #set(status: Status): void {
+    this.#status = status;
+    for (const watcher of this.#watchers) watcher(status);
+  }
+
+  #connect(): void {
+    const { state } = this.#status;
+    if (state === "idle" || state === "down") {
+      this.#attempt = 0;
+      void this.#keepTrying();
+    }
+  }
+
+  async #keepTrying(): Promise<void> {
+    while (!this.#closed) {
+      this.#attempt += 1;
+      this.#set({ state: "connecting", attempt: this.#attempt });
+      const error = await this.#open().then(
+        () => undefined,
+        (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+      );
+      if (!error || this.#closed) return;
+      if (!(await this.#pause(error))) return;
+    }
+  }
+
+  get #closed(): boolean {
+    return this.#status.state === "closed";
+  }
+
+  /** Waits before the next attempt. Gives whether there is one. */
+  async #pause(error: Error): Promise<boolean> {
+    const kind = error instanceof Refusal ? error.kind : "away";
+    const { reconnect } = this.#options;
+    const most = this.#everHeard ? (reconnect || {}).attempts ?? 20 : (reconnect || {}).firstAttempts ?? 1;
+    const hopeless = error instanceof LoginRefused || kind === "login" || (kind === "other" && !this.#everHeard);
+    if (reconnect === false || hopeless || this.#attempt >= most) {
+      this.#giveUp(error, kind === "login" || error instanceof LoginRefused);
+      return false;
+    }
+    const delay = backoff(this.#attempt, reconnect ?? {}, this.#options.chance ?? Math.random);
+    this.#set({ state: "waiting", attempt: this.#attempt, delay, error });
+    await new Promise<void>((resolve) => {
+      const { signal } = this.#stopping;
+      const timer = setTimeout(done, delay * 1000);
+      function done() {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      }
+      signal.addEventListener("abort", done);
+    });
+    return !this.#closed;
+  }
+
+  #giveUp(cause: Error, login: boolean): void {
+    const error = login
+      ? new LoginRefused(cause.message, { cause })
+      : new ConnectionFailed(cause.message, this.url, this.#attempt, { cause });
+    this.#set({ state: "down", error });
+    this.#fail(error);
+  }
+
+  async #open(): Promise<void> {
+    const connection = ++this.#connection;
+    let over = false;
+    const ear = {
+      message: (data: unknown) => {
+        if (!over && connection === this.#connection) this.#hear(data);
+      },
+      closed: (code: number, reason: string) => {
+        if (over) return;
+        over = true;
+        if (connection === this.#connection && !this.#closed) this.#lost(code, reason);
+      },
+    };
+    const channel = await this.#transport.open(ear, this.#stopping.signal);
+    if (this.#closed || over) return channel.close(1000);
+    this.#channel = channel;
+    this.#beat(connection);
+    const { login } = this.#options;
+    if (login) {
+      try {
+        await login((method, params) => this.#first(method, params), new URL(this.url).host);
+      } catch (error) {
+        // Else the connection ended meanwhile, and another attempt is under way.
+        if (connection !== this.#connection || over) return;
+        over = true;
+        this.#channel = undefined;
+        channel.close(1000);
+        throw new LoginRefused(`the login failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      }
+      if (connection !== this.#connection || over) return;
+    }
+    this.#ready = true;
+    this.#set({ state: "open" });
+    const queue = this.#queue;
+    this.#queue = [];
+    for (const call of queue) this.#send(call);
+  }
+
+  /** A call on this connection, ready or not. It ends with it. */
+  #first(method: string, params: object): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
+      const call = this.#make(method, params, { again: false }, resolve, reject);
+      this.#calls.set(call.id, call);
+      this.#send(call);
+    });
+  }
+
+  /** Asks a connection that says nothing whether it is still there. */
+  #beat(connection: number): void {
+    const every = this.#options.heartbeat ?? 20;
+    if (!every) return;
+    let [seen, asked] = [this.#heard, false];
+    const timer = setInterval(() => {
+      if (connection !== this.#connection || this.#closed) return clearInterval(timer);
+      if (this.#heard !== seen) [seen, asked] = [this.#heard, false];
+      else if (!asked) {
+        asked = true;
+        this.#first("ping", {}).catch(() => undefined);
+      } else {
+        clearInterval(timer);
+        this.#break(1001, `the server at ${this.url} has said nothing for ${2 * every} s`);
+      }
+    }, every * 1000);
+  }
+
+  /** Ends a connection that is of no use any more. */
+  #break(code: number, reason: string): void {
+    const channel = this.#channel;
+    this.#lost(code, reason);
+    channel?.close(code === 1009 ? 1009 : 1000);
+  }
+
+  #hear(data: unknown): void {
+    const text = typeof data === "string" ? data : "";
+    if (text.length > (this.#options.maxMessage ?? 64e6)) {
+      return this.#break(1009, `the server sent ${text.length} characters in one message, more than maxMessage`);
+    }
+    let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown };
+    try {
+      message = JSON.parse(text) as typeof message;
+    } catch {
+      return this.#strange(text || "a message that is no text");
+    }
+    if (typeof message !== "object" || (message as unknown) === null) return this.#strange(text);
+    const { id, params } = message;
+    if (typeof id === "number" && (message.result !== undefined || message.error !== undefined)) {
+      this.#good();
+      const call = this.#calls.get(id);
+      if (call) return this.#settle(call, message);
+      // An answer that nobody waits for any more.
+      const unsubscribe = this.#late.get(id);
+      this.#late.delete(id);
+      if (unsubscribe && message.result !== undefined) this.#letGo(unsubscribe, message.result);
+      return;
+    }
+    if (id !== undefined || typeof message.method !== "string") return this.#strange(text);
+    this.#good();
+    const notice = params as { subscription?: unknown; result?: unknown; error?: unknown } | undefined;
+    const listener = typeof notice?.subscription === "string" ? this.#listeners.get(notice.subscription) : undefined;
+    if (!listener || typeof notice?.subscription !== "string") return;
+    if (notice.error === undefined) return listener.item(notice.result);
+    this.#listeners.delete(notice.subscription);
+    listener.ended(rpcError(notice.error, String(message.method)));
+  }
+
+  /** A message of hero has arrived, so the connection is worth something. */
+  #good(): void {
+    this.#heard += 1;
+    this.#attempt = 0;
+    this.#everHeard = true;
+  }
+
+  /** What arrived is not what a server of JSON-RPC says. */
+  #strange(text: string): void {
+    const shown = text.length > 200 ? `${text.slice(0, 200)}…` : text;
+    const reason = `what answers at ${this.url} does not speak JSON-RPC as hero does: it sent ${shown}`;
+    if (this.#everHeard) return this.#break(1002, reason);
+    const channel = this.#channel;
+    this.#channel = undefined;
+    this.#ready = false;
+    this.#connection += 1;
+    const error = new ProtocolError(`${reason}; is that the address of a hero server?`);
+    this.#set({ state: "down", error });
+    this.#fail(error);
+    channel?.close(1000);
+  }
+
+  /** The connection has ended. Calls that were sent on it go on or fail. */
+  #lost(code: number, reason: string): void {
+    const [connection, renews] = [this.#connection, !!this.#options.login || this.#transport.renews];
+    this.#connection += 1;
+    this.#late.clear();
+    this.#channel = undefined;
+    this.#ready = false;
+    const why = `the connection to ${this.url} ended (${code}${reason ? `: ${reason}` : ""})`;
+    const cause = new Error(why);
+    const sent = [...this.#calls.values()].filter((call) => call.sentOn === connection);
+    const largest = Math.max(0, ...sent.map((call) => call.size));
+    const again: Call[] = [];
+    for (const call of sent) {
+      call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
+      const error = this.#whyNot(call, why, cause, code === 1009 && call.size === largest);
+      if (error) this.#drop(call, error);
+      else again.push(call);
+    }
+    this.#queue = [...again, ...this.#queue];
+    this.#tellListeners();
+    // It says that the token has ended; a login, or a function that gives tokens, may have another one.
+    const ended = code === 1008 && /token/.test(reason) && !renews;
+    void this.#comeBack(ended ? new Refusal(`${why}; give this client another token`, "login") : cause);
+  }
+
+  /** Why a call that was sent on a connection that ended is not sent again, if it is not. */
+  #whyNot(call: Call, why: string, cause: Error, tooLarge: boolean): Error | undefined {
+    const { method } = call;
+    if (tooLarge) return new ProtocolError(`${why}: a message was too large, probably ${method} (${call.size} characters)`, { cause });
+    if (!call.options?.again) {
+      const what = `${why} before the answer to ${method}: whether it was carried out is not known, and it was not sent again; look, then repeat it`;
+      return new OutcomeUnknown(what, method, call.params as Record<string, unknown>, { cause });
+    }
+    if (this.#options.reconnect === false || call.lost >= MOST_LOST) {
+      return new ConnectionFailed(`${why} before the answer to ${method}, which was sent ${call.lost} times`, this.url, call.lost, { cause });
+    }
+    return undefined;
+  }
+
+  async #comeBack(error: Error): Promise<void> {
+    // With nothing under way nobody needs it now, but the next call should find it.
+    this.#attempt = Math.max(this.#attempt, 1);
+    if (await this.#pause(error)) await this.#keepTrying();
+  }
+}
