@@ -20,6 +20,8 @@ export interface Sending extends CallOptions {
 
 /** Who listens to a subscription. */
 export interface Listener {
+  /** It is open: items may follow at once. */
+  opened(): void;
   /** An item has arrived. */
   item(item: unknown): void;
   /** The server has ended it with this error, or the connection has ended (no error). */

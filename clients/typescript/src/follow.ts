@@ -47,7 +47,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   #failures = 0;
   #failure: unknown;
   #over = false;
-  #ended = false;
+  #wasOpen = false;
   #wake: (() => void) | undefined;
   #turn: Promise<unknown>;
 
@@ -154,9 +154,6 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
         // It may be over by now.
         if (this.#live !== mine) return subscribed.end();
         this.#subscribed = subscribed;
-        if (mine > 1 && this.#fromNow && this.#cursor === undefined) {
-          this.#push({ type: "lagged", cursor: "" } satisfies LaggedNotice);
-        }
         return;
       } catch (error) {
         this.#live = 0;
@@ -184,6 +181,11 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
 
   #listener(mine: number): Listener {
     return {
+      opened: () => {
+        // Nobody can tell what happened between.
+        if (this.#wasOpen && this.#fromNow && this.#cursor === undefined) this.#push({ type: "lagged", cursor: "" } satisfies LaggedNotice);
+        this.#wasOpen = true;
+      },
       item: (item) => {
         if (this.#live === mine) this.#take(item as AnyItem);
       },
@@ -216,14 +218,9 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#buffer.length >= (this.#options.buffer ?? 1000)) return this.#letGo();
     this.#buffer.push(item);
     if (item.cursor) this.#cursor = item.cursor;
-    if (item.type === "ended") this.#letGoOfEnd();
+    // The server has ended it, so there is nothing to let go of there.
+    if (item.type === "ended") this.#subscribed = undefined;
     this.#wake?.();
-  }
-
-  /** The server has ended it, so there is nothing to let go of there. */
-  #letGoOfEnd(): void {
-    this.#ended = true;
-    this.#subscribed = undefined;
   }
 }
 

@@ -127,6 +127,7 @@ export class SocketClient implements Client {
     // The answer is taken as it arrives: the first item may be in the next message.
     const adopt = (id: unknown) => {
       this.#listeners.set((mine = String(id)), listener);
+      listener.opened();
     };
     await this.call(method, params, { ...options, again: true, adopt, unsubscribe } as Opening);
     const connection = this.#connection;
