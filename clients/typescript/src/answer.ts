@@ -10,7 +10,7 @@ export const rpcError = (error: unknown, method: string): RpcError => {
   const [, name, Class] = table.find(([known]) => known === code) ?? [0, "RpcError", RpcError];
   let text = typeof message === "string" ? message : `${method} was refused (${code})`;
   if ((Class as unknown) === MethodNotFound) {
-    text += `: the server has no ${method}, so it is older than this client (made for ${version}), or not hero`;
+    text += `; is the server older than this client (for ${version})?`;
   }
   return new (Class as unknown as AnyClass)(name, text, code, data, method);
 };

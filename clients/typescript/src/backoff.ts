@@ -15,4 +15,4 @@ export type Chance = () => number;
 
 /** How many seconds to wait after so many failures, with full jitter: anything from nothing to twice the last limit. */
 export const backoff = (failures: number, { minDelay = 0.25, maxDelay = 10 }: Reconnect, chance: Chance): number =>
-  chance() * Math.min(maxDelay, minDelay * 2 ** Math.min(failures - 1, 30));
+  chance() * Math.min(maxDelay, minDelay * 2 ** (failures - 1));

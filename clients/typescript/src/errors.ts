@@ -169,7 +169,7 @@ export class TooManyCalls extends HeroError<"TooManyCalls"> {
   constructor(limit: number) {
     super(
       "TooManyCalls",
-      `${limit} calls are under way, which is the most that this client holds (maxCalls): wait for some of them first`,
+      `${limit} calls are under way, the most that this client holds (maxCalls)`,
     );
   }
 }

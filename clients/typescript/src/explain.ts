@@ -5,8 +5,25 @@ export interface Explanation {
   cause?: unknown;
 }
 
+/** Why not even a WebSocket could be made. */
+const unmade = (url: string, token: string | undefined, cause: Error & { code?: string }): Explanation => {
+  if (cause.code === "ERR_MODULE_NOT_FOUND" || cause.message.includes("constructor")) {
+    return { message: "this platform has no WebSocket (Node.js has one from 22 on): npm install ws", kind: "other", cause };
+  }
+  if (!token) return { message: `${url} is no address of a WebSocket, such as ws://127.0.0.1:8700`, kind: "other", cause };
+  const message =
+    "the WebSocket of this platform cannot show a token at the handshake, as no browser can: log in with `login: wallet(…)`, or use `connectHttp`";
+  return { message, kind: "login", cause };
+};
+
 /** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
-export const explain = async (url: string, token: string | undefined, seconds: number): Promise<Explanation> => {
+export const explain = async (
+  url: string,
+  token: string | undefined,
+  seconds: number,
+  failed: unknown,
+): Promise<Explanation> => {
+  if (failed) return unmade(url, token, failed as Error);
   const at = url.replace(/^ws/, "http");
   let answer: Response;
   let text: string;

@@ -59,8 +59,12 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     params: object & { cursor?: string | undefined },
     options: FollowOptions,
   ) {
-    [this.#client, this.#method, this.#unsubscribe] = [client, method, unsubscribe];
-    [this.#params, this.#options, this.#cursor] = [params, options, params.cursor];
+    this.#client = client;
+    this.#method = method;
+    this.#unsubscribe = unsubscribe;
+    this.#params = params;
+    this.#options = options;
+    this.#cursor = params.cursor;
     // One that names nothing that it is about has no beginning: it is of what happens from now on.
     this.#fromNow = method === ("subscribe_events" satisfies keyof Subscriptions) && !params.cursor;
     options.signal?.addEventListener("abort", this.#abort);
@@ -94,9 +98,8 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   }
 
   /** Lets go of it, as leaving a `for await` does. */
-  [Symbol.asyncDispose](): Promise<void> {
-    this.#finish();
-    return Promise.resolve();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
   }
 
   async #next(): Promise<IteratorResult<T, undefined>> {
@@ -121,7 +124,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   readonly #abort = (): void => {
     this.#letGo();
     this.#buffer.length = 0;
-    this.#failure = this.#options.signal?.reason ?? new Error("aborted");
+    this.#failure = this.#options.signal?.reason;
     this.#wake?.();
   };
 
@@ -168,7 +171,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
 
   async #pause(): Promise<void> {
     const delay = this.#client.delay(this.#failures);
-    if (delay === undefined) throw this.#last ?? new Error("it was tried too often");
+    if (delay === undefined) throw this.#last as Error;
     const least = this.#last instanceof RetryLater ? this.#last.retryAfter : 0;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, Math.max(delay, least) * 1000);

@@ -1,5 +1,5 @@
 import type { CallOptions, Client, Status } from "./client.js";
-import type { CheckOptions } from "./check.js";
+import type { CheckOptions } from "./schema.js";
 import { type ClientOptions, createClient } from "./create.js";
 import {
   ActorsCalls,

@@ -99,7 +99,7 @@ export class HttpClient implements Client {
   async #lost(method: string, params: object, options: Sending, lost: Lost, failures: number, signal: AbortSignal): Promise<void> {
     const { cause } = lost;
     if (lost.reached && !options.again) {
-      const what = `${lost.message} before the answer to ${method}: whether it was carried out is not known, and it was not sent again; look, then repeat it`;
+      const what = `${lost.message} before the answer to ${method}: whether it was done is not known, so it was not sent again`;
       throw new OutcomeUnknown(what, method, params as Record<string, unknown>, { cause });
     }
     const delay = this.delay(failures);

@@ -17,7 +17,7 @@ export { type Wallet, wallet } from "./wallet.js";
 export { follow, Following, type FollowOptions } from "./follow.js";
 export { getResult, run, runFlow, runJob, type StopOptions, type TypedResult, waitFlow, waitJob, type WaitOptions } from "./run.js";
 export { createJobs, findObjects, getObject } from "./several.js";
-export type { CheckOptions, Schema } from "./check.js";
+export type { CheckOptions, Schema } from "./schema.js";
 export * from "./errors.js";
 export * from "./generated/errors.js";
 export * from "./generated/groups.js";

@@ -1,4 +1,4 @@
-import { check, type CheckOptions } from "./check.js";
+import { checked, type CheckOptions } from "./schema.js";
 import type { CallOptions, Client, Sending } from "./client.js";
 import { CallTimeout, NotStopped, RpcError } from "./errors.js";
 import { WaitTimeout } from "./generated/errors.js";
@@ -51,7 +51,9 @@ const wait = async (client: Client, { first, params, then, named, seconds, optio
   const { signal, callTimeout, stopOnAbort } = options;
   const begun = Date.now();
   const passed = () => (Date.now() - begun) / 1000;
-  let [method, given, sent] = [first, params, false];
+  let method = first;
+  let given = params;
+  let sent = false;
   const onSent = () => (sent = true);
   for (;;) {
     const slice = Math.min(client.longestWait, Math.max(0, seconds - passed()));
@@ -67,7 +69,8 @@ const wait = async (client: Client, { first, params, then, named, seconds, optio
       const next = error instanceof WaitTimeout ? named(error) : undefined;
       // Less than that is no time to wait.
       if (!next || signal?.aborted || passed() > seconds - 0.05) throw error;
-      [method, given] = [then, next];
+      method = then;
+      given = next;
       // A server that shuts down says so at once, again and again.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -105,7 +108,7 @@ const place = ({ context_id }: { context_id?: number }): object => (context_id =
 const typed = async <T>(result: Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
   const job = (await result) as JobResult;
   const value = "value" in job ? job.value : job.output;
-  return { ...job, value: await check(schema, value, `the value of job ${job.job_id}`) };
+  return { ...job, value: await checked(schema, value, `the value of job ${job.job_id}`) };
 };
 
 /** Runs a script and gives the result of its job: its value, typed and checked if you say how, and what is known of the run. */

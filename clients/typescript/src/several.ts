@@ -1,4 +1,4 @@
-import { check, type CheckOptions } from "./check.js";
+import { checked, type CheckOptions } from "./schema.js";
 import type { CallOptions, Client } from "./client.js";
 import type { FindObjectsOptions, GetObjectOptions, JobSpecInput, ObjectPage } from "./generated/types.js";
 import { key } from "./key.js";
@@ -22,7 +22,7 @@ export const getObject = async <T = unknown>(
 ): Promise<T> => {
   const { schema, signal, callTimeout, ...rest } = options;
   const object = await client.call("get_object", { ...rest, collection, id }, { again: true, signal, callTimeout });
-  return check(schema, object, `${id} of ${collection}`);
+  return checked(schema, object, `${id} of ${collection}`);
 };
 
 /** Some objects of a collection, in order; `next_cursor` is where to go on. */
@@ -33,6 +33,6 @@ export const findObjects = async <T = unknown>(
 ): Promise<Omit<ObjectPage, "objects"> & { objects: T[] }> => {
   const { schema, signal, callTimeout, ...rest } = options;
   const page = await client.call("find_objects", { ...rest, collection }, { again: true, signal, callTimeout });
-  const objects = await Promise.all(page.objects.map((object) => check(schema, object, `an object of ${collection}`)));
+  const objects = await Promise.all(page.objects.map((object) => checked(schema, object, `an object of ${collection}`)));
   return { ...page, objects };
 };

@@ -66,7 +66,8 @@ const opening = (call: Call): Opening | undefined => {
 const MOST_LOST = 4;
 /** How much longer than its wait a call may take to be answered. */
 const GRACE = 30;
-const LATER = 2 ** 31 - 1;
+/** The most seconds that a timer takes, nearly. */
+const LONGEST = 2e6;
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
 export class SocketClient implements Client {
@@ -89,6 +90,8 @@ export class SocketClient implements Client {
   /** Calls that were dropped, by id: what ends the subscription that each opens when its answer comes. */
   readonly #late = new Map<number, string>();
   readonly #stopping = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #skip: (() => void) | undefined;
 
   constructor(transport: Transport, options: SocketOptions = {}) {
     this.#transport = transport;
@@ -145,16 +148,18 @@ export class SocketClient implements Client {
     this.#first(unsubscribe, { subscription }).catch(() => undefined);
   }
 
-  delay(failures: number): number | undefined {
-    const reconnect = this.#options.reconnect;
-    if (reconnect === false || failures > (reconnect?.attempts ?? 20)) return undefined;
-    return backoff(failures, reconnect ?? {}, this.#options.chance ?? Math.random);
+  delay(failures: number, most?: number): number | undefined {
+    const { reconnect = {}, chance = Math.random } = this.#options;
+    if (!reconnect || failures >= (most ?? reconnect.attempts ?? 20)) return undefined;
+    return backoff(failures, reconnect, chance);
   }
 
   close(): void {
     if (this.#status.state === "closed") return;
     this.#set({ state: "closed" });
     this.#stopping.abort();
+    clearTimeout(this.#timer);
+    this.#skip?.();
     this.#ready = false;
     this.#channel?.close(1000);
     this.#channel = undefined;
@@ -191,11 +196,11 @@ export class SocketClient implements Client {
     if (!signal && callTimeout === undefined && wait === undefined) return;
     const seconds = Math.min(callTimeout ?? Infinity, (wait ?? Infinity) + GRACE);
     const late = () => {
-      const now = call.sentOn ? "whether it was carried out is not known" : `it was not sent (${this.#status.state})`;
+      const now = call.sentOn ? "whether it was done is not known" : `it was not sent (${this.#status.state})`;
       const error = new CallTimeout(`no answer to ${call.method} within ${seconds} s; ${now}`, call.method, call.sentOn > 0);
       this.#drop(call, error);
     };
-    const timer = seconds * 1000 > LATER ? undefined : setTimeout(late, seconds * 1000);
+    const timer = seconds < LONGEST ? setTimeout(late, seconds * 1000) : undefined;
     const abort = () => {
       this.#drop(call, signal?.reason);
     };
@@ -280,7 +285,7 @@ export class SocketClient implements Client {
       this.#set({ state: "connecting", attempt: this.#attempt });
       const error = await this.#open().then(
         () => undefined,
-        (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+        (error: unknown) => error as Error,
       );
       if (!error || this.#closed) return;
       if (!(await this.#pause(error))) return;
@@ -294,34 +299,23 @@ export class SocketClient implements Client {
   /** Waits before the next attempt. Gives whether there is one. */
   async #pause(error: Error): Promise<boolean> {
     const kind = error instanceof Refusal ? error.kind : "away";
-    const { reconnect } = this.#options;
-    const most = this.#everHeard ? (reconnect || {}).attempts ?? 20 : (reconnect || {}).firstAttempts ?? 1;
-    const hopeless = error instanceof LoginRefused || kind === "login" || (kind === "other" && !this.#everHeard);
-    if (reconnect === false || hopeless || this.#attempt >= most) {
-      this.#giveUp(error, kind === "login" || error instanceof LoginRefused);
+    const hopeless = kind === "login" || (kind === "other" && !this.#everHeard);
+    const most = this.#everHeard ? undefined : ((this.#options.reconnect || {}).firstAttempts ?? 1);
+    const delay = hopeless ? undefined : this.delay(this.#attempt, most);
+    if (delay === undefined) {
+      const final =
+        kind === "login"
+          ? new LoginRefused(error.message, { cause: error })
+          : new ConnectionFailed(error.message, this.url, this.#attempt, { cause: error });
+      this.#set({ state: "down", error: final });
+      this.#fail(final);
       return false;
     }
-    const delay = backoff(this.#attempt, reconnect ?? {}, this.#options.chance ?? Math.random);
     this.#set({ state: "waiting", attempt: this.#attempt, delay, error });
     await new Promise<void>((resolve) => {
-      const { signal } = this.#stopping;
-      const timer = setTimeout(done, delay * 1000);
-      function done() {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        resolve();
-      }
-      signal.addEventListener("abort", done);
+      this.#timer = setTimeout((this.#skip = resolve), delay * 1000);
     });
     return !this.#closed;
-  }
-
-  #giveUp(cause: Error, login: boolean): void {
-    const error = login
-      ? new LoginRefused(cause.message, { cause })
-      : new ConnectionFailed(cause.message, this.url, this.#attempt, { cause });
-    this.#set({ state: "down", error });
-    this.#fail(error);
   }
 
   async #open(): Promise<void> {
@@ -351,7 +345,7 @@ export class SocketClient implements Client {
         over = true;
         this.#channel = undefined;
         channel.close(1000);
-        throw new LoginRefused(`the login failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+        throw new Refusal(`the login failed: ${(error as Error).message}`, "login", { cause: error });
       }
       if (connection !== this.#connection || over) return;
     }
@@ -375,16 +369,19 @@ export class SocketClient implements Client {
   #beat(connection: number): void {
     const every = this.#options.heartbeat ?? 20;
     if (!every) return;
-    let [seen, asked] = [this.#heard, false];
+    let seen = this.#heard;
+    let asked = false;
     const timer = setInterval(() => {
       if (connection !== this.#connection || this.#closed) return clearInterval(timer);
-      if (this.#heard !== seen) [seen, asked] = [this.#heard, false];
-      else if (!asked) {
+      if (this.#heard !== seen) {
+        seen = this.#heard;
+        asked = false;
+      } else if (!asked) {
         asked = true;
         this.#first("ping", {}).catch(() => undefined);
       } else {
         clearInterval(timer);
-        this.#break(1001, `the server at ${this.url} has said nothing for ${2 * every} s`);
+        this.#break(1001, `nothing was said for ${2 * every} s`);
       }
     }, every * 1000);
   }
@@ -399,7 +396,7 @@ export class SocketClient implements Client {
   #hear(data: unknown): void {
     const text = typeof data === "string" ? data : "";
     if (text.length > (this.#options.maxMessage ?? 64e6)) {
-      return this.#break(1009, `the server sent ${text.length} characters in one message, more than maxMessage`);
+      return this.#break(1009, `a message had ${text.length} characters, more than maxMessage`);
     }
     let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown };
     try {
@@ -438,23 +435,13 @@ export class SocketClient implements Client {
 
   /** What arrived is not what a server of JSON-RPC says. */
   #strange(text: string): void {
-    const shown = text.length > 200 ? `${text.slice(0, 200)}…` : text;
-    const reason = `what answers at ${this.url} does not speak JSON-RPC as hero does: it sent ${shown}`;
-    if (this.#everHeard) return this.#break(1002, reason);
-    const channel = this.#channel;
-    this.#channel = undefined;
-    this.#ready = false;
-    this.#connection += 1;
-    const error = new ProtocolError(`${reason}; is that the address of a hero server?`);
-    this.#set({ state: "down", error });
-    this.#fail(error);
-    channel?.close(1000);
+    this.#break(1002, `no hero server answers there, but one that says ${text.slice(0, 200)}`);
   }
 
   /** The connection has ended. Calls that were sent on it go on or fail. */
   #lost(code: number, reason: string): void {
-    const [connection, renews] = [this.#connection, !!this.#options.login || this.#transport.renews];
-    this.#connection += 1;
+    const connection = this.#connection++;
+    const renews = this.#options.login ?? this.#transport.renews;
     this.#late.clear();
     this.#channel = undefined;
     this.#ready = false;
@@ -472,22 +459,21 @@ export class SocketClient implements Client {
     this.#queue = [...again, ...this.#queue];
     this.#tellListeners();
     // It says that the token has ended; a login, or a function that gives tokens, may have another one.
-    const ended = code === 1008 && /token/.test(reason) && !renews;
-    void this.#comeBack(ended ? new Refusal(`${why}; give this client another token`, "login") : cause);
+    const login = code === 1008 && reason.includes("token") && !renews;
+    const kind = login ? "login" : code === 1002 ? "other" : "away";
+    void this.#comeBack(new Refusal(login ? `${why}; give this client another token` : why, kind));
   }
 
   /** Why a call that was sent on a connection that ended is not sent again, if it is not. */
-  #whyNot(call: Call, why: string, cause: Error, tooLarge: boolean): Error | undefined {
-    const { method } = call;
-    if (tooLarge) return new ProtocolError(`${why}: a message was too large, probably ${method} (${call.size} characters)`, { cause });
-    if (!call.options?.again) {
-      const what = `${why} before the answer to ${method}: whether it was carried out is not known, and it was not sent again; look, then repeat it`;
-      return new OutcomeUnknown(what, method, call.params as Record<string, unknown>, { cause });
+  #whyNot({ method, params, options, lost, size }: Call, why: string, cause: Error, tooLarge: boolean): Error | undefined {
+    if (tooLarge) return new ProtocolError(`${why}: a message was too large, probably ${method} (${size} characters)`, { cause });
+    const before = `${why} before the answer to ${method}`;
+    if (!options?.again) {
+      const what = `${before}: whether it was done is not known, so it was not sent again`;
+      return new OutcomeUnknown(what, method, params as Record<string, unknown>, { cause });
     }
-    if (this.#options.reconnect === false || call.lost >= MOST_LOST) {
-      return new ConnectionFailed(`${why} before the answer to ${method}, which was sent ${call.lost} times`, this.url, call.lost, { cause });
-    }
-    return undefined;
+    if (this.#options.reconnect !== false && lost < MOST_LOST) return undefined;
+    return new ConnectionFailed(`${before}, ${lost} times`, this.url, lost, { cause });
   }
 
   async #comeBack(error: Error): Promise<void> {

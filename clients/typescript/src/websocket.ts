@@ -26,42 +26,31 @@ export interface WebSocketLike {
 /** The class of WebSockets. The second argument is only given where there is a token. */
 export type WebSocketClass = new (url: string, options?: never) => WebSocketLike;
 
-const platform = async (): Promise<WebSocketClass> => {
-  const there = (globalThis as { WebSocket?: unknown }).WebSocket as WebSocketClass | undefined;
-  if (there) return there;
-  try {
-    return (await import("#ws")).default as unknown as WebSocketClass;
-  } catch (cause) {
-    throw new Refusal("this platform has no WebSocket (Node.js has one from 22 on): npm install ws", "other", { cause });
-  }
-};
-
 /** Connections over WebSockets. */
 export const webSocket = (url: string, options: WebSocketOptions = {}): Transport => ({
   url,
   renews: typeof options.token === "function",
   open: async (ear, signal) => {
     const token = typeof options.token === "function" ? await options.token() : options.token;
-    const Class = options.WebSocket ?? (await platform());
-    const socket = make(Class, url, token);
     const seconds = options.connectTimeout ?? 10;
-    const opened = new Promise<Channel | undefined>((resolve) => {
-      listen(socket, ear, resolve, seconds, signal);
-    });
-    return (await opened) ?? Promise.reject(await why(url, token, seconds));
+    let failed: unknown;
+    try {
+      const Class = options.WebSocket ?? (await platform());
+      // A browser takes no second argument but names of protocols.
+      const socket = token ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never) : new Class(url);
+      const channel = await new Promise<Channel | undefined>((resolve) => {
+        listen(socket, ear, resolve, seconds, signal);
+      });
+      if (channel) return channel;
+    } catch (error) {
+      failed = error;
+    }
+    throw await why(url, token, seconds, failed);
   },
 });
 
-const make = (Class: WebSocketClass, url: string, token: string | undefined): WebSocketLike => {
-  try {
-    return token ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never) : new Class(url);
-  } catch (cause) {
-    const hint = token
-      ? "the WebSocket of this platform cannot show a token at the handshake, as no browser can: log in with `login: wallet(…)`, or use `connectHttp`"
-      : `${url} is no address of a WebSocket, such as ws://127.0.0.1:8700`;
-    throw new Refusal(hint, token ? "login" : "other", { cause });
-  }
-};
+const platform = async (): Promise<WebSocketClass> =>
+  ((globalThis as { WebSocket?: unknown }).WebSocket ?? (await import("#ws")).default) as WebSocketClass;
 
 /** Gives the channel once it is open, or nothing if it never is. */
 const listen = (
@@ -109,10 +98,10 @@ const listen = (
 };
 
 /** Why there is no connection. What finds out is loaded only when it is needed. */
-const why = async (url: string, token: string | undefined, seconds: number): Promise<Error> => {
+const why = async (url: string, token: string | undefined, seconds: number, failed: unknown): Promise<Error> => {
   try {
     const { explain } = await import("./explain.js");
-    const { message, kind, cause } = await explain(url, token, seconds);
+    const { message, kind, cause } = await explain(url, token, seconds, failed);
     return new Refusal(message, kind, { cause });
   } catch (cause) {
     return new Refusal(`no connection to ${url}`, "away", { cause });
