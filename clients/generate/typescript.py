@@ -275,7 +275,7 @@ def errors(document: Document) -> str:
     used = sorted({name for error in document.errors for each in error.data for name in re.findall(r"\b[A-Z]\w+", shape(each.shape))})
     parts = [HEAD]
     if used:
-        parts.append(f"import type {{ {', '.join(used)} }} from \"./types.js\";\n")
+        parts.append(f'import type {{ {", ".join(used)} }} from "./types.js";\n')
     parts.append('import { BadEnd, RetryLater, RpcError } from "../errors.js";\n\n')
     for error in document.errors:
         fields = "; ".join(f"{each.name}?: {shape(each.shape)}" for each in error.data)
@@ -343,7 +343,7 @@ def methods(document: Document) -> str:
         body.append(f"{comment(method)}{head}\n  {call};\n")
     used = type_names(document, "".join(body))
     return (
-        f"{HEAD}\nimport type {{ CallOptions, Client }} from \"../client.js\";\n"
+        f'{HEAD}\nimport type {{ CallOptions, Client }} from "../client.js";\n'
         'import { change, create, read } from "../send.js";\n'
         'import { follow, type Following, type FollowOptions } from "../follow.js";\n'
         f"{import_types(used)}\n" + "\n".join(body)
@@ -381,10 +381,12 @@ def groups(document: Document) -> str:
             call = f"    return calls.{function_name(method)}({', '.join(['this.client', *passed])});\n"
             lines.append(f"\n{comment(method, '  ')}{head}{call}  }}\n")
         what = "; ".join(f"`{method.name}`" for _, method in members)
-        body.append(doc(f"{'Calls of `' + group + '`' if group else 'Calls of no group'}: {what}.".replace("; ", ", ")) + "".join(lines) + "}\n")
+        body.append(
+            doc(f"{'Calls of `' + group + '`' if group else 'Calls of no group'}: {what}.".replace("; ", ", ")) + "".join(lines) + "}\n"
+        )
     used = type_names(document, "".join(body))
     return (
-        f"{HEAD}\nimport type {{ CallOptions, Client }} from \"../client.js\";\n"
+        f'{HEAD}\nimport type {{ CallOptions, Client }} from "../client.js";\n'
         'import type { Following, FollowOptions } from "../follow.js";\n'
         'import * as calls from "./methods.js";\n'
         f"{import_types(used)}\n" + "\n".join(body)

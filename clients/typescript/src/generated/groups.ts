@@ -67,6 +67,7 @@ import type {
   Message,
   MessagePage,
   NewToken,
+  NumberJobOptions,
   PauseQueueOptions,
   PingNodeOptions,
   Pong,
@@ -101,7 +102,8 @@ import type {
 
 /**
  * Calls of `jobs`: `create_job`, `start_job`, `stop_job`, `retry_job`, `get_status`, `get_job`,
- * `get_logs`, `list_jobs`, `delete_job`, `explain_job`, `subscribe_job`, `subscribe_logs`.
+ * `get_logs`, `list_jobs`, `number_job`, `delete_job`, `explain_job`, `subscribe_job`,
+ * `subscribe_logs`.
  */
 export class JobsCalls {
   /** Over this client. */
@@ -171,6 +173,17 @@ export class JobsCalls {
    */
   list(options?: ListJobsOptions & CallOptions): Promise<JobPage> {
     return calls.listJobs(this.client, options);
+  }
+
+  /**
+   * Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key:
+   * `job:{caller}:{n}`. Each change of the job is written there from now on, and the hash goes with
+   * the job. A job that has such a key keeps it.
+   *
+   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   */
+  number(jobId: string, options?: NumberJobOptions & CallOptions): Promise<string> {
+    return calls.numberJob(this.client, jobId, options);
   }
 
   /**

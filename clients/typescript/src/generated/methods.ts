@@ -67,6 +67,7 @@ import type {
   Message,
   MessagePage,
   NewToken,
+  NumberJobOptions,
   PauseQueueOptions,
   PingNodeOptions,
   Pong,
@@ -187,6 +188,20 @@ export const listJobs = (
   options?: ListJobsOptions & CallOptions,
 ): Promise<JobPage> =>
   read(client, "list_jobs", {}, options);
+
+/**
+ * Has a job be seen in Redis as the coordinator's specification has it, too. Gives the key:
+ * `job:{caller}:{n}`. Each change of the job is written there from now on, and the hash goes with
+ * the job. A job that has such a key keeps it.
+ *
+ * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ */
+export const numberJob = (
+  client: Client,
+  jobId: string,
+  options?: NumberJobOptions & CallOptions,
+): Promise<string> =>
+  change(client, "number_job", { job_id: jobId }, options);
 
 /**
  * Deletes a job that does not run, with its log. Gives true.

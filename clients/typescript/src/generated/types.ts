@@ -733,7 +733,8 @@ export interface Who {
  *
  * - `reader`: To read everything.
  *
- * - `executor`: To run jobs: to read them, take them and write how they ended.
+ * - `executor`: To run what others have made: to read jobs and flows, and to start, stop and retry
+ * them.
  */
 export type Role = "admin" | "caller" | "reader" | "executor";
 
@@ -1498,6 +1499,12 @@ export interface ListJobsOptions {
   context_id?: number;
 }
 
+/** What `number_job` takes besides what it has to be given. */
+export interface NumberJobOptions {
+  /** The context it belongs to. By default 0. */
+  context_id?: number;
+}
+
 /** What `delete_job` takes besides what it has to be given. */
 export interface DeleteJobOptions {
   /** The context it belongs to. By default 0. */
@@ -1877,7 +1884,10 @@ export interface SendMessageOptions {
    * Mycelium.
    */
   address?: string;
-  /** What it is about: normally the topic of a runner, whose address it goes to if it has none. */
+  /**
+   * What it is about: normally the topic of a runner, whose address it goes to if it has none. A
+   * script type is the topic of all runners that have it, which take turns.
+   */
   topic?: string;
   /** The context it is for. By default 0. */
   target_context?: number;
@@ -2040,6 +2050,7 @@ export interface Methods {
   get_result: { params: { job_id: string } & GetResultOptions; result: JobResult };
   get_logs: { params: { job_id: string } & GetLogsOptions; result: LogPage };
   list_jobs: { params: ListJobsOptions; result: JobPage };
+  number_job: { params: { job_id: string } & NumberJobOptions; result: string };
   delete_job: { params: { job_id: string } & DeleteJobOptions; result: boolean };
   explain_job: { params: { job_id: string } & ExplainJobOptions; result: Explanation };
   create_flow: { params: { jobs: Record<string, FlowJobSpec> } & CreateFlowOptions; result: number };
