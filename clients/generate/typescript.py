@@ -279,9 +279,9 @@ def errors(document: Document) -> str:
     parts.append('import { BadEnd, RetryLater, RpcError } from "../errors.js";\n\n')
     for error in document.errors:
         fields = "; ".join(f"{each.name}?: {shape(each.shape)}" for each in error.data)
-        data = f"{{ {fields} }}" if fields else "unknown"
+        data = f", {{ {fields} }}" if fields else ""
         parts.append(doc(f"{error.message[0].upper()}{error.message[1:]} ({error.code})."))
-        parts.append(f"export class {error.name} extends {base_of(error)}<{json.dumps(error.name)}, {data}> {{}}\n\n")
+        parts.append(f"export class {error.name} extends {base_of(error)}<{json.dumps(error.name)}{data}> {{}}\n\n")
     parts.append(doc("The code of each error."))
     parts.append("export const codes = {\n" + "".join(f"  {each.name}: {each.code},\n" for each in document.errors) + "} as const;\n\n")
     parts.append(doc("What a call may be answered with instead of its result; `name` tells them apart."))

@@ -7,7 +7,11 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What is bundled, and the most bytes that it may have, gzipped. */
 export const bundles = [
-  { name: "createClient, run, followLogs", code: 'export { createClient, run, followLogs } from "./dist/index.js";', most: 6 * 1024 },
+  {
+    name: "createClient, run, followLogs",
+    code: 'export { createClient, run, followLogs } from "./dist/index.js";',
+    most: 6 * 1024,
+  },
   { name: "connect", code: 'export { connect } from "./dist/index.js";', most: 14 * 1024 },
 ];
 

@@ -58,9 +58,19 @@ export interface Client {
   /** Where it stands now. */
   readonly status: Status;
   /** Calls a method by its name, with parameters by name. */
-  call<M extends keyof Methods>(method: M, params: Methods[M]["params"], options?: Sending): Promise<Methods[M]["result"]>;
+  call<M extends keyof Methods>(
+    method: M,
+    params: Methods[M]["params"],
+    options?: Sending,
+  ): Promise<Methods[M]["result"]>;
   /** Opens a subscription on the present connection, and never again by itself: `follow` does that. */
-  subscribe(method: string, unsubscribe: string, params: object, listener: Listener, options?: CallOptions): Promise<Subscribed>;
+  subscribe(
+    method: string,
+    unsubscribe: string,
+    params: object,
+    listener: Listener,
+    options?: CallOptions,
+  ): Promise<Subscribed>;
   /** Has `listener` told of each change of `status`. Gives what ends that. */
   onStatus(listener: (status: Status) => void): () => void;
   /** How a subscription waits before it is opened again after failures, or nothing if it was often enough. */

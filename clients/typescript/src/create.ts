@@ -6,4 +6,5 @@ import { webSocket, type WebSocketOptions } from "./websocket.js";
 export type ClientOptions = SocketOptions & WebSocketOptions;
 
 /** A client over a WebSocket, for the functions of this package. It connects with its first call. */
-export const createClient = (url: string, options: ClientOptions = {}): Client => new SocketClient(webSocket(url, options), options);
+export const createClient = (url: string, options: ClientOptions = {}): Client =>
+  new SocketClient(webSocket(url, options), options);

@@ -8,9 +8,14 @@ export interface Explanation {
 /** Why not even a WebSocket could be made. */
 const unmade = (url: string, token: string | undefined, cause: Error & { code?: string }): Explanation => {
   if (cause.code === "ERR_MODULE_NOT_FOUND" || cause.message.includes("constructor")) {
-    return { message: "this platform has no WebSocket (Node.js has one from 22 on): npm install ws", kind: "other", cause };
+    return {
+      message: "this platform has no WebSocket (Node.js has one from 22 on): npm install ws",
+      kind: "other",
+      cause,
+    };
   }
-  if (!token) return { message: `${url} is no address of a WebSocket, such as ws://127.0.0.1:8700`, kind: "other", cause };
+  if (!token)
+    return { message: `${url} is no address of a WebSocket, such as ws://127.0.0.1:8700`, kind: "other", cause };
   const message =
     "the WebSocket of this platform cannot show a token at the handshake, as no browser can: log in with `login: wallet(…)`, or use `connectHttp`";
   return { message, kind: "login", cause };
@@ -38,17 +43,30 @@ export const explain = async (
   } catch (error) {
     const cause = error as Error & { cause?: { code?: string; message?: string } };
     const why = cause.cause?.code ?? cause.cause?.message ?? cause.message;
-    return { message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address? A page may have to be among its --allowed-origins`, kind: "away", cause };
+    return {
+      message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address? A page may have to be among its --allowed-origins`,
+      kind: "away",
+      cause,
+    };
   }
   if (answer.status === 401) {
     const said = /"message":"([^"]*)/.exec(text)?.[1] ?? text;
-    return { message: token
+    return {
+      message: token
         ? `the server at ${url} does not take this token, which is wrong, was revoked or has expired (${said}): make another one (hero token create)`
-        : `the server at ${url} wants a login (${said})`, kind: "login" };
+        : `the server at ${url} wants a login (${said})`,
+      kind: "login",
+    };
   }
   if (answer.status === 403) return { message: `the server at ${url} refuses who asks: ${text}`, kind: "other" };
   if (answer.ok && text.includes('"jsonrpc"')) {
-    return { message: `the server at ${url} answers over HTTP, but no WebSocket opens within ${seconds} s: a proxy between may not let it through`, kind: "away" };
+    return {
+      message: `the server at ${url} answers over HTTP, but no WebSocket opens within ${seconds} s: a proxy between may not let it through`,
+      kind: "away",
+    };
   }
-  return { message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${text || "nothing"}): is that the address and the port?`, kind: "other" };
+  return {
+    message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${text || "nothing"}): is that the address and the port?`,
+    kind: "other",
+  };
 };

@@ -153,7 +153,9 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       const params = this.#cursor === undefined ? this.#params : { ...this.#params, cursor: this.#cursor };
       try {
         const { signal } = this.#options;
-        const subscribed = await this.#client.subscribe(this.#method, this.#unsubscribe, params, this.#listener(mine), { signal });
+        const subscribed = await this.#client.subscribe(this.#method, this.#unsubscribe, params, this.#listener(mine), {
+          signal,
+        });
         // It may be over by now.
         if (this.#live !== mine) return subscribed.end();
         this.#subscribed = subscribed;
@@ -167,11 +169,12 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     }
   }
 
-  #last: Error | undefined;
+  /** Why it was not opened, if it was not. */
+  #last = new Error();
 
   async #pause(): Promise<void> {
     const delay = this.#client.delay(this.#failures);
-    if (delay === undefined) throw this.#last as Error;
+    if (delay === undefined) throw this.#last;
     const least = this.#last instanceof RetryLater ? this.#last.retryAfter : 0;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, Math.max(delay, least) * 1000);
@@ -186,7 +189,8 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     return {
       opened: () => {
         // Nobody can tell what happened between.
-        if (this.#wasOpen && this.#fromNow && this.#cursor === undefined) this.#push({ type: "lagged", cursor: "" } satisfies LaggedNotice);
+        if (this.#wasOpen && this.#fromNow && this.#cursor === undefined)
+          this.#push({ type: "lagged", cursor: "" } satisfies LaggedNotice);
         this.#wasOpen = true;
       },
       item: (item) => {

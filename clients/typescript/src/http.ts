@@ -1,7 +1,15 @@
 import { rpcError } from "./answer.js";
 import { backoff, type Reconnect } from "./backoff.js";
 import type { CallOptions, Client, Listener, Sending, Status, Subscribed } from "./client.js";
-import { CallTimeout, ClientClosed, ConnectionFailed, LoginRefused, OutcomeUnknown, ProtocolError, RpcError } from "./errors.js";
+import {
+  CallTimeout,
+  ClientClosed,
+  ConnectionFailed,
+  LoginRefused,
+  OutcomeUnknown,
+  ProtocolError,
+  RpcError,
+} from "./errors.js";
 import { codes } from "./generated/errors.js";
 import type { LoggedIn } from "./generated/types.js";
 import { Hero } from "./hero.js";
@@ -50,8 +58,16 @@ export class HttpClient implements Client {
     return () => this.#watchers.delete(listener);
   }
 
-  subscribe(method: string, _unsubscribe: string, _params: object, _listener: Listener, _options?: CallOptions): Promise<Subscribed> {
-    return Promise.reject(new ProtocolError(`${method} needs a WebSocket: use connect("ws://…") for what follows something`));
+  subscribe(
+    method: string,
+    _unsubscribe: string,
+    _params: object,
+    _listener: Listener,
+    _options?: CallOptions,
+  ): Promise<Subscribed> {
+    return Promise.reject(
+      new ProtocolError(`${method} needs a WebSocket: use connect("ws://…") for what follows something`),
+    );
   }
 
   delay(failures: number): number | undefined {
@@ -66,13 +82,18 @@ export class HttpClient implements Client {
     const signal = AbortSignal.any([this.#closing.signal, options.signal, limit].filter((each) => each !== undefined));
     for (let failures = 1; ; failures += 1) {
       try {
-        const given = until && failures > 1 ? { ...params, wait_timeout: Math.max(0, (until - Date.now()) / 1000) } : params;
+        const given =
+          until && failures > 1 ? { ...params, wait_timeout: Math.max(0, (until - Date.now()) / 1000) } : params;
         return (await this.#try(method, given, signal, options.onSent)) as never;
       } catch (error) {
         if (this.#closing.signal.aborted) throw new ClientClosed();
         if (options.signal?.aborted) throw options.signal.reason as Error;
         if (limit?.aborted) {
-          throw new CallTimeout(`no answer to ${method} within ${seconds} s; whether it was carried out is not known`, method, true);
+          throw new CallTimeout(
+            `no answer to ${method} within ${seconds} s; whether it was carried out is not known`,
+            method,
+            true,
+          );
         }
         if (!(error instanceof Lost)) throw error;
         await this.#lost(method, params, options, error, failures, signal);
@@ -96,7 +117,14 @@ export class HttpClient implements Client {
   }
 
   /** Waits until the call is sent again, or says why it is not. */
-  async #lost(method: string, params: object, options: Sending, lost: Lost, failures: number, signal: AbortSignal): Promise<void> {
+  async #lost(
+    method: string,
+    params: object,
+    options: Sending,
+    lost: Lost,
+    failures: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { cause } = lost;
     if (lost.reached && !options.again) {
       const what = `${lost.message} before the answer to ${method}: whether it was done is not known, so it was not sent again`;
@@ -144,7 +172,9 @@ export class HttpClient implements Client {
       if (!refused || !token) throw error;
       this.#session = undefined;
       const hint = this.#options.login ? "the next call logs in again" : "make another one (hero token create)";
-      throw new LoginRefused(`the server at ${this.url} does not take this token (${error.message}): ${hint}`, { cause: error });
+      throw new LoginRefused(`the server at ${this.url} does not take this token (${error.message}): ${hint}`, {
+        cause: error,
+      });
     }
   }
 
@@ -166,7 +196,9 @@ export class HttpClient implements Client {
       const code = why.cause?.code;
       const reached = code !== "ECONNREFUSED" && code !== "ENOTFOUND";
       const message = `nobody answers at ${this.url} (${code ?? why.cause?.message ?? why.message}): is the server running (hero serve), and is that its address`;
-      throw new Lost(reached ? `the connection to ${this.url} ended (${code ?? why.message})` : message, reached, { cause });
+      throw new Lost(reached ? `the connection to ${this.url} ended (${code ?? why.message})` : message, reached, {
+        cause,
+      });
     }
     const answer = parse(text);
     if (answer?.error !== undefined) throw rpcError(answer.error, method);
@@ -177,7 +209,9 @@ export class HttpClient implements Client {
     const shown = text.slice(0, 200).trim();
     // A proxy whose server is away for a moment.
     if (status >= 502 && status <= 504) throw new Lost(`what answers at ${this.url} says ${status}: ${shown}`, true);
-    throw new ProtocolError(`what answers at ${this.url} is no hero server (HTTP ${status}: ${shown || "nothing"}): is that the address?`);
+    throw new ProtocolError(
+      `what answers at ${this.url} is no hero server (HTTP ${status}: ${shown || "nothing"}): is that the address?`,
+    );
   }
 }
 

@@ -15,7 +15,17 @@ export { type Channel, type Ear, Refusal, type Transport } from "./transport.js"
 export { type Token, webSocket, type WebSocketClass, type WebSocketLike, type WebSocketOptions } from "./websocket.js";
 export { type Wallet, wallet } from "./wallet.js";
 export { follow, Following, type FollowOptions } from "./follow.js";
-export { getResult, run, runFlow, runJob, type StopOptions, type TypedResult, waitFlow, waitJob, type WaitOptions } from "./run.js";
+export {
+  getResult,
+  run,
+  runFlow,
+  runJob,
+  type StopOptions,
+  type TypedResult,
+  waitFlow,
+  waitJob,
+  type WaitOptions,
+} from "./run.js";
 export { createJobs, findObjects, getObject } from "./several.js";
 export type { CheckOptions, Schema } from "./schema.js";
 export * from "./errors.js";

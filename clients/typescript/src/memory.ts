@@ -72,7 +72,8 @@ const channel = (ear: Ear, answer: Answer) => {
     try {
       say({ id, result: (await answer(method, params, peer)) ?? null });
     } catch (error) {
-      const { code, message, data } = error instanceof RpcError ? error : refusal("InternalError", String(error));
+      const { code, message, data } =
+        error instanceof RpcError ? (error as RpcError) : refusal("InternalError", String(error));
       say({ id, error: { code, message, data } });
     }
   };

@@ -30,14 +30,17 @@ export interface StopOptions {
 /** How a wait goes, beside the parameters of its call. `wait_timeout` may be as long as you like, also `Infinity`. */
 export type WaitOptions = CallOptions & StopOptions;
 
+/** What is sent; how long to wait is written into it. */
+type Params = object & { wait_timeout?: number };
+
 interface Wait {
   /** The call that starts it, or waits already. */
   first: keyof Methods;
-  params: object;
+  params: Params;
   /** The call that waits on. */
   then: keyof Methods;
   /** What that has to be given, of the error that says that the wait ran out, or from the start. */
-  named: (error?: RpcError) => object | undefined;
+  named: (error: RpcError) => Params | undefined;
   seconds: number;
   options: WaitOptions;
   /** Has it stop, although it may not be known yet. Gives the id of the job. */
@@ -47,7 +50,10 @@ interface Wait {
 }
 
 /** Waits for the end, by as many calls as that takes: a server that shuts down answers early, and one call waits an hour at most. */
-const wait = async (client: Client, { first, params, then, named, seconds, options, stop, once }: Wait): Promise<unknown> => {
+const wait = async (
+  client: Client,
+  { first, params, then, named, seconds, options, stop, once }: Wait,
+): Promise<unknown> => {
   const { signal, callTimeout, stopOnAbort } = options;
   const begun = Date.now();
   const passed = () => (Date.now() - begun) / 1000;
@@ -62,7 +68,8 @@ const wait = async (client: Client, { first, params, then, named, seconds, optio
     if (signal) sending.signal = signal;
     if (callTimeout !== undefined) sending.callTimeout = Math.max(0, callTimeout - passed());
     try {
-      return await client.call(method, { ...given, wait_timeout: slice } as never, sending);
+      given.wait_timeout = slice;
+      return await client.call(method, given as never, sending);
     } catch (error) {
       const leaves = signal?.aborted || error instanceof CallTimeout;
       if (leaves && stopOnAbort && sent) await stop();
@@ -81,7 +88,11 @@ const wait = async (client: Client, { first, params, then, named, seconds, optio
 const STOPPING: Sending = { again: true, callTimeout: 10 };
 
 /** Stops something and says so if that fails. One that has ended already needs no stop. */
-const stopping = async (client: Client, method: "stop_job" | "stop_flow", find: () => Promise<object>): Promise<void> => {
+const stopping = async (
+  client: Client,
+  method: "stop_job" | "stop_flow",
+  find: () => Promise<object>,
+): Promise<void> => {
   let named: { job_id?: string } | undefined;
   try {
     named = await find();
@@ -92,50 +103,64 @@ const stopping = async (client: Client, method: "stop_job" | "stop_flow", find: 
   }
 };
 
+const unwaited = <P extends Params>(params: P): P => ({ ...params, wait_timeout: undefined });
+
 /** What was made with a key, which the same call gives once more; or the id that the caller gave it. */
 const made = <R>(params: { idempotency_key?: string | null }, again: () => Promise<R>, id?: R): Promise<R> => {
   if (params.idempotency_key !== null) return again();
-  return id === undefined ? Promise.reject(new Error("it has no idempotency key, so its id is not known here")) : Promise.resolve(id);
+  return id === undefined
+    ? Promise.reject(new Error("it has no idempotency key, so its id is not known here"))
+    : Promise.resolve(id);
 };
 
-const split = <O extends WaitOptions & { wait_timeout?: number }>(options: O | undefined) => {
-  const { signal, callTimeout, stopOnAbort, wait_timeout = defaultWait, ...params } = options ?? ({} as O);
+/** What is sent, without what is only said to the client. */
+const split = <O extends WaitOptions & { wait_timeout?: number; schema?: unknown }>(options: O | undefined) => {
+  // Most have none, and taking an object apart costs more than all else here.
+  if (!options) return { params: {} as Omit<O, keyof WaitOptions>, seconds: defaultWait, options: {} };
+  const { signal, callTimeout, stopOnAbort, wait_timeout = defaultWait, schema: _, ...params } = options;
   return { params, seconds: wait_timeout, options: { signal, callTimeout, stopOnAbort } };
+};
+
+/** Gives what makes something a key, if the caller has not said which. */
+const withKey = <P extends { idempotency_key?: string | null | undefined }>(params: P): P => {
+  if (params.idempotency_key === undefined) params.idempotency_key = key();
+  return params;
 };
 
 const place = ({ context_id }: { context_id?: number }): object => (context_id === undefined ? {} : { context_id });
 
+/** Types a result, which nobody else has. */
 const typed = async <T>(result: Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
   const job = (await result) as JobResult;
-  const value = "value" in job ? job.value : job.output;
-  return { ...job, value: await checked(schema, value, `the value of job ${job.job_id}`) };
+  if (!("value" in job)) job.value = job.output;
+  if (schema) job.value = await checked(schema, job.value, `the value of job ${job.job_id}`);
+  return job as TypedResult<T>;
 };
 
 /** Runs a script and gives the result of its job: its value, typed and checked if you say how, and what is known of the run. */
 export const runJob = <T = unknown>(
   client: Client,
   script: string,
-  options: RunAndWaitOptions & WaitOptions & CheckOptions<T> = {},
+  options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>,
 ): Promise<TypedResult<T>> => {
-  const { schema, ...rest } = options;
-  const parts = split(rest);
-  const params = { idempotency_key: key(), ...parts.params, script };
-  const where = place(params);
+  const { params: given, seconds, options: own } = split(options);
+  const params = withKey(Object.assign(given as RunAndWaitOptions, { script }));
   const result = wait(client, {
-    ...parts,
+    seconds,
+    options: own,
     first: "run_and_wait",
     params,
     then: "wait_job",
-    named: (error) => (error?.jobId ? { job_id: error.jobId, ...where } : undefined),
+    named: (error) => (error.jobId ? { job_id: error.jobId, ...place(params) } : undefined),
     // The same key names the same job, whether the server has made it yet or not.
     stop: () =>
       stopping(client, "stop_job", async () => ({
-        job_id: await made(params, () => client.call("create_job", params, STOPPING), params.job_id),
-        ...where,
+        job_id: await made(params, () => client.call("create_job", unwaited(params), STOPPING), params.job_id),
+        ...place(params),
       })),
     once: params.idempotency_key === null,
   });
-  return typed(result, schema);
+  return typed(result, options?.schema);
 };
 
 /** Runs a script and gives its value. */
@@ -151,11 +176,18 @@ export const waitJob = <T = unknown>(
   jobId: string,
   options: WaitJobOptions & WaitOptions & CheckOptions<T> = {},
 ): Promise<TypedResult<T>> => {
-  const { schema, ...rest } = options;
-  const parts = split(rest);
+  const { schema } = options;
+  const parts = split(options);
   const named = { job_id: jobId, ...place(parts.params) };
   const stop = () => stopping(client, "stop_job", () => Promise.resolve(named));
-  const result = wait(client, { ...parts, first: "wait_job", params: named, then: "wait_job", named: () => named, stop });
+  const result = wait(client, {
+    ...parts,
+    first: "wait_job",
+    params: named,
+    then: "wait_job",
+    named: () => named,
+    stop,
+  });
   return typed(result, schema);
 };
 
@@ -176,17 +208,17 @@ export const runFlow = (
   options?: RunFlowAndWaitOptions & WaitOptions,
 ): Promise<Flow> => {
   const parts = split(options);
-  const params = { idempotency_key: key(), ...parts.params, jobs };
+  const params = withKey({ ...parts.params, jobs });
   const where = place(params);
   return wait(client, {
     ...parts,
     first: "run_flow_and_wait",
     params,
     then: "wait_flow",
-    named: (error) => (error?.flowId === undefined ? undefined : { flow_id: error.flowId, ...where }),
+    named: (error) => (error.flowId === undefined ? undefined : { flow_id: error.flowId, ...where }),
     stop: () =>
       stopping(client, "stop_flow", async () => ({
-        flow_id: await made(params, () => client.call("create_flow", params, STOPPING)),
+        flow_id: await made(params, () => client.call("create_flow", unwaited(params), STOPPING)),
         ...where,
       })),
     once: params.idempotency_key === null,
@@ -198,5 +230,12 @@ export const waitFlow = (client: Client, flowId: number, options?: WaitFlowOptio
   const parts = split(options);
   const named = { flow_id: flowId, ...place(parts.params) };
   const stop = () => stopping(client, "stop_flow", () => Promise.resolve(named));
-  return wait(client, { ...parts, first: "wait_flow", params: named, then: "wait_flow", named: () => named, stop }) as Promise<Flow>;
+  return wait(client, {
+    ...parts,
+    first: "wait_flow",
+    params: named,
+    then: "wait_flow",
+    named: () => named,
+    stop,
+  }) as Promise<Flow>;
 };

@@ -21,6 +21,6 @@ export interface CheckOptions<T> {
   schema?: Schema<T> | undefined;
 }
 
-/** The value as the schema has it. What checks is loaded only where there is a schema. */
-export const checked = async <T>(schema: Schema<T> | undefined, value: unknown, what: string): Promise<T> =>
-  schema ? (await import("./check.js")).check(SchemaMismatch, schema, value, what) : (value as T);
+/** The value as the schema has it. What checks is loaded only where it is needed. */
+export const checked = async <T>(schema: Schema<T>, value: unknown, what: string): Promise<T> =>
+  (await import("./check.js")).check(SchemaMismatch, schema, value, what);

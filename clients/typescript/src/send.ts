@@ -11,11 +11,11 @@ const split = <M extends keyof Methods>(
   options: Given,
   again: boolean,
 ): Promise<Methods[M]["result"]> => {
-  if (!options) return client.call(method, needed as Methods[M]["params"], { again });
+  if (!options) return client.call(method, needed, { again });
   const { signal, callTimeout, ...rest } = options;
   // Without those keys a call costs less.
   const sending: Sending = signal || callTimeout !== undefined ? { again, signal, callTimeout } : { again };
-  return client.call(method, { ...rest, ...needed } as Methods[M]["params"], sending);
+  return client.call(method, { ...rest, ...needed }, sending);
 };
 
 /** A call that changes nothing: it is sent again after a connection that ended before its answer. */
@@ -33,7 +33,13 @@ export const create = <M extends keyof Methods>(
   options?: Given & { idempotency_key?: string | null },
 ) => {
   const own = options?.idempotency_key;
-  return split(client, method, needed, own === undefined ? { ...options, idempotency_key: key() } : options, own !== null);
+  return split(
+    client,
+    method,
+    needed,
+    own === undefined ? { ...options, idempotency_key: key() } : options,
+    own !== null,
+  );
 };
 
 /** A call that changes something: it is sent once. */

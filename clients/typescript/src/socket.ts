@@ -90,6 +90,7 @@ export class SocketClient implements Client {
   /** Calls that were dropped, by id: what ends the subscription that each opens when its answer comes. */
   readonly #late = new Map<number, string>();
   readonly #stopping = new AbortController();
+  #sweeper: ReturnType<typeof setInterval> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #skip: (() => void) | undefined;
 
@@ -125,7 +126,13 @@ export class SocketClient implements Client {
     });
   }
 
-  async subscribe(method: string, unsubscribe: string, params: object, listener: Listener, options?: Sending): Promise<Subscribed> {
+  async subscribe(
+    method: string,
+    unsubscribe: string,
+    params: object,
+    listener: Listener,
+    options?: Sending,
+  ): Promise<Subscribed> {
     let mine = "";
     // The answer is taken as it arrives: the first item may be in the next message.
     const adopt = (id: unknown) => {
@@ -159,6 +166,7 @@ export class SocketClient implements Client {
     this.#set({ state: "closed" });
     this.#stopping.abort();
     clearTimeout(this.#timer);
+    clearInterval(this.#sweeper);
     this.#skip?.();
     this.#ready = false;
     this.#channel?.close(1000);
@@ -172,7 +180,13 @@ export class SocketClient implements Client {
 
   // ---- Calls ----
 
-  #make(method: string, params: object, options: Sending | undefined, resolve: Call["resolve"], reject: Call["reject"]): Call {
+  #make(
+    method: string,
+    params: object,
+    options: Sending | undefined,
+    resolve: Call["resolve"],
+    reject: Call["reject"],
+  ): Call {
     const wait = options?.wait;
     return {
       id: ++this.#ids,
@@ -192,23 +206,39 @@ export class SocketClient implements Client {
 
   /** Has the call end when its signal is aborted, or when its time is over. */
   #limit(call: Call): void {
-    const { signal, callTimeout, wait } = call.options ?? {};
-    if (!signal && callTimeout === undefined && wait === undefined) return;
-    const seconds = Math.min(callTimeout ?? Infinity, (wait ?? Infinity) + GRACE);
-    const late = () => {
-      const now = call.sentOn ? "whether it was done is not known" : `it was not sent (${this.#status.state})`;
-      const error = new CallTimeout(`no answer to ${call.method} within ${seconds} s; ${now}`, call.method, call.sentOn > 0);
-      this.#drop(call, error);
-    };
-    const timer = seconds < LONGEST ? setTimeout(late, seconds * 1000) : undefined;
-    const abort = () => {
-      this.#drop(call, signal?.reason);
-    };
+    const { signal, callTimeout: seconds } = call.options ?? {};
+    if (call.until) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
+    if (!signal && seconds === undefined) return;
+    const timer =
+      seconds !== undefined && seconds < LONGEST
+        ? setTimeout(() => this.#expire(call, seconds), seconds * 1000)
+        : undefined;
+    const abort = () => this.#drop(call, signal?.reason);
     signal?.addEventListener("abort", abort);
     call.clear = () => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
     };
+  }
+
+  /** Ends waits that the server should have ended. A timer of each would cost more than the rest of the call. */
+  #sweep(): void {
+    let waits = false;
+    for (const call of this.#calls.values()) {
+      if (!call.until) continue;
+      waits = true;
+      if (Date.now() > call.until + GRACE * 1000) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
+    }
+    if (!waits) {
+      clearInterval(this.#sweeper);
+      this.#sweeper = undefined;
+    }
+  }
+
+  #expire(call: Call, seconds = 0): void {
+    const now = call.sentOn ? "whether it was done is not known" : `it was not sent (${this.#status.state})`;
+    const what = `no answer to ${call.method} within ${seconds} s; ${now}`;
+    this.#drop(call, new CallTimeout(what, call.method, call.sentOn > 0));
   }
 
   /** Ends a call with an error. What it opens is let go of when it comes. */
@@ -300,7 +330,7 @@ export class SocketClient implements Client {
   async #pause(error: Error): Promise<boolean> {
     const kind = error instanceof Refusal ? error.kind : "away";
     const hopeless = kind === "login" || (kind === "other" && !this.#everHeard);
-    const most = this.#everHeard ? undefined : ((this.#options.reconnect || {}).firstAttempts ?? 1);
+    const most = this.#everHeard ? undefined : ((this.#options.reconnect || undefined)?.firstAttempts ?? 1);
     const delay = hopeless ? undefined : this.delay(this.#attempt, most);
     if (delay === undefined) {
       const final =
@@ -423,7 +453,7 @@ export class SocketClient implements Client {
     if (!listener || typeof notice?.subscription !== "string") return;
     if (notice.error === undefined) return listener.item(notice.result);
     this.#listeners.delete(notice.subscription);
-    listener.ended(rpcError(notice.error, String(message.method)));
+    listener.ended(rpcError(notice.error, message.method));
   }
 
   /** A message of hero has arrived, so the connection is worth something. */
@@ -465,8 +495,14 @@ export class SocketClient implements Client {
   }
 
   /** Why a call that was sent on a connection that ended is not sent again, if it is not. */
-  #whyNot({ method, params, options, lost, size }: Call, why: string, cause: Error, tooLarge: boolean): Error | undefined {
-    if (tooLarge) return new ProtocolError(`${why}: a message was too large, probably ${method} (${size} characters)`, { cause });
+  #whyNot(
+    { method, params, options, lost, size }: Call,
+    why: string,
+    cause: Error,
+    tooLarge: boolean,
+  ): Error | undefined {
+    if (tooLarge)
+      return new ProtocolError(`${why}: a message was too large, probably ${method} (${size} characters)`, { cause });
     const before = `${why} before the answer to ${method}`;
     if (!options?.again) {
       const what = `${before}: whether it was done is not known, so it was not sent again`;

@@ -83,4 +83,3 @@ export const serve = async (options: ServeOptions = {}): Promise<Served> => {
   }
   return { url, data, log: () => said, stop, [Symbol.asyncDispose]: () => stop() };
 };
-

@@ -20,7 +20,9 @@ export const wallet =
   async (call, host) => {
     const nonce = String(await call("fetch_nonce", { pubkey: publicKey }));
     if (!nonce.startsWith(`hero:${host}:`)) {
-      throw new Error(`the server gave ${nonce} to be signed, which is not for ${host}: it was not signed, for another server might use it`);
+      throw new Error(
+        `the server gave ${nonce} to be signed, which is not for ${host}: it was not signed, for another server might use it`,
+      );
     }
     const signature = await sign(nonce);
     const who = (await call("authenticate", { pubkey: publicKey, signature, nonce })) as LoggedIn;

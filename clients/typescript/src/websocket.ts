@@ -37,7 +37,9 @@ export const webSocket = (url: string, options: WebSocketOptions = {}): Transpor
     try {
       const Class = options.WebSocket ?? (await platform());
       // A browser takes no second argument but names of protocols.
-      const socket = token ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never) : new Class(url);
+      const socket = token
+        ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never)
+        : new Class(url);
       const channel = await new Promise<Channel | undefined>((resolve) => {
         listen(socket, ear, resolve, seconds, signal);
       });

@@ -140,7 +140,7 @@ test("a call that makes something is sent again with the same key", async () => 
   using hero = connect(server.url, quick);
   expect(await hero.jobs.create("1")).toBe("made");
   const keys = server.requests.map(({ params }) => params["idempotency_key"]);
-  expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+  expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
   expect(keys).toEqual([keys[0], keys[0]]);
 });
 
@@ -162,7 +162,10 @@ test("jobs that are made together get keys unless one of them may be named by ot
   using hero = connect(server.url, quick);
   expect(await hero.jobs.createMany([{ script: "1" }, { script: "2" }])).toEqual(["a", "b"]);
   expect(server.requests[0]?.params).toEqual(server.requests[1]?.params);
-  const named = [{ script: "1", job_id: "x" }, { script: "2", prerequisites: ["x"] }];
+  const named = [
+    { script: "1", job_id: "x" },
+    { script: "2", prerequisites: ["x"] },
+  ];
   expect(await failure(hero.jobs.createMany(named))).toBeInstanceOf(OutcomeUnknown);
 });
 
@@ -170,7 +173,10 @@ test("a call that its server does not survive is not sent for ever", async () =>
   await using server = await fake((_, socket) => {
     socket.terminate();
   });
-  using client = createClient(server.url, { ...quick, reconnect: { ...quick.reconnect, attempts: Infinity, firstAttempts: Infinity } });
+  using client = createClient(server.url, {
+    ...quick,
+    reconnect: { ...quick.reconnect, attempts: Infinity, firstAttempts: Infinity },
+  });
   const error = await failure(getJob(client, "a"));
   expect(error).toBeInstanceOf(ConnectionFailed);
   expect(server.requests.length).toBe(4);

@@ -53,7 +53,9 @@ test("a slow reader is let go of and goes on later: nothing is lost, and no more
   const items = followLogs(client, "a", { buffer: 8 });
   await items.opened;
   expect(await texts(items)).toEqual(whole(50));
-  const subscribed = server.requests.filter(({ method }) => method === "subscribe_logs").map(({ params }) => params["cursor"]);
+  const subscribed = server.requests
+    .filter(({ method }) => method === "subscribe_logs")
+    .map(({ params }) => params["cursor"]);
   expect(subscribed).toEqual([undefined, "8", "16", "24", "32", "40", "48"]);
   expect(server.requests.filter(({ method }) => method === "unsubscribe_logs").length).toBe(6);
 });
@@ -81,7 +83,9 @@ test("lines that the server left out are asked for again, and only those that ar
   });
   using client = createClient(server.url, quick);
   expect(await texts(followLogs(client, "a"))).toEqual(["line 1", "line 2", "lagged", "line 6", "ended"]);
-  const cursors = server.requests.filter(({ method }) => method === "subscribe_logs").map(({ params }) => params["cursor"]);
+  const cursors = server.requests
+    .filter(({ method }) => method === "subscribe_logs")
+    .map(({ params }) => params["cursor"]);
   expect(cursors).toEqual([undefined, "1", "2"]);
 });
 
@@ -132,7 +136,13 @@ test("a subscription that is ended because it is slow, or the store away, is ope
     if (request.method !== "subscribe_logs") return answer(socket, request, true);
     const id = `s${++opened}`;
     const error = (code: number) => {
-      socket.send(JSON.stringify({ jsonrpc: "2.0", method: "logs", params: { subscription: id, error: { code, message: "no", data: { retry_after_ms: 1 } } } }));
+      socket.send(
+        JSON.stringify({
+          jsonrpc: "2.0",
+          method: "logs",
+          params: { subscription: id, error: { code, message: "no", data: { retry_after_ms: 1 } } },
+        }),
+      );
     };
     answer(socket, request, id);
     item(socket, id, line(opened));
@@ -185,7 +195,9 @@ test("a subscription whose opening was aborted is let go of when the server has 
   await client.call("ping", {});
   controller.abort(new Error("enough"));
   expect((await next).message).toBe("enough");
-  await expect.poll(() => server.requests.find(({ method }) => method === "unsubscribe_logs")?.params).toEqual({ subscription: "late" });
+  await expect
+    .poll(() => server.requests.find(({ method }) => method === "unsubscribe_logs")?.params)
+    .toEqual({ subscription: "late" });
 });
 
 test("a subscription fails when its client has given up, and can go on from its cursor", async () => {

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
-import { connect, createClient, followLogs, JobFailed, JobNotFound, LoginRefused, run, wallet } from "../src/index.js";
+import { connect, createClient, JobFailed, JobNotFound, LoginRefused, run, wallet } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
 import { serve } from "../src/testing.js";
 import { signer } from "./signer.js";
@@ -69,7 +69,9 @@ test("flows, schedules, objects and contexts are reached", async () => {
 test("aborting a run stops its job on the server", async () => {
   using hero = connect(url);
   const idempotency_key = `stopped ${Date.now()}`;
-  const error = await failure(hero.run("loop { }", { idempotency_key, signal: AbortSignal.timeout(300), stopOnAbort: true }));
+  const error = await failure(
+    hero.run("loop { }", { idempotency_key, signal: AbortSignal.timeout(300), stopOnAbort: true }),
+  );
   expect(error.name).toBe("TimeoutError");
   const id = await hero.jobs.create("loop { }", { idempotency_key });
   await expect.poll(async () => (await hero.jobs.get(id)).error?.kind, { timeout: 30_000 }).toBe("stopped");
@@ -80,7 +82,10 @@ test("no line is missing and none comes twice over a connection that breaks agai
   const chance = numbers(25);
   await using proxy = await breaking(url, () => 500 + Math.floor(chance() * 12_000));
   using straight = connect(url);
-  using hero = connect(proxy.url, { ...quick, reconnect: { ...quick.reconnect, attempts: Infinity, firstAttempts: Infinity } });
+  using hero = connect(proxy.url, {
+    ...quick,
+    reconnect: { ...quick.reconnect, attempts: Infinity, firstAttempts: Infinity },
+  });
   const id = await straight.jobs.create("for n in 0..args { print(`line ${n}`); }", { args: LINES });
   const lines = hero.jobs.followLogs(id, { buffer: 64 });
   await straight.jobs.start(id);
@@ -95,7 +100,10 @@ test("runs over a connection that breaks again and again run once each", async (
   const name = `once ${Date.now()}`;
   await using proxy = await breaking(url, () => 100 + Math.floor(chance() * 2_000));
   using straight = connect(url);
-  using hero = connect(proxy.url, { ...quick, reconnect: { ...quick.reconnect, attempts: Infinity, firstAttempts: Infinity } });
+  using hero = connect(proxy.url, {
+    ...quick,
+    reconnect: { ...quick.reconnect, attempts: Infinity, firstAttempts: Infinity },
+  });
   for (let round = 0; round < 5; round += 1) {
     const values = await Promise.all(Array.from({ length: 10 }, (_, at) => hero.run("args * 2", { args: at, name })));
     expect(values).toEqual(Array.from({ length: 10 }, (_, at) => at * 2));
@@ -124,7 +132,9 @@ test("a run and a log go on when the server is killed and comes back", async () 
   const id = await hero.jobs.create(script, { idempotency_key, retries: 3, timeout: 60 });
   const lines = hero.jobs.followLogs(id);
   const ran = hero.run(script, { idempotency_key, retries: 3, timeout: 60 });
-  const seen = [(await lines.next()).value, (await lines.next()).value].map((line) => (line?.type === "line" ? line.text : ""));
+  const seen = [(await lines.next()).value, (await lines.next()).value].map((line) =>
+    line?.type === "line" ? line.text : "",
+  );
   await first.stop("SIGKILL");
   await reaches(hero, "waiting");
   await using second = await serve({ data, listen });

@@ -5,14 +5,20 @@ import * as all from "../src/index.js";
 import { memory } from "../src/memory.js";
 
 interface Document {
-  methods: { name: string; params: { name: string; required?: boolean }[]; "x-subscription"?: { unsubscribe: string } }[];
+  methods: {
+    name: string;
+    params: { name: string; required?: boolean }[];
+    "x-subscription"?: { unsubscribe: string };
+  }[];
 }
 
 const document = JSON.parse(readFileSync(new URL("../../../openrpc.json", import.meta.url), "utf8")) as Document;
 const names = document.methods.map(({ name }) => name);
 
 /** Calls whatever there is to call, and gives what was asked of the server. */
-const asked = async (call: (client: all.Client) => Iterable<(...values: unknown[]) => unknown>): Promise<Map<string, object>> => {
+const asked = async (
+  call: (client: all.Client) => Iterable<(...values: unknown[]) => unknown>,
+): Promise<Map<string, object>> => {
   const seen = new Map<string, object>();
   const client = new all.SocketClient(
     memory((method, params) => {
@@ -54,7 +60,11 @@ test("the object reaches every call and every subscription, with what each has t
 
 test("the functions reach every call and every subscription", async () => {
   const own = ["createClient", "connect", "webSocket", "wallet", "follow"];
-  const functions = Object.entries(all).filter(([name, value]) => typeof value === "function" && !own.includes(name) && /^[a-z]/.test(name));
-  const seen = await asked((client) => functions.map(([, value]) => (value as (...values: unknown[]) => unknown).bind(undefined, client)));
+  const functions = Object.entries(all).filter(
+    ([name, value]) => typeof value === "function" && !own.includes(name) && /^[a-z]/.test(name),
+  );
+  const seen = await asked((client) =>
+    functions.map(([, value]) => (value as (...values: unknown[]) => unknown).bind(undefined, client)),
+  );
   expect([...seen.keys()].sort()).toEqual([...names].sort());
 });

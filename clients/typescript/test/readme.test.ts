@@ -23,7 +23,13 @@ test("the first program of the README has at most ten lines, and prints what the
     const { stdout } = await promisify(execFile)(process.execPath, [join(at, "first.mjs")], { timeout: 60_000 });
     expect(stdout.trim()).toBe(prints);
     // And in a bundle for browsers nothing else is needed.
-    const { warnings } = await build({ entryPoints: [join(at, "first.mjs")], bundle: true, format: "esm", platform: "browser", write: false });
+    const { warnings } = await build({
+      entryPoints: [join(at, "first.mjs")],
+      bundle: true,
+      format: "esm",
+      platform: "browser",
+      write: false,
+    });
     expect(warnings).toEqual([]);
   } finally {
     await rm(at, { recursive: true });

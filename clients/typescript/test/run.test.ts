@@ -5,7 +5,13 @@ import { connect, type Hero, JobFailed, NotStopped, SchemaMismatch, WaitTimeout 
 import { connectMemory, refusal } from "../src/memory.js";
 import { answer, failure, fake, quick } from "./support.js";
 
-const finished = (value: unknown) => ({ job_id: "j", status: "finished" as const, output: String(value), value, attempt: 1 });
+const finished = (value: unknown) => ({
+  job_id: "j",
+  status: "finished" as const,
+  output: String(value),
+  value,
+  attempt: 1,
+});
 
 test("a run goes on as the same job after a connection that broke, with what is left of its wait", async () => {
   await using server = await fake((request, socket, said) => {
@@ -118,6 +124,14 @@ test("a failed job has all that is known of its error", async () => {
   });
   const failed = await failure(hero.run("throw"));
   if (!(failed instanceof JobFailed)) throw failed;
-  expect(failed).toMatchObject({ kind: "script", line: 3, column: 7, scriptStack: ["price_of"], thrown: { a: 1 }, attempt: 2, jobId: "j" });
+  expect(failed).toMatchObject({
+    kind: "script",
+    line: 3,
+    column: 7,
+    scriptStack: ["price_of"],
+    thrown: { a: 1 },
+    attempt: 2,
+    jobId: "j",
+  });
   expectTypeOf(failed.name).toEqualTypeOf<"JobFailed">();
 });

@@ -64,7 +64,9 @@ export const fake = async (behave: Behaviour, port = 0): Promise<Fake> => {
 };
 
 /** A server of TCP. */
-export const tcp = async (serve: (socket: Socket) => void): Promise<{ port: number; server: Server; [Symbol.asyncDispose](): Promise<void> }> => {
+export const tcp = async (
+  serve: (socket: Socket) => void,
+): Promise<{ port: number; server: Server; [Symbol.asyncDispose](): Promise<void> }> => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -102,7 +104,11 @@ export const breaking = async (url: string, next: () => number) => {
       }
     });
   });
-  return { url: `ws://127.0.0.1:${proxy.port}`, breaks: () => breaks, [Symbol.asyncDispose]: proxy[Symbol.asyncDispose] };
+  return {
+    url: `ws://127.0.0.1:${proxy.port}`,
+    breaks: () => breaks,
+    [Symbol.asyncDispose]: proxy[Symbol.asyncDispose],
+  };
 };
 
 /** Numbers that look like chance and are always the same. */

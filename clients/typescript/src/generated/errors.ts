@@ -3,46 +3,46 @@ import type { JobError, JobStatus, Reason } from "./types.js";
 import { BadEnd, RetryLater, RpcError } from "../errors.js";
 
 /** Not JSON (-32700). */
-export class ParseError extends RpcError<"ParseError", unknown> {}
+export class ParseError extends RpcError<"ParseError"> {}
 
 /** Not a request that can be answered here (-32600). */
-export class InvalidRequest extends RpcError<"InvalidRequest", unknown> {}
+export class InvalidRequest extends RpcError<"InvalidRequest"> {}
 
 /** There is no such method (-32601). */
-export class MethodNotFound extends RpcError<"MethodNotFound", unknown> {}
+export class MethodNotFound extends RpcError<"MethodNotFound"> {}
 
 /** A parameter is missing, unknown or wrong (-32602). */
-export class InvalidParams extends RpcError<"InvalidParams", unknown> {}
+export class InvalidParams extends RpcError<"InvalidParams"> {}
 
 /** Internal error (-32603). */
-export class InternalError extends RpcError<"InternalError", unknown> {}
+export class InternalError extends RpcError<"InternalError"> {}
 
 /** Too many subscriptions on one connection (-32006). */
-export class TooManySubscriptions extends RpcError<"TooManySubscriptions", unknown> {}
+export class TooManySubscriptions extends RpcError<"TooManySubscriptions"> {}
 
 /** The request is too large (-32007). */
-export class RequestTooLarge extends RpcError<"RequestTooLarge", unknown> {}
+export class RequestTooLarge extends RpcError<"RequestTooLarge"> {}
 
 /** The batch has too many calls (-32010). */
-export class BatchTooLong extends RpcError<"BatchTooLong", unknown> {}
+export class BatchTooLong extends RpcError<"BatchTooLong"> {}
 
 /** The answers of the batch are too large together (-32011). */
-export class BatchAnswerTooLarge extends RpcError<"BatchAnswerTooLarge", unknown> {}
+export class BatchAnswerTooLarge extends RpcError<"BatchAnswerTooLarge"> {}
 
 /** The job does not exist (1001). */
-export class JobNotFound extends RpcError<"JobNotFound", unknown> {}
+export class JobNotFound extends RpcError<"JobNotFound"> {}
 
 /** The status of the job does not allow this, or the id is taken (1002). */
 export class WrongState extends RpcError<"WrongState", { job_id?: string; status?: JobStatus }> {}
 
 /** The script type is not built in, not configured and has no live actor (1003). */
-export class UnknownScriptType extends RpcError<"UnknownScriptType", unknown> {}
+export class UnknownScriptType extends RpcError<"UnknownScriptType"> {}
 
 /** Permission denied (1004). */
-export class PermissionDenied extends RpcError<"PermissionDenied", unknown> {}
+export class PermissionDenied extends RpcError<"PermissionDenied"> {}
 
 /** Not authenticated (1005). */
-export class NotAuthenticated extends RpcError<"NotAuthenticated", unknown> {}
+export class NotAuthenticated extends RpcError<"NotAuthenticated"> {}
 
 /** Too many calls (1006). */
 export class RateLimited extends RetryLater<"RateLimited", { retry_after_ms?: number }> {}
@@ -57,10 +57,10 @@ export class TooLarge extends RpcError<"TooLarge", { limit?: number }> {}
 export class StoreUnavailable extends RpcError<"StoreUnavailable", { outcome?: string; job_id?: string }> {}
 
 /** The idempotency key was used with other parameters (1010). */
-export class IdempotencyReused extends RpcError<"IdempotencyReused", unknown> {}
+export class IdempotencyReused extends RpcError<"IdempotencyReused"> {}
 
 /** There is no such context, schedule, flow, object, identity, token, runner or message (1011). */
-export class NotFound extends RpcError<"NotFound", unknown> {}
+export class NotFound extends RpcError<"NotFound"> {}
 
 /** The job failed (1101). */
 export class JobFailed extends BadEnd<"JobFailed", { job_id?: string; status?: JobStatus; attempt?: number; error?: JobError }> {}
