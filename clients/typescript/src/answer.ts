@@ -6,9 +6,9 @@ type AnyClass = new (name: string, message: string, code: number, data: unknown,
 
 /** The error that a call was answered with. */
 export const rpcError = (error: unknown, method: string): RpcError => {
-  const { code = NaN, message, data } = (error ?? {}) as { code?: number; message?: unknown; data?: unknown };
+  const { code = NaN, message, data } = (error ?? {}) as { code?: number; message?: string; data?: unknown };
   const [, name, Class] = table.find(([known]) => known === code) ?? [0, "RpcError", RpcError];
-  let text = typeof message === "string" ? message : `${method} was refused (${code})`;
+  let text = message ?? `${method} was refused (${code})`;
   if ((Class as unknown) === MethodNotFound) {
     text += `; is the server older than this client (for ${version})?`;
   }

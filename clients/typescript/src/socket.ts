@@ -476,13 +476,12 @@ export class SocketClient implements Client {
     this.#channel = undefined;
     this.#ready = false;
     const why = `the connection to ${this.url} ended (${code}${reason ? `: ${reason}` : ""})`;
-    const cause = new Error(why);
     const sent = [...this.#calls.values()].filter((call) => call.sentOn === connection);
     const largest = Math.max(0, ...sent.map((call) => call.size));
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
-      const error = this.#whyNot(call, why, cause, code === 1009 && call.size === largest);
+      const error = this.#whyNot(call, why, code === 1009 && call.size === largest);
       if (error) this.#drop(call, error);
       else again.push(call);
     }
@@ -495,21 +494,15 @@ export class SocketClient implements Client {
   }
 
   /** Why a call that was sent on a connection that ended is not sent again, if it is not. */
-  #whyNot(
-    { method, params, options, lost, size }: Call,
-    why: string,
-    cause: Error,
-    tooLarge: boolean,
-  ): Error | undefined {
-    if (tooLarge)
-      return new ProtocolError(`${why}: a message was too large, probably ${method} (${size} characters)`, { cause });
+  #whyNot({ method, params, options, lost, size }: Call, why: string, tooLarge: boolean): Error | undefined {
+    if (tooLarge) return new ProtocolError(`${why}: a message was too large, probably ${method} (${size} characters)`);
     const before = `${why} before the answer to ${method}`;
     if (!options?.again) {
       const what = `${before}: whether it was done is not known, so it was not sent again`;
-      return new OutcomeUnknown(what, method, params as Record<string, unknown>, { cause });
+      return new OutcomeUnknown(what, method, params as Record<string, unknown>);
     }
     if (this.#options.reconnect !== false && lost < MOST_LOST) return undefined;
-    return new ConnectionFailed(`${before}, ${lost} times`, this.url, lost, { cause });
+    return new ConnectionFailed(`${before}, ${lost} times`, this.url, lost);
   }
 
   async #comeBack(error: Error): Promise<void> {
