@@ -14,3 +14,23 @@ export const rpcError = (error: unknown, method: string): RpcError => {
   }
   return new (Class as unknown as AnyClass)(name, text, code, data, method);
 };
+
+/** A message of JSON-RPC, as far as it is one. */
+export interface Message {
+  jsonrpc?: unknown;
+  id?: unknown;
+  method?: unknown;
+  params?: unknown;
+  result?: unknown;
+  error?: unknown;
+}
+
+/** Reads a message. Nothing if it is no object of JSON. */
+export const parse = (text: string): Message | undefined => {
+  try {
+    const value = JSON.parse(text) as Message | null;
+    return typeof value === "object" && value ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};

@@ -1,5 +1,6 @@
 import type { Client } from "./client.js";
-import { SocketClient, type SocketOptions } from "./socket.js";
+import type { SocketOptions } from "./options.js";
+import { SocketClient } from "./socket.js";
 import { webSocket, type WebSocketOptions } from "./websocket.js";
 
 /** How a client connects and behaves. */

@@ -1,4 +1,4 @@
-import { rpcError } from "./answer.js";
+import { parse, rpcError } from "./answer.js";
 import { backoff, type Reconnect } from "./backoff.js";
 import type { CallOptions, Client, Listener, Sending, Status, Subscribed } from "./client.js";
 import {
@@ -13,7 +13,7 @@ import {
 import { codes } from "./generated/errors.js";
 import type { LoggedIn } from "./generated/types.js";
 import { Hero } from "./hero.js";
-import type { Login } from "./socket.js";
+import type { Login } from "./options.js";
 import type { Token } from "./websocket.js";
 
 /** How calls are made over HTTP. */
@@ -201,8 +201,8 @@ export class HttpClient implements Client {
       });
     }
     const answer = parse(text);
-    if (answer?.error !== undefined) throw rpcError(answer.error, method);
-    if (answer?.id === id) {
+    if (answer?.jsonrpc && answer.error !== undefined) throw rpcError(answer.error, method);
+    if (answer?.jsonrpc && answer.id === id) {
       this.#set({ state: "open" });
       return answer.result;
     }
@@ -225,21 +225,6 @@ class Lost extends Error {
     super(message, options);
   }
 }
-
-interface Answer {
-  id?: unknown;
-  result?: unknown;
-  error?: unknown;
-}
-
-const parse = (text: string): Answer | undefined => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && "jsonrpc" in value ? (value as Answer) : undefined;
-  } catch {
-    return undefined;
-  }
-};
 
 /** A client over HTTP, without subscriptions: for programs that live for one request. */
 export const createHttpClient = (url: string, options?: HttpOptions): Client => new HttpClient(url, options);

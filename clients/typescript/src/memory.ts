@@ -7,7 +7,8 @@ import { RpcError } from "./errors.js";
 import { type CallError, codes } from "./generated/errors.js";
 import type { Methods } from "./generated/types.js";
 import { Hero } from "./hero.js";
-import { SocketClient, type SocketOptions } from "./socket.js";
+import type { SocketOptions } from "./options.js";
+import { SocketClient } from "./socket.js";
 import type { Ear, Transport } from "./transport.js";
 
 /** A connection of a client to a server in memory. */

@@ -1,73 +1,11 @@
-import { rpcError } from "./answer.js";
-import { backoff, type Chance, type Reconnect } from "./backoff.js";
+import { parse, rpcError } from "./answer.js";
+import { backoff } from "./backoff.js";
 import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
-import {
-  CallTimeout,
-  ClientClosed,
-  ConnectionFailed,
-  LoginRefused,
-  OutcomeUnknown,
-  ProtocolError,
-  TooManyCalls,
-} from "./errors.js";
+import { CallTimeout, ClientClosed, ConnectionFailed, LoginRefused, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
+import type { SocketOptions } from "./options.js";
 import { type Channel, Refusal, type Transport } from "./transport.js";
-
-/** Shows who is calling, by calls that are made on a new connection before all others. */
-export type Login = (call: (method: string, params: object) => Promise<unknown>, host: string) => Promise<unknown>;
-
-/** How a client behaves. Everything has a default. All times are in seconds. */
-export interface SocketOptions {
-  /** How it comes back after its connection has ended; `false` never. */
-  reconnect?: Reconnect | false | undefined;
-  /** A connection that says nothing for so long is asked by `ping`, and is over if it says nothing for as long again. 20 by default; 0 never asks. */
-  heartbeat?: number | undefined;
-  /** The most calls under way at once. 10,000 by default. */
-  maxCalls?: number | undefined;
-  /** The most characters of one message. 64 million by default. */
-  maxMessage?: number | undefined;
-  /** Logs in on each new connection: `wallet(…)`. */
-  login?: Login | undefined;
-  /** Chance, for tests. */
-  chance?: Chance | undefined;
-}
-
-/** How a subscription is opened. */
-interface Opening extends Sending {
-  adopt(id: unknown): void;
-  unsubscribe: string;
-}
-
-interface Call {
-  id: number;
-  method: string;
-  params: object;
-  options: Sending | undefined;
-  resolve: (result: never) => void;
-  reject: (error: unknown) => void;
-  /** On which connection it was sent; 0 if on none. */
-  sentOn: number;
-  /** How often in a row it was lost on a connection that said nothing more once it was sent. */
-  lost: number;
-  /** How many messages the connection had said when it was sent. */
-  heardBefore: number;
-  size: number;
-  /** When its wait is over. */
-  until: number;
-  clear: (() => void) | undefined;
-}
-
-const opening = (call: Call): Opening | undefined => {
-  const options = call.options as Opening | undefined;
-  return options?.unsubscribe ? options : undefined;
-};
-
-/** How often a call is sent to a server that ends the connection without another word. */
-const MOST_LOST = 4;
-/** How much longer than its wait a call may take to be answered. */
-const GRACE = 30;
-/** The most seconds that a timer takes, nearly. */
-const LONGEST = 2e6;
+import { type Call, GRACE, LONGEST, newCall, type Opening, opening, whyNot } from "./underway.js";
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
 export class SocketClient implements Client {
@@ -115,7 +53,7 @@ export class SocketClient implements Client {
       if (this.#status.state === "closed") return reject(new ClientClosed());
       if (options?.signal?.aborted) return reject(options.signal.reason as Error);
       if (this.#calls.size >= most) return reject(new TooManyCalls(most));
-      const call = this.#make(method, params, options, resolve, reject);
+      const call = newCall(++this.#ids, method, params, options, resolve, reject);
       this.#calls.set(call.id, call);
       this.#limit(call);
       if (this.#ready) this.#send(call);
@@ -179,30 +117,6 @@ export class SocketClient implements Client {
   }
 
   // ---- Calls ----
-
-  #make(
-    method: string,
-    params: object,
-    options: Sending | undefined,
-    resolve: Call["resolve"],
-    reject: Call["reject"],
-  ): Call {
-    const wait = options?.wait;
-    return {
-      id: ++this.#ids,
-      method,
-      params,
-      options,
-      resolve,
-      reject,
-      sentOn: 0,
-      lost: 0,
-      heardBefore: 0,
-      size: 0,
-      until: wait === undefined ? 0 : Date.now() + wait * 1000,
-      clear: undefined,
-    };
-  }
 
   /** Has the call end when its signal is aborted, or when its time is over. */
   #limit(call: Call): void {
@@ -389,7 +303,7 @@ export class SocketClient implements Client {
   /** A call on this connection, ready or not. It ends with it. */
   #first(method: string, params: object): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
-      const call = this.#make(method, params, { again: false }, resolve, reject);
+      const call = newCall(++this.#ids, method, params, { again: false }, resolve, reject);
       this.#calls.set(call.id, call);
       this.#send(call);
     });
@@ -428,13 +342,8 @@ export class SocketClient implements Client {
     if (text.length > (this.#options.maxMessage ?? 64e6)) {
       return this.#break(1009, `a message had ${text.length} characters, more than maxMessage`);
     }
-    let message: { id?: unknown; method?: unknown; params?: unknown; result?: unknown; error?: unknown };
-    try {
-      message = JSON.parse(text) as typeof message;
-    } catch {
-      return this.#strange(text || "a message that is no text");
-    }
-    if (typeof message !== "object" || (message as unknown) === null) return this.#strange(text);
+    const message = parse(text);
+    if (!message) return this.#strange(text || "a message that is no text");
     const { id, params } = message;
     if (typeof id === "number" && (message.result !== undefined || message.error !== undefined)) {
       this.#good();
@@ -481,7 +390,8 @@ export class SocketClient implements Client {
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
-      const error = this.#whyNot(call, why, code === 1009 && call.size === largest);
+      const tooLarge = code === 1009 && call.size === largest;
+      const error = whyNot(call, why, tooLarge, this.#options.reconnect === false, this.url);
       if (error) this.#drop(call, error);
       else again.push(call);
     }
@@ -491,18 +401,6 @@ export class SocketClient implements Client {
     const login = code === 1008 && reason.includes("token") && !renews;
     const kind = login ? "login" : code === 1002 ? "other" : "away";
     void this.#comeBack(new Refusal(login ? `${why}; give this client another token` : why, kind));
-  }
-
-  /** Why a call that was sent on a connection that ended is not sent again, if it is not. */
-  #whyNot({ method, params, options, lost, size }: Call, why: string, tooLarge: boolean): Error | undefined {
-    if (tooLarge) return new ProtocolError(`${why}: a message was too large, probably ${method} (${size} characters)`);
-    const before = `${why} before the answer to ${method}`;
-    if (!options?.again) {
-      const what = `${before}: whether it was done is not known, so it was not sent again`;
-      return new OutcomeUnknown(what, method, params as Record<string, unknown>);
-    }
-    if (this.#options.reconnect !== false && lost < MOST_LOST) return undefined;
-    return new ConnectionFailed(`${before}, ${lost} times`, this.url, lost);
   }
 
   async #comeBack(error: Error): Promise<void> {

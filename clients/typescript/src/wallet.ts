@@ -1,5 +1,5 @@
 import type { LoggedIn } from "./generated/types.js";
-import type { Login } from "./socket.js";
+import type { Login } from "./options.js";
 
 /** A key that signs. */
 export interface Wallet {
