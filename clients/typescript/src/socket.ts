@@ -1,11 +1,11 @@
 import { parse, rpcError } from "./answer.js";
 import { backoff } from "./backoff.js";
 import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
-import { CallTimeout, ClientClosed, ConnectionFailed, LoginRefused, TooManyCalls } from "./errors.js";
+import { ClientClosed, ConnectionFailed, LoginRefused, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
 import { type Channel, Refusal, type Transport } from "./transport.js";
-import { type Call, GRACE, LONGEST, newCall, type Opening, opening, whyNot } from "./underway.js";
+import { type Call, GRACE, late, LONGEST, newCall, type Opening, opening, whyNot } from "./underway.js";
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
 export class SocketClient implements Client {
@@ -116,17 +116,13 @@ export class SocketClient implements Client {
     this.close();
   }
 
-  // ---- Calls ----
-
   /** Has the call end when its signal is aborted, or when its time is over. */
   #limit(call: Call): void {
     const { signal, callTimeout: seconds } = call.options ?? {};
     if (call.until) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
     if (!signal && seconds === undefined) return;
-    const timer =
-      seconds !== undefined && seconds < LONGEST
-        ? setTimeout(() => this.#expire(call, seconds), seconds * 1000)
-        : undefined;
+    const isLimited = seconds !== undefined && seconds < LONGEST;
+    const timer = isLimited ? setTimeout(() => this.#expire(call, seconds), seconds * 1000) : undefined;
     const abort = () => this.#drop(call, signal?.reason);
     signal?.addEventListener("abort", abort);
     call.clear = () => {
@@ -139,9 +135,9 @@ export class SocketClient implements Client {
   #sweep(): void {
     let waits = false;
     for (const call of this.#calls.values()) {
-      if (!call.until) continue;
-      waits = true;
-      if (Date.now() > call.until + GRACE * 1000) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
+      waits ||= call.until > 0;
+      const isLate = call.until > 0 && Date.now() > call.until + GRACE * 1000;
+      if (isLate) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
     }
     if (!waits) {
       clearInterval(this.#sweeper);
@@ -150,9 +146,7 @@ export class SocketClient implements Client {
   }
 
   #expire(call: Call, seconds = 0): void {
-    const now = call.sentOn ? "whether it was done is not known" : `it was not sent (${this.#status.state})`;
-    const what = `no answer to ${call.method} within ${seconds} s; ${now}`;
-    this.#drop(call, new CallTimeout(what, call.method, call.sentOn > 0));
+    this.#drop(call, late(call, seconds, this.#status.state));
   }
 
   /** Ends a call with an error. What it opens is let go of when it comes. */
@@ -208,8 +202,6 @@ export class SocketClient implements Client {
     for (const listener of listeners) listener.ended(error);
   }
 
-  // ---- The connection ----
-
   #set(status: Status): void {
     this.#status = status;
     for (const watcher of this.#watchers) watcher(status);
@@ -227,10 +219,7 @@ export class SocketClient implements Client {
     while (!this.#closed) {
       this.#attempt += 1;
       this.#set({ state: "connecting", attempt: this.#attempt });
-      const error = await this.#open().then(
-        () => undefined,
-        (error: unknown) => error as Error,
-      );
+      const error = (await this.#open().catch((reason: unknown) => reason)) as Error | undefined;
       if (!error || this.#closed) return;
       if (!(await this.#pause(error))) return;
     }
@@ -295,9 +284,7 @@ export class SocketClient implements Client {
     }
     this.#ready = true;
     this.#set({ state: "open" });
-    const queue = this.#queue;
-    this.#queue = [];
-    for (const call of queue) this.#send(call);
+    for (const call of this.#queue.splice(0)) this.#send(call);
   }
 
   /** A call on this connection, ready or not. It ends with it. */

@@ -1,5 +1,5 @@
 import type { Sending } from "./client.js";
-import { ConnectionFailed, OutcomeUnknown, ProtocolError } from "./errors.js";
+import { CallTimeout, ConnectionFailed, OutcomeUnknown, ProtocolError } from "./errors.js";
 
 /** How a subscription is opened. */
 export interface Opening extends Sending {
@@ -78,4 +78,10 @@ export const whyNot = (
     return new OutcomeUnknown(what, method, params as Record<string, unknown>);
   }
   return last || lost >= MOST_LOST ? new ConnectionFailed(`${before}, ${lost} times`, url, lost) : undefined;
+};
+
+/** Why nobody waits for the answer to a call any more. */
+export const late = ({ method, sentOn }: Call, seconds: number, state: string): CallTimeout => {
+  const now = sentOn ? "whether it was done is not known" : `it was not sent (${state})`;
+  return new CallTimeout(`no answer to ${method} within ${seconds} s; ${now}`, method, sentOn > 0);
 };
