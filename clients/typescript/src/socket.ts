@@ -344,11 +344,12 @@ export class SocketClient implements Client {
     }
     if (id !== undefined || typeof message.method !== "string") return this.#strange(text);
     this.#good();
-    const notice = params as { subscription?: unknown; result?: unknown; error?: unknown } | undefined;
-    const listener = typeof notice?.subscription === "string" ? this.#listeners.get(notice.subscription) : undefined;
-    if (!listener || typeof notice?.subscription !== "string") return;
+    const notice = params as { subscription?: string; result?: unknown; error?: unknown } | undefined;
+    const subscription = String(notice?.subscription);
+    const listener = this.#listeners.get(subscription);
+    if (!notice || !listener) return;
     if (notice.error === undefined) return listener.item(notice.result);
-    this.#listeners.delete(notice.subscription);
+    this.#listeners.delete(subscription);
     listener.ended(rpcError(notice.error, message.method));
   }
 
