@@ -86,18 +86,21 @@ setup-check: ## Install what looks through the functions in Lua
 	@if command -v luacheck > /dev/null; then exit 0; fi; \
 	$(call install,lua-check,install luacheck with your system's packages or luarocks)
 
-setup-tests: setup ## Install what only the tests need: faketime, and the foreign clients of tests/clients
+setup-tests: setup ## Install what only the tests need: faketime, Chromium, and the clients of tests/clients
 	@if ! ls /usr/lib/*/faketime/libfaketimeMT.so.1 > /dev/null 2>&1; then \
 	  $(call install,faketime,install faketime with your system's packages); \
 	fi
 	@if ! { command -v node && command -v npm; } > /dev/null; then \
-	  $(call install,nodejs npm,install Node.js 18 or newer with npm); \
+	  $(call install,nodejs npm,install Node.js 20.19 or newer with npm); \
 	fi
 	@if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then \
 	  $(call install,python3-venv,install Python 3.10 or newer with venv); \
+	fi
+	@if ! test -x "$${CHROMIUM:-/usr/bin/chromium}"; then \
+	  $(call install,chromium,install Chromium and name it in CHROMIUM); \
 	fi
 	@./tests/clients/setup.sh
 
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf benches/peers/node_modules benches/peers/venv tests/clients/node_modules tests/clients/venv clients/python/venv clients/python/node_modules
+	rm -rf benches/peers/node_modules benches/peers/venv tests/clients/node_modules tests/clients/venv clients/python/venv clients/python/node_modules clients/typescript/node_modules clients/typescript/dist

@@ -18,3 +18,4 @@ if ! cmp -s requirements.txt venv/.lock || ! venv/bin/python -c 'import aiorpcx,
   cp requirements.txt venv/.lock
 fi
 ../../clients/python/setup.sh
+../../clients/typescript/setup.sh

@@ -6,6 +6,7 @@ mod libraries;
 mod python;
 mod rust;
 mod table;
+mod typescript;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -1,0 +1,36 @@
+import { RpcError } from "./errors.js";
+import { MethodNotFound, table } from "./generated/errors.js";
+import { version } from "./generated/limits.js";
+
+type AnyClass = new (name: string, message: string, code: number, data: unknown, method: string) => RpcError;
+
+/** The error that a call was answered with. */
+export const rpcError = (error: unknown, method: string): RpcError => {
+  const { code = NaN, message, data } = (error ?? {}) as { code?: number; message?: string; data?: unknown };
+  const [, name, Class] = table.find(([known]) => known === code) ?? [0, "RpcError", RpcError];
+  let text = message ?? `${method} was refused (${code})`;
+  if ((Class as unknown) === MethodNotFound) {
+    text += `; is the server older than this client (for ${version})?`;
+  }
+  return new (Class as unknown as AnyClass)(name, text, code, data, method);
+};
+
+/** A message of JSON-RPC, as far as it is one. */
+export interface Message {
+  jsonrpc?: unknown;
+  id?: unknown;
+  method?: unknown;
+  params?: unknown;
+  result?: unknown;
+  error?: unknown;
+}
+
+/** Reads a message. Nothing if it is no object of JSON. */
+export const parse = (text: string): Message | undefined => {
+  try {
+    const value = JSON.parse(text) as Message | null;
+    return typeof value === "object" && value ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,11 @@
+import type { Client } from "./client.js";
+import type { SocketOptions } from "./options.js";
+import { SocketClient } from "./socket.js";
+import { webSocket, type WebSocketOptions } from "./websocket.js";
+
+/** How a client connects and behaves. */
+export type ClientOptions = SocketOptions & WebSocketOptions;
+
+/** A client over a WebSocket, for the functions of this package. It connects with its first call. */
+export const createClient = (url: string, options: ClientOptions = {}): Client =>
+  new SocketClient(webSocket(url, options), options);

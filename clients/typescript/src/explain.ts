@@ -1,0 +1,72 @@
+/** Why there is no connection, as {@link Refusal} has it. It imports nothing, so that it is loaded alone. */
+export interface Explanation {
+  message: string;
+  kind: "login" | "other" | "away";
+  cause?: unknown;
+}
+
+/** Why not even a WebSocket could be made. */
+const unmade = (url: string, token: string | undefined, cause: Error & { code?: string }): Explanation => {
+  if (cause.code === "ERR_MODULE_NOT_FOUND" || cause.message.includes("constructor")) {
+    return {
+      message: "this platform has no WebSocket (Node.js has one from 22 on): npm install ws",
+      kind: "other",
+      cause,
+    };
+  }
+  if (!token)
+    return { message: `${url} is no address of a WebSocket, such as ws://127.0.0.1:8700`, kind: "other", cause };
+  const message =
+    "the WebSocket of this platform cannot show a token at the handshake, as no browser can: log in with `login: wallet(…)`, or use `connectHttp`";
+  return { message, kind: "login", cause };
+};
+
+/** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
+export const explain = async (
+  url: string,
+  token: string | undefined,
+  seconds: number,
+  failed: unknown,
+): Promise<Explanation> => {
+  if (failed) return unmade(url, token, failed as Error);
+  const at = url.replace(/^ws/, "http");
+  let answer: Response;
+  let text: string;
+  try {
+    answer = await fetch(at, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
+      body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      signal: AbortSignal.timeout(seconds * 1000),
+    });
+    text = (await answer.text()).slice(0, 200).trim();
+  } catch (error) {
+    const cause = error as Error & { cause?: { code?: string; message?: string } };
+    const why = cause.cause?.code ?? cause.cause?.message ?? cause.message;
+    return {
+      message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address? A page may have to be among its --allowed-origins`,
+      kind: "away",
+      cause,
+    };
+  }
+  if (answer.status === 401) {
+    const said = /"message":"([^"]*)/.exec(text)?.[1] ?? text;
+    return {
+      message: token
+        ? `the server at ${url} does not take this token, which is wrong, was revoked or has expired (${said}): make another one (hero token create)`
+        : `the server at ${url} wants a login (${said})`,
+      kind: "login",
+    };
+  }
+  if (answer.status === 403) return { message: `the server at ${url} refuses who asks: ${text}`, kind: "other" };
+  if (answer.ok && text.includes('"jsonrpc"')) {
+    return {
+      message: `the server at ${url} answers over HTTP, but no WebSocket opens within ${seconds} s: a proxy between may not let it through`,
+      kind: "away",
+    };
+  }
+  return {
+    message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${text || "nothing"}): is that the address and the port?`,
+    kind: "other",
+  };
+};

@@ -1,0 +1,152 @@
+// Generated from openrpc.json by clients/generate (`make clients`). Do not edit.
+import type { JobError, JobStatus, Reason } from "./types.js";
+import { BadEnd, RetryLater, RpcError } from "../errors.js";
+
+/** Not JSON (-32700). */
+export class ParseError extends RpcError<"ParseError"> {}
+
+/** Not a request that can be answered here (-32600). */
+export class InvalidRequest extends RpcError<"InvalidRequest"> {}
+
+/** There is no such method (-32601). */
+export class MethodNotFound extends RpcError<"MethodNotFound"> {}
+
+/** A parameter is missing, unknown or wrong (-32602). */
+export class InvalidParams extends RpcError<"InvalidParams"> {}
+
+/** Internal error (-32603). */
+export class InternalError extends RpcError<"InternalError"> {}
+
+/** Too many subscriptions on one connection (-32006). */
+export class TooManySubscriptions extends RpcError<"TooManySubscriptions"> {}
+
+/** The request is too large (-32007). */
+export class RequestTooLarge extends RpcError<"RequestTooLarge"> {}
+
+/** The batch has too many calls (-32010). */
+export class BatchTooLong extends RpcError<"BatchTooLong"> {}
+
+/** The answers of the batch are too large together (-32011). */
+export class BatchAnswerTooLarge extends RpcError<"BatchAnswerTooLarge"> {}
+
+/** The job does not exist (1001). */
+export class JobNotFound extends RpcError<"JobNotFound"> {}
+
+/** The status of the job does not allow this, or the id is taken (1002). */
+export class WrongState extends RpcError<"WrongState", { job_id?: string; status?: JobStatus }> {}
+
+/** The script type is not built in, not configured and has no live actor (1003). */
+export class UnknownScriptType extends RpcError<"UnknownScriptType"> {}
+
+/** Permission denied (1004). */
+export class PermissionDenied extends RpcError<"PermissionDenied"> {}
+
+/** Not authenticated (1005). */
+export class NotAuthenticated extends RpcError<"NotAuthenticated"> {}
+
+/** Too many calls (1006). */
+export class RateLimited extends RetryLater<"RateLimited", { retry_after_ms?: number }> {}
+
+/** The queue or the store is full (1007). */
+export class QueueFull extends RetryLater<"QueueFull", { retry_after_ms?: number }> {}
+
+/** Something is larger than allowed (1008). */
+export class TooLarge extends RpcError<"TooLarge", { limit?: number }> {}
+
+/** The store is unavailable (1009). */
+export class StoreUnavailable extends RpcError<"StoreUnavailable", { outcome?: string; job_id?: string }> {}
+
+/** The idempotency key was used with other parameters (1010). */
+export class IdempotencyReused extends RpcError<"IdempotencyReused"> {}
+
+/** There is no such context, schedule, flow, object, identity, token, runner or message (1011). */
+export class NotFound extends RpcError<"NotFound"> {}
+
+/** The job failed (1101). */
+export class JobFailed extends BadEnd<"JobFailed", { job_id?: string; status?: JobStatus; attempt?: number; error?: JobError }> {}
+
+/** The wait ran out, the job goes on (1102). */
+export class WaitTimeout extends RpcError<"WaitTimeout", { job_id?: string; status?: JobStatus; explanation?: string; reason?: Reason }> {}
+
+/** The job was stopped (1103). */
+export class JobStopped extends BadEnd<"JobStopped", { job_id?: string; status?: JobStatus; attempt?: number; error?: JobError }> {}
+
+/** The code of each error. */
+export const codes = {
+  ParseError: -32700,
+  InvalidRequest: -32600,
+  MethodNotFound: -32601,
+  InvalidParams: -32602,
+  InternalError: -32603,
+  TooManySubscriptions: -32006,
+  RequestTooLarge: -32007,
+  BatchTooLong: -32010,
+  BatchAnswerTooLarge: -32011,
+  JobNotFound: 1001,
+  WrongState: 1002,
+  UnknownScriptType: 1003,
+  PermissionDenied: 1004,
+  NotAuthenticated: 1005,
+  RateLimited: 1006,
+  QueueFull: 1007,
+  TooLarge: 1008,
+  StoreUnavailable: 1009,
+  IdempotencyReused: 1010,
+  NotFound: 1011,
+  JobFailed: 1101,
+  WaitTimeout: 1102,
+  JobStopped: 1103,
+} as const;
+
+/** What a call may be answered with instead of its result; `name` tells them apart. */
+export type CallError =
+  | ParseError
+  | InvalidRequest
+  | MethodNotFound
+  | InvalidParams
+  | InternalError
+  | TooManySubscriptions
+  | RequestTooLarge
+  | BatchTooLong
+  | BatchAnswerTooLarge
+  | JobNotFound
+  | WrongState
+  | UnknownScriptType
+  | PermissionDenied
+  | NotAuthenticated
+  | RateLimited
+  | QueueFull
+  | TooLarge
+  | StoreUnavailable
+  | IdempotencyReused
+  | NotFound
+  | JobFailed
+  | WaitTimeout
+  | JobStopped;
+
+/** Each error by its code: what it is called, and its class. */
+export const table = [
+  [-32700, "ParseError", ParseError],
+  [-32600, "InvalidRequest", InvalidRequest],
+  [-32601, "MethodNotFound", MethodNotFound],
+  [-32602, "InvalidParams", InvalidParams],
+  [-32603, "InternalError", InternalError],
+  [-32006, "TooManySubscriptions", TooManySubscriptions],
+  [-32007, "RequestTooLarge", RequestTooLarge],
+  [-32010, "BatchTooLong", BatchTooLong],
+  [-32011, "BatchAnswerTooLarge", BatchAnswerTooLarge],
+  [1001, "JobNotFound", JobNotFound],
+  [1002, "WrongState", WrongState],
+  [1003, "UnknownScriptType", UnknownScriptType],
+  [1004, "PermissionDenied", PermissionDenied],
+  [1005, "NotAuthenticated", NotAuthenticated],
+  [1006, "RateLimited", RateLimited],
+  [1007, "QueueFull", QueueFull],
+  [1008, "TooLarge", TooLarge],
+  [1009, "StoreUnavailable", StoreUnavailable],
+  [1010, "IdempotencyReused", IdempotencyReused],
+  [1011, "NotFound", NotFound],
+  [1101, "JobFailed", JobFailed],
+  [1102, "WaitTimeout", WaitTimeout],
+  [1103, "JobStopped", JobStopped],
+] as const;

@@ -1,0 +1,151 @@
+import type { CallOptions, Client, Status } from "./client.js";
+import type { CheckOptions } from "./schema.js";
+import { type ClientOptions, createClient } from "./create.js";
+import {
+  ActorsCalls,
+  CollectionsCalls,
+  ContextsCalls,
+  EventsCalls,
+  FlowsCalls,
+  FunctionsCalls,
+  IdentitiesCalls,
+  JobsCalls,
+  MessagesCalls,
+  NodesCalls,
+  ObjectsCalls,
+  PlainCalls,
+  QueuesCalls,
+  RunnersCalls,
+  SchedulesCalls,
+  ServerCalls,
+  TokensCalls,
+} from "./generated/groups.js";
+import type {
+  FindObjectsOptions,
+  FlowJobSpec,
+  GetObjectOptions,
+  GetResultOptions,
+  JobSpecInput,
+  RunAndWaitOptions,
+  RunFlowAndWaitOptions,
+  WaitFlowOptions,
+  WaitJobOptions,
+} from "./generated/types.js";
+import { getResult, run, runFlow, runJob, waitFlow, waitJob, type WaitOptions } from "./run.js";
+import { createJobs, findObjects, getObject } from "./several.js";
+
+/** Jobs: scripts that run once. */
+export class Jobs extends JobsCalls {
+  /** Runs a script and gives the result of its job: its value, typed and checked if you say how, and what is known of the run. */
+  run<T = unknown>(script: string, options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>) {
+    return runJob<T>(this.client, script, options);
+  }
+
+  /** Waits for the end of a job and gives its result. A job that ends badly is an error. */
+  wait<T = unknown>(jobId: string, options?: WaitJobOptions & WaitOptions & CheckOptions<T>) {
+    return waitJob<T>(this.client, jobId, options);
+  }
+
+  /** The result of a job that has ended. */
+  result<T = unknown>(jobId: string, options?: GetResultOptions & CallOptions & CheckOptions<T>) {
+    return getResult<T>(this.client, jobId, options);
+  }
+
+  /** Makes several jobs, all or none. See {@link createJobs}. */
+  createMany(jobs: JobSpecInput[], options?: CallOptions) {
+    return createJobs(this.client, jobs, options);
+  }
+}
+
+/** Flows: jobs that wait for each other, as one. */
+export class Flows extends FlowsCalls {
+  /** Makes a flow, starts it, waits for its end and gives all that is known of it. */
+  run(jobs: Record<string, FlowJobSpec>, options?: RunFlowAndWaitOptions & WaitOptions) {
+    return runFlow(this.client, jobs, options);
+  }
+
+  /** Waits for the end of a flow and gives all that is known of it. One that ends badly is an error. */
+  wait(flowId: number, options?: WaitFlowOptions & WaitOptions) {
+    return waitFlow(this.client, flowId, options);
+  }
+}
+
+/** What scripts have stored. */
+export class Objects extends ObjectsCalls {
+  /** An object of a collection, typed and checked if you say how. */
+  get<T = unknown>(collection: string, id: string, options?: GetObjectOptions & CallOptions & CheckOptions<T>) {
+    return getObject<T>(this.client, collection, id, options);
+  }
+
+  /** Some objects of a collection, in order; `next_cursor` is where to go on. */
+  find<T = unknown>(collection: string, options?: FindObjectsOptions & CallOptions & CheckOptions<T>) {
+    return findObjects<T>(this.client, collection, options);
+  }
+}
+
+/** All of it, over one client. `connect` makes one. */
+export class Hero extends PlainCalls {
+  readonly jobs: Jobs;
+  readonly flows: Flows;
+  readonly schedules: SchedulesCalls;
+  readonly objects: Objects;
+  readonly collections: CollectionsCalls;
+  readonly contexts: ContextsCalls;
+  readonly messages: MessagesCalls;
+  readonly runners: RunnersCalls;
+  readonly nodes: NodesCalls;
+  readonly identities: IdentitiesCalls;
+  readonly tokens: TokensCalls;
+  readonly actors: ActorsCalls;
+  readonly queues: QueuesCalls;
+  readonly functions: FunctionsCalls;
+  readonly events: EventsCalls;
+  readonly server: ServerCalls;
+
+  constructor(client: Client) {
+    super(client);
+    this.jobs = new Jobs(client);
+    this.flows = new Flows(client);
+    this.schedules = new SchedulesCalls(client);
+    this.objects = new Objects(client);
+    this.collections = new CollectionsCalls(client);
+    this.contexts = new ContextsCalls(client);
+    this.messages = new MessagesCalls(client);
+    this.runners = new RunnersCalls(client);
+    this.nodes = new NodesCalls(client);
+    this.identities = new IdentitiesCalls(client);
+    this.tokens = new TokensCalls(client);
+    this.actors = new ActorsCalls(client);
+    this.queues = new QueuesCalls(client);
+    this.functions = new FunctionsCalls(client);
+    this.events = new EventsCalls(client);
+    this.server = new ServerCalls(client);
+  }
+
+  /** Runs a script and gives its value. `jobs.run` gives all that is known of the run, too. */
+  run<T = unknown>(script: string, options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>): Promise<T> {
+    return run<T>(this.client, script, options);
+  }
+
+  /** Where this client stands with its server. */
+  get status(): Status {
+    return this.client.status;
+  }
+
+  /** Has `listener` told of each change of `status`. Gives what ends that. */
+  onStatus(listener: (status: Status) => void): () => void {
+    return this.client.onStatus(listener);
+  }
+
+  /** Ends the connection, and all that waits. */
+  close(): void {
+    this.client.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** Connects to a server: `const hero = connect("ws://127.0.0.1:8700", { token })`. It connects with the first call. */
+export const connect = (url: string, options?: ClientOptions): Hero => new Hero(createClient(url, options));

@@ -1,0 +1,233 @@
+import { parse, rpcError } from "./answer.js";
+import { backoff, type Reconnect } from "./backoff.js";
+import type { CallOptions, Client, Listener, Sending, Status, Subscribed } from "./client.js";
+import {
+  CallTimeout,
+  ClientClosed,
+  ConnectionFailed,
+  LoginRefused,
+  OutcomeUnknown,
+  ProtocolError,
+  RpcError,
+} from "./errors.js";
+import { codes } from "./generated/errors.js";
+import type { LoggedIn } from "./generated/types.js";
+import { Hero } from "./hero.js";
+import type { Login } from "./options.js";
+import type { Token } from "./websocket.js";
+
+/** How calls are made over HTTP. */
+export interface HttpOptions {
+  /** Shown with each call. */
+  token?: Token | undefined;
+  /** Logs in when that is needed: `wallet(…)`. */
+  login?: Login | undefined;
+  /** How often a call is tried that may be sent again; `attempts` is 5 by default. */
+  reconnect?: Omit<Reconnect, "firstAttempts"> | undefined;
+  /** The `fetch` to use. */
+  fetch?: typeof fetch | undefined;
+}
+
+/** What fetch is given up after in some places, without being asked, is more than this. */
+const LONGEST_WAIT = 100;
+const GRACE = 30;
+
+/** Calls over HTTP, each by itself: for programs that live for one request. There are no subscriptions. */
+export class HttpClient implements Client {
+  readonly longestWait = LONGEST_WAIT;
+  readonly #options: HttpOptions;
+  readonly #closing = new AbortController();
+  readonly #watchers = new Set<(status: Status) => void>();
+  #status: Status = { state: "idle" };
+  #session: Promise<LoggedIn> | undefined;
+  #ids = 0;
+
+  constructor(
+    readonly url: string,
+    options: HttpOptions = {},
+  ) {
+    this.#options = options;
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  onStatus(listener: (status: Status) => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
+  }
+
+  subscribe(
+    method: string,
+    _unsubscribe: string,
+    _params: object,
+    _listener: Listener,
+    _options?: CallOptions,
+  ): Promise<Subscribed> {
+    return Promise.reject(
+      new ProtocolError(`${method} needs a WebSocket: use connect("ws://…") for what follows something`),
+    );
+  }
+
+  delay(failures: number): number | undefined {
+    const { attempts = 5, ...rest } = this.#options.reconnect ?? {};
+    return failures >= attempts ? undefined : backoff(failures, rest, Math.random);
+  }
+
+  async call(method: string, params: object, options: Sending = {}): Promise<never> {
+    const until = options.wait === undefined ? 0 : Date.now() + options.wait * 1000;
+    const seconds = Math.min(options.callTimeout ?? Infinity, (options.wait ?? Infinity) + GRACE);
+    const limit = seconds < 2 ** 31 / 1000 ? AbortSignal.timeout(seconds * 1000) : undefined;
+    const signal = AbortSignal.any([this.#closing.signal, options.signal, limit].filter((each) => each !== undefined));
+    for (let failures = 1; ; failures += 1) {
+      try {
+        const given =
+          until && failures > 1 ? { ...params, wait_timeout: Math.max(0, (until - Date.now()) / 1000) } : params;
+        return (await this.#try(method, given, signal, options.onSent)) as never;
+      } catch (error) {
+        if (this.#closing.signal.aborted) throw new ClientClosed();
+        if (options.signal?.aborted) throw options.signal.reason as Error;
+        if (limit?.aborted) {
+          throw new CallTimeout(
+            `no answer to ${method} within ${seconds} s; whether it was carried out is not known`,
+            method,
+            true,
+          );
+        }
+        if (!(error instanceof Lost)) throw error;
+        await this.#lost(method, params, options, error, failures, signal);
+      }
+    }
+  }
+
+  close(): void {
+    this.#set({ state: "closed" });
+    this.#closing.abort(new ClientClosed());
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #set(status: Status): void {
+    if (this.#status.state === status.state && status.state === "open") return;
+    this.#status = status;
+    for (const watcher of this.#watchers) watcher(status);
+  }
+
+  /** Waits until the call is sent again, or says why it is not. */
+  async #lost(
+    method: string,
+    params: object,
+    options: Sending,
+    lost: Lost,
+    failures: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { cause } = lost;
+    if (lost.reached && !options.again) {
+      const what = `${lost.message} before the answer to ${method}: whether it was done is not known, so it was not sent again`;
+      throw new OutcomeUnknown(what, method, params as Record<string, unknown>, { cause });
+    }
+    const delay = this.delay(failures);
+    const error = new ConnectionFailed(lost.message, this.url, failures, { cause });
+    if (delay === undefined) {
+      this.#set({ state: "down", error });
+      throw error;
+    }
+    this.#set({ state: "waiting", attempt: failures, delay, error });
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, delay * 1000);
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** What is shown with a call. */
+  async #token(signal: AbortSignal): Promise<string | undefined> {
+    const { token, login } = this.#options;
+    if (!login) return typeof token === "function" ? token() : token;
+    const call = (method: string, params: object) => this.#send(method, params, undefined, signal);
+    this.#session ??= login(call, new URL(this.url).host).then((who) => who as LoggedIn);
+    // One that failed is no session.
+    const who = await this.#session.catch((error: unknown) => {
+      this.#session = undefined;
+      throw error;
+    });
+    if (Date.parse(who.expires_at) > Date.now() + 60_000) return who.token;
+    this.#session = undefined;
+    return this.#token(signal);
+  }
+
+  async #try(method: string, params: object, signal: AbortSignal, onSent?: () => void): Promise<unknown> {
+    const token = await this.#token(signal);
+    onSent?.();
+    try {
+      return await this.#send(method, params, token, signal);
+    } catch (error) {
+      const refused = error instanceof RpcError && error.code === codes.NotAuthenticated;
+      if (!refused || !token) throw error;
+      this.#session = undefined;
+      const hint = this.#options.login ? "the next call logs in again" : "make another one (hero token create)";
+      throw new LoginRefused(`the server at ${this.url} does not take this token (${error.message}): ${hint}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #send(method: string, params: object, token: string | undefined, signal: AbortSignal): Promise<unknown> {
+    const id = ++this.#ids;
+    let status: number;
+    let text: string;
+    try {
+      const answer = await (this.#options.fetch ?? fetch)(this.url, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
+        body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+        signal,
+      });
+      status = answer.status;
+      text = await answer.text();
+    } catch (cause) {
+      const why = cause as Error & { cause?: { code?: string; message?: string } };
+      const code = why.cause?.code;
+      const reached = code !== "ECONNREFUSED" && code !== "ENOTFOUND";
+      const message = `nobody answers at ${this.url} (${code ?? why.cause?.message ?? why.message}): is the server running (hero serve), and is that its address`;
+      throw new Lost(reached ? `the connection to ${this.url} ended (${code ?? why.message})` : message, reached, {
+        cause,
+      });
+    }
+    const answer = parse(text);
+    if (answer?.jsonrpc && answer.error !== undefined) throw rpcError(answer.error, method);
+    if (answer?.jsonrpc && answer.id === id) {
+      this.#set({ state: "open" });
+      return answer.result;
+    }
+    const shown = text.slice(0, 200).trim();
+    // A proxy whose server is away for a moment.
+    if (status >= 502 && status <= 504) throw new Lost(`what answers at ${this.url} says ${status}: ${shown}`, true);
+    throw new ProtocolError(
+      `what answers at ${this.url} is no hero server (HTTP ${status}: ${shown || "nothing"}): is that the address?`,
+    );
+  }
+}
+
+/** A call whose answer never came. `reached`: it may have been carried out. */
+class Lost extends Error {
+  constructor(
+    message: string,
+    readonly reached: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** A client over HTTP, without subscriptions: for programs that live for one request. */
+export const createHttpClient = (url: string, options?: HttpOptions): Client => new HttpClient(url, options);
+
+/** The object with all calls, over HTTP. */
+export const connectHttp = (url: string, options?: HttpOptions): Hero => new Hero(createHttpClient(url, options));

@@ -1,0 +1,41 @@
+import { checked, type CheckOptions } from "./schema.js";
+import type { CallOptions, Client } from "./client.js";
+import type { FindObjectsOptions, GetObjectOptions, JobSpecInput, ObjectPage } from "./generated/types.js";
+import { key } from "./key.js";
+
+/**
+ * Makes several jobs, all or none. Each gets a key, so that the call is carried out once however often it is sent, unless one has an id: then
+ * others may name it, which the server refuses of jobs with keys, and the call is sent once.
+ */
+export const createJobs = (client: Client, jobs: JobSpecInput[], options?: CallOptions): Promise<string[]> => {
+  const keyed = !jobs.some((job) => job.job_id !== undefined && job.idempotency_key === undefined);
+  const given = keyed ? jobs.map((job) => ({ ...job, idempotency_key: job.idempotency_key ?? key() })) : jobs;
+  return client.call("create_jobs", { jobs: given }, { ...options, again: keyed });
+};
+
+/** An object of a collection, typed and checked if you say how. */
+export const getObject = async <T = unknown>(
+  client: Client,
+  collection: string,
+  id: string,
+  options: GetObjectOptions & CallOptions & CheckOptions<T> = {},
+): Promise<T> => {
+  const { schema, signal, callTimeout, ...rest } = options;
+  const object = await client.call("get_object", { ...rest, collection, id }, { again: true, signal, callTimeout });
+  return schema ? checked(schema, object, `${id} of ${collection}`) : (object as T);
+};
+
+/** Some objects of a collection, in order; `next_cursor` is where to go on. */
+export const findObjects = async <T = unknown>(
+  client: Client,
+  collection: string,
+  options: FindObjectsOptions & CallOptions & CheckOptions<T> = {},
+): Promise<Omit<ObjectPage, "objects"> & { objects: T[] }> => {
+  const { schema, signal, callTimeout, ...rest } = options;
+  const page = await client.call("find_objects", { ...rest, collection }, { again: true, signal, callTimeout });
+  if (!schema) return page as typeof page & { objects: T[] };
+  const objects = await Promise.all(
+    page.objects.map((object) => checked(schema, object, `an object of ${collection}`)),
+  );
+  return { ...page, objects };
+};

@@ -1,0 +1,399 @@
+import { parse, rpcError } from "./answer.js";
+import { backoff } from "./backoff.js";
+import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
+import { ClientClosed, ConnectionFailed, LoginRefused, TooManyCalls } from "./errors.js";
+import { longestWait } from "./generated/limits.js";
+import type { SocketOptions } from "./options.js";
+import { type Channel, Refusal, type Transport } from "./transport.js";
+import { type Call, GRACE, late, LONGEST, newCall, type Opening, opening, whyNot } from "./underway.js";
+
+/** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
+export class SocketClient implements Client {
+  readonly url: string;
+  readonly longestWait = longestWait;
+  readonly #transport: Transport;
+  readonly #options: SocketOptions;
+  readonly #calls = new Map<number, Call>();
+  readonly #listeners = new Map<string, Listener>();
+  readonly #watchers = new Set<(status: Status) => void>();
+  #queue: Call[] = [];
+  #status: Status = { state: "idle" };
+  #channel: Channel | undefined;
+  #ready = false;
+  #connection = 0;
+  #heard = 0;
+  #everHeard = false;
+  #attempt = 0;
+  #ids = 0;
+  /** Calls that were dropped, by id: what ends the subscription that each opens when its answer comes. */
+  readonly #late = new Map<number, string>();
+  readonly #stopping = new AbortController();
+  #sweeper: ReturnType<typeof setInterval> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #skip: (() => void) | undefined;
+
+  constructor(transport: Transport, options: SocketOptions = {}) {
+    this.#transport = transport;
+    this.#options = options;
+    this.url = transport.url;
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  onStatus(listener: (status: Status) => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
+  }
+
+  call(method: string, params: object, options?: Sending): Promise<never> {
+    return new Promise((resolve, reject) => {
+      const most = this.#options.maxCalls ?? 10_000;
+      if (this.#status.state === "closed") return reject(new ClientClosed());
+      if (options?.signal?.aborted) return reject(options.signal.reason as Error);
+      if (this.#calls.size >= most) return reject(new TooManyCalls(most));
+      const call = newCall(++this.#ids, method, params, options, resolve, reject);
+      this.#calls.set(call.id, call);
+      this.#limit(call);
+      if (this.#ready) this.#send(call);
+      else {
+        this.#queue.push(call);
+        this.#connect();
+      }
+    });
+  }
+
+  async subscribe(
+    method: string,
+    unsubscribe: string,
+    params: object,
+    listener: Listener,
+    options?: Sending,
+  ): Promise<Subscribed> {
+    let mine = "";
+    // The answer is taken as it arrives: the first item may be in the next message.
+    const adopt = (id: unknown) => {
+      this.#listeners.set((mine = String(id)), listener);
+      listener.opened();
+    };
+    await this.call(method, params, { ...options, again: true, adopt, unsubscribe } as Opening);
+    const connection = this.#connection;
+    return {
+      end: () => {
+        if (this.#listeners.get(mine) !== listener) return;
+        this.#listeners.delete(mine);
+        if (this.#ready && connection === this.#connection) this.#letGo(unsubscribe, mine);
+      },
+    };
+  }
+
+  /** If this cannot be told, the subscription ends with the connection. */
+  #letGo(unsubscribe: string, subscription: unknown): void {
+    this.#first(unsubscribe, { subscription }).catch(() => undefined);
+  }
+
+  delay(failures: number, most?: number): number | undefined {
+    const { reconnect = {}, chance = Math.random } = this.#options;
+    if (!reconnect || failures >= (most ?? reconnect.attempts ?? 20)) return undefined;
+    return backoff(failures, reconnect, chance);
+  }
+
+  close(): void {
+    if (this.#status.state === "closed") return;
+    this.#set({ state: "closed" });
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    clearInterval(this.#sweeper);
+    this.#skip?.();
+    this.#ready = false;
+    this.#channel?.close(1000);
+    this.#channel = undefined;
+    this.#fail(new ClientClosed());
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Has the call end when its signal is aborted, or when its time is over. */
+  #limit(call: Call): void {
+    const { signal, callTimeout: seconds } = call.options ?? {};
+    if (call.until) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
+    if (!signal && seconds === undefined) return;
+    const isLimited = seconds !== undefined && seconds < LONGEST;
+    const timer = isLimited ? setTimeout(() => this.#expire(call, seconds), seconds * 1000) : undefined;
+    const abort = () => this.#drop(call, signal?.reason);
+    signal?.addEventListener("abort", abort);
+    call.clear = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    };
+  }
+
+  /** Ends waits that the server should have ended. A timer of each would cost more than the rest of the call. */
+  #sweep(): void {
+    let waits = false;
+    for (const call of this.#calls.values()) {
+      waits ||= call.until > 0;
+      const isLate = call.until > 0 && Date.now() > call.until + GRACE * 1000;
+      if (isLate) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
+    }
+    if (!waits) {
+      clearInterval(this.#sweeper);
+      this.#sweeper = undefined;
+    }
+  }
+
+  #expire(call: Call, seconds = 0): void {
+    this.#drop(call, late(call, seconds, this.#status.state));
+  }
+
+  /** Ends a call with an error. What it opens is let go of when it comes. */
+  #drop(call: Call, error: unknown): void {
+    this.#calls.delete(call.id);
+    if (!this.#channel || call.sentOn !== this.#connection) this.#queue = this.#queue.filter((other) => other !== call);
+    else if (opening(call)) this.#late.set(call.id, opening(call)?.unsubscribe ?? "");
+    call.clear?.();
+    call.reject(error);
+  }
+
+  #send(call: Call): void {
+    let params = call.params;
+    const left = call.until ? Math.max(0, (call.until - Date.now()) / 1000) : 0;
+    // It was sent before, or waited for a connection.
+    if (call.until && left < (call.options?.wait ?? 0) - 0.01) params = { ...params, wait_timeout: left };
+    let text: string;
+    try {
+      text = JSON.stringify({ jsonrpc: "2.0", id: call.id, method: call.method, params });
+    } catch (error) {
+      return this.#drop(call, error);
+    }
+    call.sentOn = this.#connection;
+    call.heardBefore = this.#heard;
+    call.size = text.length;
+    // A channel that has just ended tells so by itself.
+    this.#channel?.send(text);
+    call.options?.onSent?.();
+  }
+
+  #settle(call: Call, message: { result?: unknown; error?: unknown }): void {
+    this.#calls.delete(call.id);
+    call.clear?.();
+    if (message.error !== undefined) return call.reject(rpcError(message.error, call.method));
+    opening(call)?.adopt(message.result);
+    call.resolve(message.result as never);
+  }
+
+  #fail(error: Error): void {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    this.#queue = [];
+    for (const call of calls) {
+      call.clear?.();
+      call.reject(error);
+    }
+    this.#tellListeners(error);
+  }
+
+  #tellListeners(error?: Error): void {
+    const listeners = [...this.#listeners.values()];
+    this.#listeners.clear();
+    for (const listener of listeners) listener.ended(error);
+  }
+
+  #set(status: Status): void {
+    this.#status = status;
+    for (const watcher of this.#watchers) watcher(status);
+  }
+
+  #connect(): void {
+    const { state } = this.#status;
+    if (state === "idle" || state === "down") {
+      this.#attempt = 0;
+      void this.#keepTrying();
+    }
+  }
+
+  async #keepTrying(): Promise<void> {
+    while (!this.#closed) {
+      this.#attempt += 1;
+      this.#set({ state: "connecting", attempt: this.#attempt });
+      const error = (await this.#open().catch((reason: unknown) => reason)) as Error | undefined;
+      if (!error || this.#closed) return;
+      if (!(await this.#pause(error))) return;
+    }
+  }
+
+  get #closed(): boolean {
+    return this.#status.state === "closed";
+  }
+
+  /** Waits before the next attempt. Gives whether there is one. */
+  async #pause(error: Error): Promise<boolean> {
+    const kind = error instanceof Refusal ? error.kind : "away";
+    const hopeless = kind === "login" || (kind === "other" && !this.#everHeard);
+    const most = this.#everHeard ? undefined : ((this.#options.reconnect || undefined)?.firstAttempts ?? 1);
+    const delay = hopeless ? undefined : this.delay(this.#attempt, most);
+    if (delay === undefined) {
+      const final =
+        kind === "login"
+          ? new LoginRefused(error.message, { cause: error })
+          : new ConnectionFailed(error.message, this.url, this.#attempt, { cause: error });
+      this.#set({ state: "down", error: final });
+      this.#fail(final);
+      return false;
+    }
+    this.#set({ state: "waiting", attempt: this.#attempt, delay, error });
+    await new Promise<void>((resolve) => {
+      this.#timer = setTimeout((this.#skip = resolve), delay * 1000);
+    });
+    return !this.#closed;
+  }
+
+  async #open(): Promise<void> {
+    const connection = ++this.#connection;
+    let over = false;
+    const ear = {
+      message: (data: unknown) => {
+        if (!over && connection === this.#connection) this.#hear(data);
+      },
+      closed: (code: number, reason: string) => {
+        if (over) return;
+        over = true;
+        if (connection === this.#connection && !this.#closed) this.#lost(code, reason);
+      },
+    };
+    const channel = await this.#transport.open(ear, this.#stopping.signal);
+    if (this.#closed || over) return channel.close(1000);
+    this.#channel = channel;
+    this.#beat(connection);
+    const { login } = this.#options;
+    if (login) {
+      try {
+        await login((method, params) => this.#first(method, params), new URL(this.url).host);
+      } catch (error) {
+        // Else the connection ended meanwhile, and another attempt is under way.
+        if (connection !== this.#connection || over) return;
+        over = true;
+        this.#channel = undefined;
+        channel.close(1000);
+        throw new Refusal(`the login failed: ${(error as Error).message}`, "login", { cause: error });
+      }
+      if (connection !== this.#connection || over) return;
+    }
+    this.#ready = true;
+    this.#set({ state: "open" });
+    for (const call of this.#queue.splice(0)) this.#send(call);
+  }
+
+  /** A call on this connection, ready or not. It ends with it. */
+  #first(method: string, params: object): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
+      const call = newCall(++this.#ids, method, params, { again: false }, resolve, reject);
+      this.#calls.set(call.id, call);
+      this.#send(call);
+    });
+  }
+
+  /** Asks a connection that says nothing whether it is still there. */
+  #beat(connection: number): void {
+    const every = this.#options.heartbeat ?? 20;
+    if (!every) return;
+    let seen = this.#heard;
+    let asked = false;
+    const timer = setInterval(() => {
+      if (connection !== this.#connection || this.#closed) return clearInterval(timer);
+      if (this.#heard !== seen) {
+        seen = this.#heard;
+        asked = false;
+      } else if (!asked) {
+        asked = true;
+        this.#first("ping", {}).catch(() => undefined);
+      } else {
+        clearInterval(timer);
+        this.#break(1001, `nothing was said for ${2 * every} s`);
+      }
+    }, every * 1000);
+  }
+
+  /** Ends a connection that is of no use any more. */
+  #break(code: number, reason: string): void {
+    const channel = this.#channel;
+    this.#lost(code, reason);
+    channel?.close(code === 1009 ? 1009 : 1000);
+  }
+
+  #hear(data: unknown): void {
+    const text = typeof data === "string" ? data : "";
+    if (text.length > (this.#options.maxMessage ?? 64e6)) {
+      return this.#break(1009, `a message had ${text.length} characters, more than maxMessage`);
+    }
+    const message = parse(text);
+    if (!message) return this.#strange(text || "a message that is no text");
+    const { id, params } = message;
+    if (typeof id === "number" && (message.result !== undefined || message.error !== undefined)) {
+      this.#good();
+      const call = this.#calls.get(id);
+      if (call) return this.#settle(call, message);
+      // An answer that nobody waits for any more.
+      const unsubscribe = this.#late.get(id);
+      this.#late.delete(id);
+      if (unsubscribe && message.result !== undefined) this.#letGo(unsubscribe, message.result);
+      return;
+    }
+    if (id !== undefined || typeof message.method !== "string") return this.#strange(text);
+    this.#good();
+    const notice = params as { subscription?: string; result?: unknown; error?: unknown } | undefined;
+    const subscription = String(notice?.subscription);
+    const listener = this.#listeners.get(subscription);
+    if (!notice || !listener) return;
+    if (notice.error === undefined) return listener.item(notice.result);
+    this.#listeners.delete(subscription);
+    listener.ended(rpcError(notice.error, message.method));
+  }
+
+  /** A message of hero has arrived, so the connection is worth something. */
+  #good(): void {
+    this.#heard += 1;
+    this.#attempt = 0;
+    this.#everHeard = true;
+  }
+
+  /** What arrived is not what a server of JSON-RPC says. */
+  #strange(text: string): void {
+    this.#break(1002, `no hero server answers there, but one that says ${text.slice(0, 200)}`);
+  }
+
+  /** The connection has ended. Calls that were sent on it go on or fail. */
+  #lost(code: number, reason: string): void {
+    const connection = this.#connection++;
+    const renews = this.#options.login ?? this.#transport.renews;
+    this.#late.clear();
+    this.#channel = undefined;
+    this.#ready = false;
+    const why = `the connection to ${this.url} ended (${code}${reason ? `: ${reason}` : ""})`;
+    const sent = [...this.#calls.values()].filter((call) => call.sentOn === connection);
+    const largest = Math.max(0, ...sent.map((call) => call.size));
+    const again: Call[] = [];
+    for (const call of sent) {
+      call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
+      const tooLarge = code === 1009 && call.size === largest;
+      const error = whyNot(call, why, tooLarge, this.#options.reconnect === false, this.url);
+      if (error) this.#drop(call, error);
+      else again.push(call);
+    }
+    this.#queue = [...again, ...this.#queue];
+    this.#tellListeners();
+    // It says that the token has ended; a login, or a function that gives tokens, may have another one.
+    const login = code === 1008 && reason.includes("token") && !renews;
+    const kind = login ? "login" : code === 1002 ? "other" : "away";
+    void this.#comeBack(new Refusal(login ? `${why}; give this client another token` : why, kind));
+  }
+
+  async #comeBack(error: Error): Promise<void> {
+    // With nothing under way nobody needs it now, but the next call should find it.
+    this.#attempt = Math.max(this.#attempt, 1);
+    if (await this.#pause(error)) await this.#keepTrying();
+  }
+}

@@ -1,0 +1,35 @@
+/** Who listens to a connection. */
+export interface Ear {
+  /** A message has arrived. */
+  message(data: unknown): void;
+  /** The connection has ended. Told once, and not if `open` has failed. */
+  closed(code: number, reason: string): void;
+}
+
+/** A connection that is open. */
+export interface Channel {
+  send(text: string): void;
+  close(code?: number, reason?: string): void;
+}
+
+/** How connections to a server are made. */
+export interface Transport {
+  /** Where it leads. */
+  readonly url: string;
+  /** Whether each connection may show another token than the one before. */
+  readonly renews?: boolean;
+  /** Makes a connection. It fails with a {@link Refusal}, or with any error if trying again may help. */
+  open(ear: Ear, signal: AbortSignal): Promise<Channel>;
+}
+
+/** Why a connection was not made. */
+export class Refusal extends Error {
+  constructor(
+    message: string,
+    /** `login`: the token is not taken. `other`: something else is there, which was never hero. `away`: nobody answers. */
+    readonly kind: "login" | "other" | "away",
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,87 @@
+import type { Sending } from "./client.js";
+import { CallTimeout, ConnectionFailed, OutcomeUnknown, ProtocolError } from "./errors.js";
+
+/** How a subscription is opened. */
+export interface Opening extends Sending {
+  adopt(id: unknown): void;
+  unsubscribe: string;
+}
+
+/** A call that is under way. */
+export interface Call {
+  id: number;
+  method: string;
+  params: object;
+  options: Sending | undefined;
+  resolve: (result: never) => void;
+  reject: (error: unknown) => void;
+  /** On which connection it was sent; 0 if on none. */
+  sentOn: number;
+  /** How often in a row it was lost on a connection that said nothing more once it was sent. */
+  lost: number;
+  /** How many messages the connection had said when it was sent. */
+  heardBefore: number;
+  size: number;
+  /** When its wait is over. */
+  until: number;
+  clear: (() => void) | undefined;
+}
+
+/** What a call opens, if it opens something. */
+export const opening = (call: Call): Opening | undefined => {
+  const options = call.options as Opening | undefined;
+  return options?.unsubscribe ? options : undefined;
+};
+
+/** How often a call is sent to a server that ends the connection without another word. */
+const MOST_LOST = 4;
+/** How many seconds more than its wait a call may take to be answered. */
+export const GRACE = 30;
+/** The most seconds that a timer takes, nearly. */
+export const LONGEST = 2e6;
+
+/** A call that was not sent yet. */
+export const newCall = (
+  id: number,
+  method: string,
+  params: object,
+  options: Sending | undefined,
+  resolve: Call["resolve"],
+  reject: Call["reject"],
+): Call => ({
+  id,
+  method,
+  params,
+  options,
+  resolve,
+  reject,
+  sentOn: 0,
+  lost: 0,
+  heardBefore: 0,
+  size: 0,
+  until: options?.wait === undefined ? 0 : Date.now() + options.wait * 1000,
+  clear: undefined,
+});
+
+/** Why a call that was sent on a connection that ended is not sent again, if it is not. */
+export const whyNot = (
+  { method, params, options, lost, size }: Call,
+  why: string,
+  tooLarge: boolean,
+  last: boolean,
+  url: string,
+): Error | undefined => {
+  if (tooLarge) return new ProtocolError(`${why}: a message was too large, probably ${method} (${size} characters)`);
+  const before = `${why} before the answer to ${method}`;
+  if (!options?.again) {
+    const what = `${before}: whether it was done is not known, so it was not sent again`;
+    return new OutcomeUnknown(what, method, params as Record<string, unknown>);
+  }
+  return last || lost >= MOST_LOST ? new ConnectionFailed(`${before}, ${lost} times`, url, lost) : undefined;
+};
+
+/** Why nobody waits for the answer to a call any more. */
+export const late = ({ method, sentOn }: Call, seconds: number, state: string): CallTimeout => {
+  const now = sentOn ? "whether it was done is not known" : `it was not sent (${state})`;
+  return new CallTimeout(`no answer to ${method} within ${seconds} s; ${now}`, method, sentOn > 0);
+};

@@ -1,0 +1,31 @@
+import type { LoggedIn } from "./generated/types.js";
+import type { Login } from "./options.js";
+
+/** A key that signs. */
+export interface Wallet {
+  /** The public key: secp256k1, uncompressed, hexadecimal (`04…`). */
+  publicKey: string;
+  /** Signs a text as an Ethereum personal message: `wallet.signMessage` of ethers, `personal_sign` of a browser's wallet. */
+  sign: (text: string) => string | Promise<string>;
+  /** Is told who has logged in, and until when. */
+  onLogin?: ((who: LoggedIn) => void) | undefined;
+}
+
+/**
+ * Logs in on each new connection, by a signature. What is signed names the server, and is not signed if that is not the one that this client
+ * is connected to.
+ */
+export const wallet =
+  ({ publicKey, sign, onLogin }: Wallet): Login =>
+  async (call, host) => {
+    const nonce = String(await call("fetch_nonce", { pubkey: publicKey }));
+    if (!nonce.startsWith(`hero:${host}:`)) {
+      throw new Error(
+        `the server gave ${nonce} to be signed, which is not for ${host}: it was not signed, for another server might use it`,
+      );
+    }
+    const signature = await sign(nonce);
+    const who = (await call("authenticate", { pubkey: publicKey, signature, nonce })) as LoggedIn;
+    onLogin?.(who);
+    return who;
+  };

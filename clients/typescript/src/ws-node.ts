@@ -1,0 +1,1 @@
+export { WebSocket as default } from "ws";

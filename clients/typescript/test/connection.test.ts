@@ -1,0 +1,328 @@
+// What a client does when its server is not there, is another one, ends, or says nothing.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test, vi } from "vitest";
+import {
+  CallTimeout,
+  ClientClosed,
+  connect,
+  ConnectionFailed,
+  createClient,
+  getJob,
+  LoginRefused,
+  OutcomeUnknown,
+  PermissionDenied,
+  ping,
+  ProtocolError,
+  QueueFull,
+  RpcError,
+  type Status,
+  stopJob,
+  TooManyCalls,
+} from "../src/index.js";
+import { answer, failure, fake, quick, reaches, tcp } from "./support.js";
+
+test("a server that is not there is told at once, with its address and what to do", async () => {
+  const { url } = await fake(() => undefined).then(async (server) => (await server.close(), server));
+  using hero = connect(url);
+  const error = await failure(hero.ping());
+  expect(error).toBeInstanceOf(ConnectionFailed);
+  expect(error.message).toContain(url);
+  expect(error.message).toMatch(/ECONNREFUSED.*hero serve/);
+  expect(hero.status.state).toBe("down");
+});
+
+test("a server of something else is told from one that is not there", async () => {
+  const web = createServer((_, response) => response.writeHead(404).end("Not here"));
+  await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+  using hero = connect(`ws://127.0.0.1:${(web.address() as AddressInfo).port}`, quick);
+  const error = await failure(hero.ping());
+  expect(error.message).toMatch(/no hero server \(HTTP 404: Not here\)/);
+  web.closeAllConnections();
+  web.close();
+});
+
+test("a server of WebSockets that speaks something else is shown with what it said", async () => {
+  await using echo = await fake((request, socket) => {
+    socket.send(JSON.stringify(request));
+  });
+  using hero = connect(echo.url, quick);
+  const error = await failure(hero.ping());
+  expect(error).toBeInstanceOf(ConnectionFailed);
+  expect(error.message).toMatch(/no hero server answers there, but one that says .*"ping"/);
+  await using chat = await fake((_, socket) => {
+    socket.send("Welcome!");
+  });
+  using other = connect(chat.url, quick);
+  expect((await failure(other.ping())).message).toMatch(/Welcome!/);
+});
+
+test("an older server is told by the call that it does not have", async () => {
+  await using old = await fake(({ id, method }, socket) => {
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: `there is no ${method}` } }));
+  });
+  using hero = connect(old.url);
+  const error = await failure(hero.functions.list());
+  expect(error.name).toBe("MethodNotFound");
+  expect(error.message).toMatch(/is the server older than this client/);
+});
+
+test("a token that is not taken says so, and is not tried again", async () => {
+  const web = createServer((_, response) =>
+    response.writeHead(401).end('{"jsonrpc":"2.0","id":null,"error":{"code":1005,"message":"no such token"}}'),
+  );
+  let asked = 0;
+  web.on("upgrade", (_, socket) => {
+    asked += 1;
+    socket.end("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n");
+  });
+  await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+  using hero = connect(`ws://127.0.0.1:${(web.address() as AddressInfo).port}`, { ...quick, token: "hero_old" });
+  const error = await failure(hero.ping());
+  expect(error).toBeInstanceOf(LoginRefused);
+  expect(error.message).toMatch(/wrong, was revoked or has expired \(no such token\)/);
+  expect(asked).toBe(1);
+  web.closeAllConnections();
+  web.close();
+});
+
+test("a token that ends on an open connection ends the calls, and is not shown again", async () => {
+  await using server = await fake((_, socket) => {
+    socket.close(1008, "the token was revoked or has expired");
+  });
+  using hero = connect(server.url, { ...quick, token: "hero_short" });
+  const error = await failure(hero.jobs.get("a"));
+  expect(error).toBeInstanceOf(LoginRefused);
+  expect(error.message).toMatch(/give this client another token/);
+  expect(server.connections).toBe(1);
+});
+
+test("a function that gives tokens is asked again after its token has ended", async () => {
+  const shown: unknown[] = [];
+  await using server = await fake((request, socket) => {
+    if (shown.length === 1) socket.close(1008, "the token was revoked or has expired");
+    else answer(socket, request, "pong");
+  });
+  using hero = connect(server.url, { ...quick, token: () => (shown.push(1), `hero_${shown.length}`) });
+  expect(await hero.ping()).toBe("pong");
+  expect(shown.length).toBe(2);
+});
+
+test("a call that only reads is sent again when the server closes in the middle of it", async () => {
+  await using server = await fake((request, socket, said) => {
+    if (said === 1) socket.terminate();
+    else answer(socket, request, { job_id: "a" });
+  });
+  using client = createClient(server.url, quick);
+  expect(await getJob(client, "a")).toEqual({ job_id: "a" });
+  expect(server.requests.map(({ method }) => method)).toEqual(["get_job", "get_job"]);
+});
+
+test("a call that changes something is not sent again: it fails with what is known", async () => {
+  await using server = await fake((request, socket, said) => {
+    if (said === 1) socket.terminate();
+    else answer(socket, request, "pong");
+  });
+  using client = createClient(server.url, quick);
+  const error = await failure(stopJob(client, "some-job"));
+  expect(error).toBeInstanceOf(OutcomeUnknown);
+  expect(error).toMatchObject({ method: "stop_job", params: { job_id: "some-job" } });
+  expect(error.message).toMatch(/not known, so it was not sent again/);
+  expect(await ping(client)).toBe("pong");
+  expect(server.requests.filter(({ method }) => method === "stop_job").length).toBe(1);
+});
+
+test("a call that makes something is sent again with the same key", async () => {
+  await using server = await fake((request, socket, said) => {
+    if (said === 1) socket.terminate();
+    else answer(socket, request, "made");
+  });
+  using hero = connect(server.url, quick);
+  expect(await hero.jobs.create("1")).toBe("made");
+  const keys = server.requests.map(({ params }) => params["idempotency_key"]);
+  expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+  expect(keys).toEqual([keys[0], keys[0]]);
+});
+
+test("without a key a call that makes something is sent once", async () => {
+  await using server = await fake((_, socket) => {
+    socket.terminate();
+  });
+  using hero = connect(server.url, quick);
+  expect(await failure(hero.jobs.create("1", { idempotency_key: null }))).toBeInstanceOf(OutcomeUnknown);
+  expect(await failure(hero.jobs.run("1", { idempotency_key: null }))).toBeInstanceOf(OutcomeUnknown);
+  expect(server.requests.length).toBe(2);
+});
+
+test("jobs that are made together get keys unless one of them may be named by others", async () => {
+  await using server = await fake((request, socket, said) => {
+    if (said === 1 || said === 3) socket.terminate();
+    else answer(socket, request, ["a", "b"]);
+  });
+  using hero = connect(server.url, quick);
+  expect(await hero.jobs.createMany([{ script: "1" }, { script: "2" }])).toEqual(["a", "b"]);
+  expect(server.requests[0]?.params).toEqual(server.requests[1]?.params);
+  const named = [
+    { script: "1", job_id: "x" },
+    { script: "2", prerequisites: ["x"] },
+  ];
+  expect(await failure(hero.jobs.createMany(named))).toBeInstanceOf(OutcomeUnknown);
+});
+
+test("a call that its server does not survive is not sent for ever", async () => {
+  await using server = await fake((_, socket) => {
+    socket.terminate();
+  });
+  using client = createClient(server.url, {
+    ...quick,
+    reconnect: { ...quick.reconnect, attempts: Infinity, firstAttempts: Infinity },
+  });
+  const error = await failure(getJob(client, "a"));
+  expect(error).toBeInstanceOf(ConnectionFailed);
+  expect(server.requests.length).toBe(4);
+});
+
+test("the pauses grow until a message has arrived, not only a connection", async () => {
+  await using server = await fake((request, socket, said) => {
+    if (said < 4) socket.terminate();
+    else answer(socket, request, "pong");
+  });
+  const delays: number[] = [];
+  using client = createClient(server.url, { reconnect: { minDelay: 0.01, firstAttempts: 9 }, chance: () => 1 });
+  client.onStatus((status) => {
+    if (status.state === "waiting") delays.push(status.delay);
+  });
+  // Each call is sent once more after each connection; a new one keeps it going.
+  await ping(client);
+  expect(delays).toEqual([0.01, 0.02, 0.04]);
+  for (const socket of server.sockets) socket.terminate();
+  await reaches(client, "waiting");
+  expect(delays).toEqual([0.01, 0.02, 0.04, 0.01]);
+});
+
+test("a client gives up after as many attempts as it was told, and the next call tries again", async () => {
+  const server = await fake((request, socket) => {
+    answer(socket, request, "pong");
+  });
+  const { port } = server;
+  using client = createClient(server.url, { reconnect: { attempts: 3, minDelay: 0.01 } });
+  const states: string[] = [];
+  client.onStatus((status: Status) => states.push(status.state));
+  await ping(client);
+  await server.close();
+  const down = await reaches(client, "down");
+  expect(down).toMatchObject({ error: { attempts: 3 } });
+  expect(states.filter((state) => state === "connecting").length).toBe(3);
+  await using again = await fake((request, socket) => {
+    answer(socket, request, "pong");
+  }, port);
+  expect(await ping(client)).toBe("pong");
+  expect(again.connections).toBe(1);
+});
+
+test("a server that says nothing is asked by a ping, and left if it says nothing more", async () => {
+  await using server = await fake((request, socket) => {
+    if (server.connections > 1) answer(socket, request, { job_id: "a" });
+  });
+  using client = createClient(server.url, { ...quick, heartbeat: 0.1 });
+  expect(await getJob(client, "a")).toEqual({ job_id: "a" });
+  expect(server.requests.map(({ method }) => method).slice(0, 3)).toEqual(["get_job", "ping", "get_job"]);
+});
+
+test("a server that takes the connection and never opens it is told after connectTimeout", async () => {
+  await using silent = await tcp(() => undefined);
+  using client = createClient(`ws://127.0.0.1:${silent.port}`, { connectTimeout: 0.2 });
+  expect(await failure(ping(client))).toBeInstanceOf(ConnectionFailed);
+});
+
+test("a message that is larger than allowed ends the connection, and the error says so", async () => {
+  await using server = await fake((request, socket) => {
+    answer(socket, request, "x".repeat(10_000));
+  });
+  using client = createClient(server.url, { ...quick, maxMessage: 1000 });
+  const error = await failure(getJob(client, "a"));
+  expect(error).toBeInstanceOf(ProtocolError);
+  expect(error.message).toMatch(/more than maxMessage/);
+  expect(server.requests.length).toBe(1);
+});
+
+test("a call that is too large for the server fails, and the small ones beside it go on", async () => {
+  await using server = await fake((request, socket) => {
+    if (request.method === "get_object") socket.close(1009);
+    else if (server.connections > 1) answer(socket, request, "pong");
+  });
+  using hero = connect(server.url, quick);
+  const small = hero.ping();
+  const error = await failure(hero.objects.get("things", "x".repeat(1000)));
+  expect(error.message).toMatch(/too large, probably get_object/);
+  expect(await small).toBe("pong");
+});
+
+test("a timeout and a signal end the wait of one call, and say whether it was sent", async () => {
+  await using server = await fake((request, socket) => {
+    if (request.method === "ping") answer(socket, request, "pong");
+  });
+  using client = createClient(server.url, quick);
+  const late = await failure(getJob(client, "a", { callTimeout: 0.1 }));
+  expect(late).toBeInstanceOf(CallTimeout);
+  expect(late).toMatchObject({ method: "get_job", sent: true });
+  const controller = new AbortController();
+  const aborted = failure(getJob(client, "a", { signal: controller.signal }));
+  controller.abort(new Error("enough"));
+  expect((await aborted).message).toBe("enough");
+  expect((await failure(getJob(client, "a", { signal: controller.signal }))).message).toBe("enough");
+  expect(await ping(client)).toBe("pong");
+});
+
+test("no time is limited unless that is asked for", async () => {
+  vi.useFakeTimers();
+  try {
+    let settle: (result: unknown) => void = () => undefined;
+    const { connectMemory } = await import("../src/memory.js");
+    const hero = connectMemory({ get_job: () => new Promise((resolve) => (settle = resolve)), ping: () => "pong" });
+    const job = hero.jobs.get("a");
+    await vi.advanceTimersByTimeAsync(86_400_000);
+    settle({ job_id: "a" });
+    expect(await job).toEqual({ job_id: "a" });
+    hero.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("no more calls are held than maxCalls", async () => {
+  await using server = await fake(() => undefined);
+  using client = createClient(server.url, { maxCalls: 2 });
+  const held = [failure(ping(client)), failure(ping(client))];
+  expect(await failure(ping(client))).toBeInstanceOf(TooManyCalls);
+  client.close();
+  for (const error of await Promise.all(held)) expect(error).toBeInstanceOf(ClientClosed);
+});
+
+test("errors are told apart by class and by name, with their data", async () => {
+  await using server = await fake(({ id }, socket, said) => {
+    const errors = [
+      { code: 1007, message: "full", data: { retry_after_ms: 250 } },
+      { code: 1004, message: "no" },
+      { code: 4711, message: "new" },
+    ];
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: errors[said - 1] }));
+  });
+  using hero = connect(server.url);
+  const full = await failure(hero.jobs.create("1"));
+  expect(full).toBeInstanceOf(QueueFull);
+  if (full instanceof QueueFull) expect(full.retryAfter).toBe(0.25);
+  expect(await failure(hero.jobs.create("1"))).toBeInstanceOf(PermissionDenied);
+  expect(await failure(hero.jobs.create("1"))).toMatchObject({ name: "RpcError", code: 4711, method: "create_job" });
+  expect(full).toBeInstanceOf(RpcError);
+});
+
+test("nothing waits any more once the client is closed", async () => {
+  await using server = await fake(() => undefined);
+  const hero = connect(server.url);
+  const waits = failure(hero.ping());
+  hero.close();
+  expect(await waits).toBeInstanceOf(ClientClosed);
+  expect(await failure(hero.ping())).toBeInstanceOf(ClientClosed);
+  expect(hero.status.state).toBe("closed");
+});

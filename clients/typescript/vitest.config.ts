@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["test/setup.ts"],
+    // Liveness, not speed: a server in debug mode on a busy machine.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+    // The fixture and the types of the build are what others get.
+    globals: false,
+  },
+});

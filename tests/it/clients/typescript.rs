@@ -1,0 +1,54 @@
+//! The client in TypeScript of `clients/typescript`: its own tests, and what they are held to.
+
+use std::path::PathBuf;
+
+use tokio::process::Command;
+
+use super::{bare, runs};
+use crate::support::hero;
+
+/// A program of what `make setup-tests` installed for the client, if it is of its lock file as it is now.
+fn program(path: &str) -> Command {
+    let home = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("clients/typescript");
+    let read = |file: &str| std::fs::read(home.join(file)).ok();
+    let is_installed = read("node_modules/.lock").is_some_and(|was| Some(was) == read("package-lock.json"));
+    assert!(is_installed, "what the client in TypeScript is tested with is not installed: run `make setup-tests`");
+    let mut command = bare("node");
+    command.arg(home.join("node_modules").join(path)).current_dir(home).env("HERO", hero()).env("CI", "true");
+    if let Some(chromium) = std::env::var_os("CHROMIUM") {
+        command.env("CHROMIUM", chromium);
+    }
+    command
+}
+
+/// Its own tests, of these files.
+async fn pass(files: &[&str]) {
+    let mut command = program("vitest/vitest.mjs");
+    command.args(["run", "--no-color"]).args(files.iter().map(|file| format!("test/{file}.test.ts")));
+    let said = runs(&mut command).await;
+    assert!(said.contains(" passed") && !said.contains(" skipped"), "{said}");
+}
+
+#[tokio::test]
+async fn the_client_in_typescript_is_strictly_typed_linted_and_formatted() {
+    runs(program("typescript/bin/tsc").arg("--noEmit")).await;
+    runs(program("eslint/bin/eslint.js").arg(".")).await;
+    runs(program("prettier/bin/prettier.cjs").args(["--check", "."])).await;
+}
+
+#[tokio::test]
+async fn the_client_in_typescript_bears_what_connections_and_servers_do() {
+    pass(&["connection", "follow", "run"]).await;
+}
+
+#[tokio::test]
+async fn the_client_in_typescript_runs_in_chromium() {
+    pass(&["browser"]).await;
+}
+
+#[tokio::test]
+async fn the_client_in_typescript_does_what_its_readme_says() {
+    // The README and the sizes are of what others install.
+    runs(program("typescript/bin/tsc").args(["--project", "tsconfig.build.json"])).await;
+    pass(&["live", "reach", "readme", "size"]).await;
+}
