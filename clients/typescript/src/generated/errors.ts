@@ -1,5 +1,5 @@
 // Generated from openrpc.json by clients/generate (`make clients`). Do not edit.
-import type { JobError, JobStatus, Reason } from "./types.js";
+import type { FailedJob, JobError, JobStatus, Outcome, Reason } from "./types.js";
 import { BadEnd, RetryLater, RpcError } from "../errors.js";
 
 /** Not JSON (-32700). */
@@ -12,7 +12,7 @@ export class InvalidRequest extends RpcError<"InvalidRequest"> {}
 export class MethodNotFound extends RpcError<"MethodNotFound"> {}
 
 /** A parameter is missing, unknown or wrong (-32602). */
-export class InvalidParams extends RpcError<"InvalidParams"> {}
+export class InvalidParams extends BadEnd<"InvalidParams", { error?: JobError; index?: number; job?: string }> {}
 
 /** Internal error (-32603). */
 export class InternalError extends RpcError<"InternalError"> {}
@@ -30,10 +30,10 @@ export class BatchTooLong extends RpcError<"BatchTooLong"> {}
 export class BatchAnswerTooLarge extends RpcError<"BatchAnswerTooLarge"> {}
 
 /** The job does not exist (1001). */
-export class JobNotFound extends RpcError<"JobNotFound"> {}
+export class JobNotFound extends RpcError<"JobNotFound", { job_id?: string; index?: number; job?: string }> {}
 
 /** The status of the job does not allow this, or the id is taken (1002). */
-export class WrongState extends RpcError<"WrongState", { job_id?: string; status?: JobStatus }> {}
+export class WrongState extends RpcError<"WrongState", { job_id?: string; flow_id?: number; schedule_id?: string; status?: JobStatus; prerequisite?: string; running?: number; queued?: number; scheduled?: number; messages?: number; index?: number; job?: string }> {}
 
 /** The script type is not built in, not configured and has no live actor (1003). */
 export class UnknownScriptType extends RpcError<"UnknownScriptType"> {}
@@ -45,31 +45,31 @@ export class PermissionDenied extends RpcError<"PermissionDenied"> {}
 export class NotAuthenticated extends RpcError<"NotAuthenticated"> {}
 
 /** Too many calls (1006). */
-export class RateLimited extends RetryLater<"RateLimited", { retry_after_ms?: number }> {}
+export class RateLimited extends RetryLater<"RateLimited", { retry_after_ms?: number; flow_id?: number; index?: number; job?: string }> {}
 
 /** The queue or the store is full (1007). */
-export class QueueFull extends RetryLater<"QueueFull", { retry_after_ms?: number }> {}
+export class QueueFull extends RetryLater<"QueueFull", { retry_after_ms?: number; index?: number; job?: string }> {}
 
 /** Something is larger than allowed (1008). */
-export class TooLarge extends RpcError<"TooLarge", { limit?: number }> {}
+export class TooLarge extends RpcError<"TooLarge", { limit?: number; index?: number; job?: string }> {}
 
 /** The store is unavailable (1009). */
-export class StoreUnavailable extends RpcError<"StoreUnavailable", { outcome?: string; job_id?: string }> {}
+export class StoreUnavailable extends RpcError<"StoreUnavailable", { outcome?: Outcome; job_id?: string; key?: string; index?: number; job?: string }> {}
 
 /** The idempotency key was used with other parameters (1010). */
-export class IdempotencyReused extends RpcError<"IdempotencyReused"> {}
+export class IdempotencyReused extends RpcError<"IdempotencyReused", { job_id?: string; flow_id?: number; index?: number; job?: string }> {}
 
 /** There is no such context, schedule, flow, object, identity, token, runner or message (1011). */
-export class NotFound extends RpcError<"NotFound"> {}
+export class NotFound extends RpcError<"NotFound", { flow_id?: number; schedule_id?: string; collection?: string; id?: string; index?: number; job?: string }> {}
 
 /** The job failed (1101). */
-export class JobFailed extends BadEnd<"JobFailed", { job_id?: string; status?: JobStatus; attempt?: number; error?: JobError }> {}
+export class JobFailed extends BadEnd<"JobFailed", { job_id?: string; status?: JobStatus; attempt?: number; error?: JobError; flow_id?: number; failed?: FailedJob[]; index?: number; job?: string }> {}
 
 /** The wait ran out, the job goes on (1102). */
-export class WaitTimeout extends RpcError<"WaitTimeout", { job_id?: string; status?: JobStatus; explanation?: string; reason?: Reason }> {}
+export class WaitTimeout extends RpcError<"WaitTimeout", { job_id?: string; flow_id?: number; status?: JobStatus; explanation?: string; reason?: Reason; open?: number; index?: number; job?: string }> {}
 
 /** The job was stopped (1103). */
-export class JobStopped extends BadEnd<"JobStopped", { job_id?: string; status?: JobStatus; attempt?: number; error?: JobError }> {}
+export class JobStopped extends BadEnd<"JobStopped", { job_id?: string; status?: JobStatus; attempt?: number; error?: JobError; flow_id?: number; failed?: FailedJob[]; index?: number; job?: string }> {}
 
 /** The code of each error. */
 export const codes = {

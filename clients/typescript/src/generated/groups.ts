@@ -297,8 +297,9 @@ export class FlowsCalls {
 
   /**
    * Follows a flow to its end. The first item is where it is, then comes one for each change of a
-   * job, then its end, and `ended` last. One without a `job` says where the flow is now, also where
-   * changes of jobs were lost because the subscriber reads too slowly.
+   * job, then its end, and `ended` last. With a cursor the changes after it come first. One without
+   * a `job` says where the flow is now, also where changes of jobs were lost because the subscriber
+   * reads too slowly.
    */
   follow(
     flowId: number,

@@ -357,45 +357,10 @@ export interface WaitsFor {
   status: JobStatus;
 }
 
-/**
- * Where it is in its life.
- *
- * - `dispatched`: It is made, or started, and none of its jobs has begun.
- *
- * - `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own.
- *
- * - `started`: One of its jobs has begun.
- *
- * - `error`: All of its jobs have ended, and one of them in error.
- *
- * - `finished`: All of its jobs have finished.
- */
-export type FlowStatus =
-  | "dispatched"
-  | "waiting_for_prerequisites"
-  | "started"
-  | "error"
-  | "finished";
-
-/**
- * What becomes of the other jobs when one ends in error.
- *
- * - `stop`: They are stopped.
- *
- * - `continue`: Those that do not wait for it go on.
- */
-export type FlowOnFailure = "stop" | "continue";
-
 /** Everything that is known of a flow. */
 export interface Flow {
   /** Its number. */
   flow_id: number;
-  /**
-   * Where it is in its life. `dispatched`: It is made, or started, and none of its jobs has begun.
-   * `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own.
-   * `started`: One of its jobs has begun. `error`: All of its jobs have ended, and one of them in
-   * error. `finished`: All of its jobs have finished.
-   */
   status: FlowStatus;
   /** The name its creator gave it. */
   name?: string;
@@ -403,11 +368,7 @@ export interface Flow {
   context_id: number;
   /** Who created it. */
   caller_id: string;
-  /**
-   * What becomes of the other jobs when one ends in error. `stop`: They are stopped. `continue`:
-   * Those that do not wait for it go on.
-   */
-  on_failure: FlowOnFailure;
+  on_failure: OnFailure;
   /**
    * What its jobs share as `env`; the values are shown as `***`, but for those that `HERO_PLAIN`
    * names.
@@ -438,6 +399,35 @@ export interface Flow {
   /** Its jobs as a graph, in the language of Mermaid. */
   graph: string;
 }
+
+/**
+ * Where a flow is in its life: the words of the coordinator's specification.
+ *
+ * - `dispatched`: It is made, or started, and none of its jobs has begun.
+ *
+ * - `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own.
+ *
+ * - `started`: One of its jobs has begun.
+ *
+ * - `error`: All of its jobs have ended, and one of them in error.
+ *
+ * - `finished`: All of its jobs have finished.
+ */
+export type FlowStatus =
+  | "dispatched"
+  | "waiting_for_prerequisites"
+  | "started"
+  | "error"
+  | "finished";
+
+/**
+ * What becomes of the other jobs of a flow when one ends in error.
+ *
+ * - `stop`: They are stopped.
+ *
+ * - `continue`: Those that do not wait for it go on.
+ */
+export type OnFailure = "stop" | "continue";
 
 /** One job of a flow, as it is now. */
 export interface FlowJob {
@@ -475,12 +465,6 @@ export interface FlowPage {
 export interface FlowSummary {
   /** Its number. */
   flow_id: number;
-  /**
-   * Where it is in its life. `dispatched`: It is made, or started, and none of its jobs has begun.
-   * `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own.
-   * `started`: One of its jobs has begun. `error`: All of its jobs have ended, and one of them in
-   * error. `finished`: All of its jobs have finished.
-   */
   status: FlowStatus;
   /** The name its creator gave it. */
   name?: string;
@@ -576,7 +560,7 @@ export type Missed = "skip" | "once" | "all";
 
 /**
  * What a job is to be. Only `script` is needed. The order of the fields is the order of positional
- * parameters.
+ * parameters: what is used most comes first.
  */
 export interface JobSpec {
   /** The script to run. */
@@ -587,39 +571,25 @@ export interface JobSpec {
    * What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
    */
   args?: unknown;
-  /** The context it belongs to. By default 0. */
-  context_id: number;
-  /** Who creates it; the session's identity by default, else `anonymous`. */
-  caller_id?: string;
-  /** Only actors of this group may run it. */
-  group?: string;
-  /** Only this actor may run it; without a group that of the group `default`. */
-  instance?: number;
-  /** 0 urgent, 1 normal, 2 low. By default 1. */
-  priority: number;
   /** The most seconds one attempt may take. 60 by default. */
   timeout?: number;
   /** Extra attempts after an error or a timeout. By default 0. */
   retries: number;
   /** Seconds before the second attempt, doubling for each further one up to 300. 1 by default. */
   retry_backoff?: number;
-  /** Whether it may run beside other jobs of its actor (`sal`). By default false. */
-  concurrent: boolean;
+  /** 0 urgent, 1 normal, 2 low. By default 1. */
+  priority: number;
+  /** A name for people. */
+  name?: string;
+  /** Labels to find it by. */
+  labels?: Record<string, string>;
   /**
    * What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for
    * those of the variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
    */
   env_vars?: Record<string, string>;
-  /** Jobs that must finish first. */
-  prerequisites?: string[];
-  /** The job whose child it is. */
-  parent_id?: string;
-  /** The job that must end first, with all its descendants. */
-  predecessor_id?: string;
   /** Not before this time (RFC 3339). */
   run_at?: string;
-  /** Where to write its log file, below the log directory; at most 8 parts between slashes. */
-  log_path?: string;
   /**
    * The same key with the same parameters gives the same job again, for 24 hours. This client makes
    * one if none is given; with `null` there is none, and the call is sent only once.
@@ -627,10 +597,24 @@ export interface JobSpec {
   idempotency_key?: string | null;
   /** Seconds to keep the job after its end. */
   retention?: number;
-  /** A name for people. */
-  name?: string;
-  /** Labels to find it by. */
-  labels?: Record<string, string>;
+  /** Jobs that must finish first. */
+  prerequisites?: string[];
+  /** The job whose child it is. */
+  parent_id?: string;
+  /** The job that must end first, with all its descendants. */
+  predecessor_id?: string;
+  /** Only actors of this group may run it. */
+  group?: string;
+  /** Only this actor may run it; without a group that of the group `default`. */
+  instance?: number;
+  /** Whether it may run beside other jobs of its actor (`sal`). By default false. */
+  concurrent: boolean;
+  /** Where to write its log file, below the log directory; at most 8 parts between slashes. */
+  log_path?: string;
+  /** The context it belongs to. By default 0. */
+  context_id: number;
+  /** Who creates it; the session's identity by default, else `anonymous`. */
+  caller_id?: string;
   /** The worker of the dispatcher protocol; a number is the instance. */
   worker_id?: string;
   /** Jobs that wait for this one. */
@@ -1256,15 +1240,11 @@ export interface FlowNotice {
   type: "flow";
   /** The flow. */
   flow_id: number;
-  /**
-   * Where it is in its life now. `dispatched`: It is made, or started, and none of its jobs has
-   * begun. `waiting_for_prerequisites`: It is started, and waits for jobs that are none of its own.
-   * `started`: One of its jobs has begun. `error`: All of its jobs have ended, and one of them in
-   * error. `finished`: All of its jobs have finished.
-   */
   status: FlowStatus;
   /** How many of its jobs have not ended. */
   open: number;
+  /** Where to go on from behind this item. Absent where the flow's jobs are gone. */
+  cursor?: string;
   /** The name of the job that changed. Absent: this is where the flow is, and no job changed. */
   job?: string;
   /** The id of that job. */
@@ -1295,7 +1275,7 @@ export interface Draining {
 
 /**
  * What a job is to be. Only `script` is needed. The order of the fields is the order of positional
- * parameters.
+ * parameters: what is used most comes first.
  */
 export interface JobSpecInput {
   /** The script to run. */
@@ -1306,39 +1286,25 @@ export interface JobSpecInput {
    * What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
    */
   args?: unknown;
-  /** The context it belongs to. By default 0. */
-  context_id?: number;
-  /** Who creates it; the session's identity by default, else `anonymous`. */
-  caller_id?: string;
-  /** Only actors of this group may run it. */
-  group?: string;
-  /** Only this actor may run it; without a group that of the group `default`. */
-  instance?: number;
-  /** 0 urgent, 1 normal, 2 low. By default 1. */
-  priority?: number;
   /** The most seconds one attempt may take. 60 by default. */
   timeout?: number;
   /** Extra attempts after an error or a timeout. By default 0. */
   retries?: number;
   /** Seconds before the second attempt, doubling for each further one up to 300. 1 by default. */
   retry_backoff?: number;
-  /** Whether it may run beside other jobs of its actor (`sal`). By default false. */
-  concurrent?: boolean;
+  /** 0 urgent, 1 normal, 2 low. By default 1. */
+  priority?: number;
+  /** A name for people. */
+  name?: string;
+  /** Labels to find it by. */
+  labels?: Record<string, string>;
   /**
    * What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for
    * those of the variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
    */
   env_vars?: Record<string, string>;
-  /** Jobs that must finish first. */
-  prerequisites?: string[];
-  /** The job whose child it is. */
-  parent_id?: string;
-  /** The job that must end first, with all its descendants. */
-  predecessor_id?: string;
   /** Not before this time (RFC 3339). */
   run_at?: string;
-  /** Where to write its log file, below the log directory; at most 8 parts between slashes. */
-  log_path?: string;
   /**
    * The same key with the same parameters gives the same job again, for 24 hours. This client makes
    * one if none is given; with `null` there is none, and the call is sent only once.
@@ -1346,10 +1312,24 @@ export interface JobSpecInput {
   idempotency_key?: string | null;
   /** Seconds to keep the job after its end. */
   retention?: number;
-  /** A name for people. */
-  name?: string;
-  /** Labels to find it by. */
-  labels?: Record<string, string>;
+  /** Jobs that must finish first. */
+  prerequisites?: string[];
+  /** The job whose child it is. */
+  parent_id?: string;
+  /** The job that must end first, with all its descendants. */
+  predecessor_id?: string;
+  /** Only actors of this group may run it. */
+  group?: string;
+  /** Only this actor may run it; without a group that of the group `default`. */
+  instance?: number;
+  /** Whether it may run beside other jobs of its actor (`sal`). By default false. */
+  concurrent?: boolean;
+  /** Where to write its log file, below the log directory; at most 8 parts between slashes. */
+  log_path?: string;
+  /** The context it belongs to. By default 0. */
+  context_id?: number;
+  /** Who creates it; the session's identity by default, else `anonymous`. */
+  caller_id?: string;
   /** The worker of the dispatcher protocol; a number is the instance. */
   worker_id?: string;
   /** Jobs that wait for this one. */
@@ -1424,6 +1404,195 @@ export interface FlowJobSpec {
  */
 export type MessageList = "in" | "out";
 
+/** The data of error 1002: what stands in the way. */
+export interface StateData {
+  /** The job. */
+  job_id?: string;
+  /** The flow. */
+  flow_id?: number;
+  /** The schedule. */
+  schedule_id?: string;
+  status?: JobStatus;
+  /** The job that it waits for, which failed. */
+  prerequisite?: string;
+  /** How many jobs of the context run. */
+  running?: number;
+  /** How many jobs of the context wait in queues. */
+  queued?: number;
+  /** How many jobs of the context wait for their time, or for somebody to start them. */
+  scheduled?: number;
+  /** How many messages of the context wait. */
+  messages?: number;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error -32602: where a script does not compile, as far as that is what is wrong. */
+export interface InvalidParamsData {
+  error?: JobError;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error 1001: which job is not there. */
+export interface JobNotFoundData {
+  /** The job. */
+  job_id?: string;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error 1006: when to try again. */
+export interface RateLimitedData {
+  /** In how many milliseconds it is worth trying again. */
+  retry_after_ms?: number;
+  /** The flow that another call is just making. */
+  flow_id?: number;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error 1007: when to try again. */
+export interface QueueFullData {
+  /** In how many milliseconds it is worth trying again. */
+  retry_after_ms?: number;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error 1008: how large it may be. */
+export interface TooLargeData {
+  /** The most that is allowed, in the unit that the message names. */
+  limit?: number;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error 1009: what became of the call. */
+export interface StoreUnavailableData {
+  outcome?: Outcome;
+  /** The job that may have been stored. */
+  job_id?: string;
+  /** The key of Redis that another program has spoilt, if that is the cause. */
+  key?: string;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/**
+ * What became of a call that the store did not answer.
+ *
+ * - `not_done`: Nothing was done.
+ *
+ * - `unknown`: Whether it was done is unknown.
+ */
+export type Outcome = "not_done" | "unknown";
+
+/** The data of error 1010: what the key stands for. */
+export interface IdempotencyReusedData {
+  /** The job. */
+  job_id?: string;
+  /** The flow. */
+  flow_id?: number;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error 1011: what is not there. */
+export interface NotFoundData {
+  /** The flow. */
+  flow_id?: number;
+  /** The schedule. */
+  schedule_id?: string;
+  /** The collection of the object. */
+  collection?: string;
+  /** The id of the object. */
+  id?: string;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error 1101: how a job or a flow failed. */
+export interface JobFailedData {
+  /** The job. */
+  job_id?: string;
+  status?: JobStatus;
+  /** The attempt that failed. */
+  attempt?: number;
+  error?: JobError;
+  /** The flow. */
+  flow_id?: number;
+  /** The jobs of the flow that failed. */
+  failed?: FailedJob[];
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** A job of a flow that failed. */
+export interface FailedJob {
+  /** Its name in the flow. */
+  job: string;
+  /** Its id. */
+  job_id: string;
+  error: JobError;
+}
+
+/** The data of error 1102: what is waited for. */
+export interface WaitRanOutData {
+  /** The job, which goes on. */
+  job_id?: string;
+  /** The flow, which goes on. */
+  flow_id?: number;
+  status?: JobStatus;
+  /** Why it does not run, for people. */
+  explanation?: string;
+  reason?: Reason;
+  /** How many jobs of the flow have not ended. */
+  open?: number;
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
+/** The data of error 1103: what was stopped. */
+export interface JobStoppedData {
+  /** The job. */
+  job_id?: string;
+  status?: JobStatus;
+  /** The attempt that failed. */
+  attempt?: number;
+  error?: JobError;
+  /** The flow. */
+  flow_id?: number;
+  /** The jobs of the flow that failed. */
+  failed?: FailedJob[];
+  /** The place of the job among those of `create_jobs`, from 0. */
+  index?: number;
+  /** The name of the job in its flow. */
+  job?: string;
+}
+
 /** What `create_job` takes besides what it has to be given. */
 export type CreateJobOptions = Omit<JobSpecInput, "script">;
 
@@ -1490,7 +1659,7 @@ export interface GetLogsOptions {
 /** What `list_jobs` takes besides what it has to be given. */
 export interface ListJobsOptions {
   /** Which jobs; all that is given must fit. */
-  where?: JobFilter;
+  filter?: JobFilter;
   /** The `next_cursor` of the page before. */
   cursor?: string;
   /** The most jobs to give. By default 100. */
@@ -1528,10 +1697,9 @@ export interface CreateFlowOptions {
   env_vars?: Record<string, string>;
   /**
    * What becomes of the other jobs when one ends in error: `stop` (the default) stops them,
-   * `continue` has those go on that do not wait for it. `stop`: They are stopped. `continue`: Those
-   * that do not wait for it go on. By default "stop".
+   * `continue` has those go on that do not wait for it.
    */
-  on_failure?: FlowOnFailure;
+  on_failure?: OnFailure;
   /** Jobs, none of the flow's own, that must finish before it begins. */
   prerequisites?: string[];
   /** Seconds to keep the flow and its jobs after its end; seven days by default. */
@@ -1550,6 +1718,8 @@ export interface CreateFlowOptions {
 
 /** What `run_flow_and_wait` takes besides what it has to be given. */
 export interface RunFlowAndWaitOptions {
+  /** How many seconds to wait; 0 looks once. By default 120. */
+  wait_timeout?: number;
   /** A name for people. */
   name?: string;
   /**
@@ -1559,10 +1729,9 @@ export interface RunFlowAndWaitOptions {
   env_vars?: Record<string, string>;
   /**
    * What becomes of the other jobs when one ends in error: `stop` (the default) stops them,
-   * `continue` has those go on that do not wait for it. `stop`: They are stopped. `continue`: Those
-   * that do not wait for it go on. By default "stop".
+   * `continue` has those go on that do not wait for it.
    */
-  on_failure?: FlowOnFailure;
+  on_failure?: OnFailure;
   /** Jobs, none of the flow's own, that must finish before it begins. */
   prerequisites?: string[];
   /** Seconds to keep the flow and its jobs after its end; seven days by default. */
@@ -1577,8 +1746,6 @@ export interface RunFlowAndWaitOptions {
    * there is none, and the call is sent only once.
    */
   idempotency_key?: string | null;
-  /** How many seconds to wait; 0 looks once. By default 120. */
-  wait_timeout?: number;
 }
 
 /** What `start_flow` takes besides what it has to be given. */
@@ -1697,7 +1864,7 @@ export interface FindObjectsOptions {
    * {"prefix": "A"}}`. A field that is an array fits if one of its elements does, and one that is
    * not there is `null`; `address.zip` is a field of a field.
    */
-  where?: Record<string, unknown>;
+  filter?: Record<string, unknown>;
   /** The field to sort by, which needs an index; the id by default. */
   order_by?: string;
   /** Whether the last comes first. */
@@ -2004,6 +2171,8 @@ export interface SubscribeJobOptions {
 
 /** What `subscribe_flow` takes besides what it has to be given. */
 export interface SubscribeFlowOptions {
+  /** The `cursor` of the last item that was seen. */
+  cursor?: string;
   /** The context it belongs to. By default 0. */
   context_id?: number;
 }
@@ -2011,7 +2180,7 @@ export interface SubscribeFlowOptions {
 /** What `subscribe_events` takes besides what it has to be given. */
 export interface SubscribeEventsOptions {
   /** Which jobs; all that is given must fit. */
-  where?: JobFilter;
+  filter?: JobFilter;
   /** The `cursor` of the last event that was seen. */
   cursor?: string;
   /** The context they belong to. By default 0. */
