@@ -95,6 +95,7 @@ impl fmt::Display for FlowStatus {
 /// What becomes of the other jobs of a flow when one ends in error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum OnFailure {
     /// They are stopped.
     #[default]

@@ -31,6 +31,8 @@ __all__ = [
     "FlowJob",
     "FlowJobSpec",
     "FlowNotice",
+    "FlowOnFailure",
+    "FlowOnFailureWord",
     "FlowPage",
     "FlowStatus",
     "FlowSummary",
@@ -77,8 +79,6 @@ __all__ = [
     "NewToken",
     "NotFoundData",
     "ObjectPage",
-    "OnFailure",
-    "OnFailureWord",
     "Outcome",
     "Overlap",
     "OverlapWord",
@@ -553,6 +553,19 @@ class WaitsFor(Model):
     status: JobStatus
 
 
+class FlowOnFailure(Word):
+    """What becomes of the other jobs when one ends in error."""
+
+    STOP = "stop"
+    """They are stopped."""
+
+    CONTINUE = "continue"
+    """Those that do not wait for it go on."""
+
+
+FlowOnFailureWord = Literal["stop", "continue"]
+
+
 class Flow(Model):
     """Everything that is known of a flow."""
 
@@ -570,7 +583,8 @@ class Flow(Model):
     caller_id: str
     """Who created it."""
 
-    on_failure: OnFailure
+    on_failure: FlowOnFailure
+    """What becomes of the other jobs when one ends in error. `stop`: They are stopped. `continue`: Those that do not wait for it go on."""
 
     env_vars: dict[str, str] | None = None
     """What its jobs share as `env`; the values are shown as `***`, but for those that `HERO_PLAIN` names."""
@@ -620,19 +634,6 @@ class FlowStatus(Word):
 
     FINISHED = "finished"
     """All of its jobs have finished."""
-
-
-class OnFailure(Word):
-    """What becomes of the other jobs of a flow when one ends in error."""
-
-    STOP = "stop"
-    """They are stopped."""
-
-    CONTINUE = "continue"
-    """Those that do not wait for it go on."""
-
-
-OnFailureWord = Literal["stop", "continue"]
 
 
 class FlowJob(Model):

@@ -357,6 +357,15 @@ export interface WaitsFor {
   status: JobStatus;
 }
 
+/**
+ * What becomes of the other jobs when one ends in error.
+ *
+ * - `stop`: They are stopped.
+ *
+ * - `continue`: Those that do not wait for it go on.
+ */
+export type FlowOnFailure = "stop" | "continue";
+
 /** Everything that is known of a flow. */
 export interface Flow {
   /** Its number. */
@@ -368,7 +377,11 @@ export interface Flow {
   context_id: number;
   /** Who created it. */
   caller_id: string;
-  on_failure: OnFailure;
+  /**
+   * What becomes of the other jobs when one ends in error. `stop`: They are stopped. `continue`:
+   * Those that do not wait for it go on.
+   */
+  on_failure: FlowOnFailure;
   /**
    * What its jobs share as `env`; the values are shown as `***`, but for those that `HERO_PLAIN`
    * names.
@@ -419,15 +432,6 @@ export type FlowStatus =
   | "started"
   | "error"
   | "finished";
-
-/**
- * What becomes of the other jobs of a flow when one ends in error.
- *
- * - `stop`: They are stopped.
- *
- * - `continue`: Those that do not wait for it go on.
- */
-export type OnFailure = "stop" | "continue";
 
 /** One job of a flow, as it is now. */
 export interface FlowJob {
@@ -1697,9 +1701,10 @@ export interface CreateFlowOptions {
   env_vars?: Record<string, string>;
   /**
    * What becomes of the other jobs when one ends in error: `stop` (the default) stops them,
-   * `continue` has those go on that do not wait for it.
+   * `continue` has those go on that do not wait for it. `stop`: They are stopped. `continue`: Those
+   * that do not wait for it go on. By default "stop".
    */
-  on_failure?: OnFailure;
+  on_failure?: FlowOnFailure;
   /** Jobs, none of the flow's own, that must finish before it begins. */
   prerequisites?: string[];
   /** Seconds to keep the flow and its jobs after its end; seven days by default. */
@@ -1729,9 +1734,10 @@ export interface RunFlowAndWaitOptions {
   env_vars?: Record<string, string>;
   /**
    * What becomes of the other jobs when one ends in error: `stop` (the default) stops them,
-   * `continue` has those go on that do not wait for it.
+   * `continue` has those go on that do not wait for it. `stop`: They are stopped. `continue`: Those
+   * that do not wait for it go on. By default "stop".
    */
-  on_failure?: OnFailure;
+  on_failure?: FlowOnFailure;
   /** Jobs, none of the flow's own, that must finish before it begins. */
   prerequisites?: string[];
   /** Seconds to keep the flow and its jobs after its end; seven days by default. */

@@ -141,7 +141,7 @@ class CreateFlowOptions(TypedDict, total=False):
 
     name: str | None
     env_vars: Mapping[str, str] | None
-    on_failure: models.OnFailure | models.OnFailureWord | None
+    on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None
     prerequisites: Sequence[str | UUID] | None
     retention: float | None
     caller_id: str | None
@@ -659,7 +659,7 @@ class Methods(Face):
         *,
         name: str | None = None,
         env_vars: Mapping[str, str] | None = None,
-        on_failure: models.OnFailure | models.OnFailureWord | None = None,
+        on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         retention: float | None = None,
         caller_id: str | None = None,
@@ -676,7 +676,8 @@ class Methods(Face):
             env_vars: What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that
                 `HERO_PLAIN` names.
             on_failure: What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those
-                go on that do not wait for it.
+                go on that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it go on (default:
+                "stop").
             prerequisites: Jobs, none of the flow's own, that must finish before it begins.
             retention: Seconds to keep the flow and its jobs after its end; seven days by default.
             caller_id: Who creates it; the session's identity by default, else `anonymous`.
@@ -708,7 +709,7 @@ class Methods(Face):
         wait_timeout: float | None = None,
         name: str | None = None,
         env_vars: Mapping[str, str] | None = None,
-        on_failure: models.OnFailure | models.OnFailureWord | None = None,
+        on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         retention: float | None = None,
         caller_id: str | None = None,
@@ -725,7 +726,8 @@ class Methods(Face):
             env_vars: What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that
                 `HERO_PLAIN` names.
             on_failure: What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those
-                go on that do not wait for it.
+                go on that do not wait for it. `stop`: They are stopped. `continue`: Those that do not wait for it go on (default:
+                "stop").
             prerequisites: Jobs, none of the flow's own, that must finish before it begins.
             retention: Seconds to keep the flow and its jobs after its end; seven days by default.
             caller_id: Who creates it; the session's identity by default, else `anonymous`.
