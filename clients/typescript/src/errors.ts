@@ -1,4 +1,4 @@
-import type { ErrorKind, JobError } from "./generated/types.js";
+import type { ErrorKind, FailedJob, JobError } from "./generated/types.js";
 
 /** Whatever this client throws, but for the reason of a signal that was aborted. `name` tells one from another. */
 export abstract class HeroError<N extends string = string> extends Error {
@@ -48,22 +48,18 @@ export class RetryLater<
   }
 }
 
-/** A job of a flow that ended badly by itself. */
-export interface FailedJob {
-  /** Its name in the flow. */
-  readonly job: string;
-  readonly job_id?: string;
-  readonly error: JobError;
-}
-
 /** A job, or a flow, ended badly. `error` has everything; the members beside it are the same, nearer. */
 export class BadEnd<
   N extends string = string,
-  D extends { error?: JobError; attempt?: number } = { error?: JobError; attempt?: number },
+  D extends { error?: JobError; attempt?: number; failed?: FailedJob[] } = {
+    error?: JobError;
+    attempt?: number;
+    failed?: FailedJob[];
+  },
 > extends RpcError<N, D> {
   /** The jobs of a flow that ended badly by themselves; none if this is about a job. */
   get failed(): readonly FailedJob[] {
-    return (this.data as { failed?: FailedJob[] } | undefined)?.failed ?? [];
+    return this.data?.failed ?? [];
   }
 
   /** How and where the job went wrong, or the first one of a flow. */
