@@ -184,6 +184,37 @@ async fn idempotency_keys_of_many_give_the_same_again_and_refuse_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_group_with_ids_and_keys_of_its_own_that_is_sent_again_meanwhile_is_the_same() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    // A few keys that stand for others by then are looked at in the step, and with more the group is staged anew.
+    let mut there = 0;
+    for (round, many_keyed) in [(0, 30), (1, 100)] {
+        let own = ids(many_keyed);
+        let keyed = |at: usize| JobSpec { idempotency_key: Some(format!("k{round}-{at}")), ..named(&own[at], spec("1")) };
+        let group = || (0..100).map(|at| if at < many_keyed { keyed(at) } else { spec("1") }).collect::<Vec<_>>();
+        let made = futures_util::future::join_all((0..4).map(|_| dispatcher.create_many(group()))).await;
+        for ids in made {
+            assert_eq!(ids.unwrap()[..many_keyed], own);
+        }
+        there += many_keyed + 4 * (100 - many_keyed);
+        holds_only(&redis, there).await;
+        // With other parameters they are refused, also of those that come at once: one of them is created.
+        let own = ids(many_keyed);
+        let other = |at: usize, script: &str| JobSpec { idempotency_key: Some(format!("o{round}-{at}")), ..named(&own[at], spec(script)) };
+        let group = |script: &str| (0..100).map(|at| if at < many_keyed { other(at, script) } else { spec("1") }).collect::<Vec<_>>();
+        let (one, two) = tokio::join!(dispatcher.create_many(group("1")), dispatcher.create_many(group("2")));
+        let (script, refused) = if one.is_ok() { ("1", two) } else { ("2", one) };
+        assert!(matches!(refused, Err(Error::Entry { .. })), "{refused:?}");
+        there += 100;
+        holds_only(&redis, there).await;
+        assert_eq!(dispatcher.create_many(group(script)).await.unwrap()[..many_keyed], own);
+        there += 100 - many_keyed;
+        assert_eq!(redis.run::<usize>(&["HGET", "hero:meta:queue:stats:osis", "created"]).await, there);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_that_wait_for_what_has_ended_or_ends_meanwhile_go_on() {
     let (house, hand) = by_hand().await;
     let [ended, failed] = [house.start(spec("1")).await, house.start(spec("1")).await];
