@@ -215,6 +215,25 @@ async fn a_group_with_ids_and_keys_of_its_own_that_is_sent_again_meanwhile_is_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_is_gone_before_each_step_says_that_nothing_of_it_is_stored() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    let away = "for _, key in ipairs(redis.call('KEYS', 'hero:staged:*')) do redis.call('UNLINK', key) end return 1";
+    let take_away = async {
+        loop {
+            redis.run::<usize>(&["EVAL", away, "0"]).await;
+        }
+    };
+    let refused = tokio::select! {
+        refused = dispatcher.create_many(chain(&ids(MANY))) => refused,
+        () = take_away => unreachable!(),
+    };
+    let Err(Error::Store { not_done: true, source, .. }) = refused else { panic!("{refused:?}") };
+    assert!(source.may_pass() && source.to_string().contains("nothing was stored, try again"), "{source}");
+    holds_only(&redis, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_that_wait_for_what_has_ended_or_ends_meanwhile_go_on() {
     let (house, hand) = by_hand().await;
     let [ended, failed] = [house.start(spec("1")).await, house.start(spec("1")).await];
