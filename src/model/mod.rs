@@ -39,7 +39,7 @@ pub use actor::{Actor, Presence};
 pub use address::{Address, InvalidAddress, Place};
 pub use attempt::{Attempt, Usage};
 pub use context::{Context, ContextLimits, ContextPage, ContextStatus};
-pub use environment::{PLAIN, is_plain, secrets, shown};
+pub use environment::{PLAIN, secrets, shown};
 pub use event::JobEvent;
 pub use excerpt::excerpt;
 pub use explanation::{Explanation, Reason, WaitsFor};

@@ -34,6 +34,11 @@ pub enum Error {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// What was prepared so many times in a row to be stored in one step was gone, or used by others, before the step.
+    #[error(
+        "what was prepared to be stored together was gone, or others used its idempotency keys, {0} times in a row: nothing was stored, try again"
+    )]
+    Overtaken(usize),
     /// The task that talks to Redis has ended, because the process is about to.
     #[error("the connection to Redis is closed")]
     Closed,
@@ -129,7 +134,7 @@ impl Error {
     /// Whether the same call may succeed later by itself: Redis was away, busy or full.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Deadline(_) => true,
+            Self::Deadline(_) | Self::Overtaken(_) => true,
             Self::Reply { .. } | Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Closed => false,
             Self::Redis(error) => {
                 let busy =
@@ -147,7 +152,7 @@ impl Error {
     pub fn not_done(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
-            Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } => true,
+            Self::Unsuitable(_) | Self::Setting(_) | Self::Spoilt { .. } | Self::Overtaken(_) => true,
             // Redis 7 refuses so only the first write of a function, before anything is done: the disk, the memory or the replicas.
             Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
             // An error in the middle of a function leaves what it did before.

@@ -24,6 +24,9 @@ pub(super) fn message_of(source: &Error, not_done: bool, look: &str) -> String {
     if source.is_spoilt() {
         return format!("{source}; nothing was done");
     }
+    if matches!(source, Error::Overtaken(_)) {
+        return source.to_string();
+    }
     match (not_done, source.disk_fault()) {
         (true, Some(fault)) => format!("Redis refuses to write: {fault}; nothing was done; try again"),
         (true, None) => "the store is unavailable and nothing was done; try again".to_owned(),

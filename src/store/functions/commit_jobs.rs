@@ -8,7 +8,6 @@ use crate::model::{JobId, Status};
 use crate::store::batch::Weight;
 use crate::store::codec::{Text, json};
 use crate::store::cycle::cycle;
-use crate::store::deadline::DEADLINE;
 use crate::store::fcall::{Function, list, word_if};
 use crate::store::{Error, Inner, Store};
 
@@ -258,7 +257,7 @@ impl Inner {
                 }
             }
         }
-        Err(Error::Deadline(DEADLINE))
+        Err(Error::Overtaken(ATTEMPTS))
     }
 
     /// Stages the jobs of a group. Gives the answers if one refuses all.

@@ -78,8 +78,9 @@ local function find_known(staged, keyed)
 end
 
 -- Reads the idempotency keys from the arguments. Gives those that do not stand for the jobs that were staged with them, because another
--- call has used them since, by the places of those. Nil: they are many.
-local function take_keyed(all)
+-- call has used them since, by the places of those: for other jobs, with other parameters, or for the same that it created already, where
+-- some have ids that others have (`is_taken`). Nil: they are many.
+local function take_keyed(all, is_taken)
   local places, digests, of_params = request.take_list(), request.take(), request.take()
   local changed, many, at, prefix = {}, 0, 1, keys.idempotency('')
   for nth, place in ipairs(places) do
@@ -87,9 +88,11 @@ local function take_keyed(all)
     local key = prefix .. string.sub(digests, from, to)
     place = tonumber(place)
     while at <= #all.ids and all.places[at] ~= place do at = at + 1 end
+    local id, digest = all.ids[at], string.sub(of_params, from, to)
     -- Where it is of another type, it does not.
-    if redis.pcall('HGET', key, 'job') ~= all.ids[at] then
-      changed[place], many = { key = key, digest = string.sub(of_params, from, to) }, many + 1
+    local known = redis.pcall('HMGET', key, 'job', 'digest')
+    if known[1] ~= id or known[2] ~= digest or is_taken and all.letters[at] ~= 'n' and jobs.exists(id) then
+      changed[place], many = { key = key, digest = digest }, many + 1
     end
   end
   return many <= MOST_CHANGED and changed or nil
@@ -106,15 +109,21 @@ local function find_same(group, changed)
   return same
 end
 
--- The first of some jobs whose id another one has, as an answer.
-local function taken(all)
+-- Whether others have ids of these jobs.
+local function are_taken(all)
   local others = {}
   for at, id in ipairs(all.ids) do
     if all.letters[at] ~= 'n' then others[#others + 1] = keys.job(id) end
   end
-  if count(others) == 0 then return nil end
+  return count(others) > 0
+end
+
+-- The first of some jobs whose id another one has, as an answer. Those that stand for the same are not asked for another one.
+local function taken(all, same)
   for at, id in ipairs(all.ids) do
-    if all.letters[at] ~= 'n' and jobs.exists(id) then return { 'refused', all.places[at], 'exists', jobs.status(id) or '' } end
+    if all.letters[at] ~= 'n' and not same[all.places[at]] and jobs.exists(id) then
+      return { 'refused', all.places[at], 'exists', jobs.status(id) or '' }
+    end
   end
 end
 
@@ -181,10 +190,11 @@ return function()
   local all, many_of = take_jobs(group), take_types()
   local many = #all.ids
   if count(all.staged) < many then return { 'gone' } end
-  local changed = take_keyed(all)
+  local is_taken = are_taken(all)
+  local changed = take_keyed(all, is_taken)
   if not changed then return { 'gone' } end
   local same, refused = find_same(group, changed)
-  refused = refused or taken(all)
+  refused = refused or is_taken and taken(all, same)
   if refused then return refused end
   for _ in pairs(same) do many = many - 1 end
   local slow = many > 0 and limit.too_fast(per_second, many)

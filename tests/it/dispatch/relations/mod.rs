@@ -14,6 +14,7 @@ mod hand;
 mod heirs;
 mod prerequisites;
 mod refusals;
+mod repeat;
 mod retry;
 mod reuse;
 mod staged;

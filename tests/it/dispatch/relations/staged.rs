@@ -11,31 +11,31 @@ use rand::Rng as _;
 use super::{after, begin, by_hand, ended_by, heir_of, named, status};
 use crate::support::{CONTEXT, Redis, dispatcher, random, spec, until};
 
-const MANY: usize = 1_000;
+pub(super) const MANY: usize = 1_000;
 
 /// A dispatcher without the loops that talk to Redis all the time.
-async fn alone(redis: &Redis) -> Dispatcher {
+pub(super) async fn alone(redis: &Redis) -> Dispatcher {
     dispatcher([redis.store().await], redis.directory())
 }
 
-async fn keys(redis: &Redis, pattern: &str) -> BTreeSet<String> {
+pub(super) async fn keys(redis: &Redis, pattern: &str) -> BTreeSet<String> {
     redis.run::<Vec<String>>(&["KEYS", pattern]).await.into_iter().collect()
 }
 
 /// Nothing is left of a group that was refused, and nothing of it was stored.
-async fn holds_only(redis: &Redis, jobs: usize) {
+pub(super) async fn holds_only(redis: &Redis, jobs: usize) {
     assert_eq!(keys(redis, "hero:job:*").await.len(), jobs);
     assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, jobs);
     assert!(keys(redis, "hero:staged:*").await.is_empty() && keys(redis, "hero:rel:*").await.is_empty());
 }
 
 /// Each waits for the one before.
-fn chain(ids: &[JobId]) -> Vec<JobSpec> {
+pub(super) fn chain(ids: &[JobId]) -> Vec<JobSpec> {
     let link = |at: usize| named(&ids[at], if at == 0 { spec("1") } else { after(&[&ids[at - 1]]) });
     (0..ids.len()).map(link).collect()
 }
 
-fn ids(many: usize) -> Vec<JobId> {
+pub(super) fn ids(many: usize) -> Vec<JobId> {
     (0..many).map(|_| JobId::random()).collect()
 }
 
@@ -159,31 +159,6 @@ async fn a_server_that_ends_while_it_creates_many_has_created_all_or_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn idempotency_keys_of_many_give_the_same_again_and_refuse_others() {
-    let redis = Redis::start().await;
-    let dispatcher = alone(&redis).await;
-    let keyed = |at: usize, script: &str| JobSpec { idempotency_key: Some(format!("k{at}")), ..spec(script) };
-    let group = |from: usize| (from..from + 100).map(|at| keyed(at, "1")).collect::<Vec<_>>();
-    let ids = dispatcher.create_many(group(0)).await.unwrap();
-    assert_eq!(dispatcher.create_many(group(0)).await.unwrap(), ids);
-    let more = dispatcher.create_many(group(50)).await.unwrap();
-    assert_eq!(more[..50], ids[50..]);
-    holds_only(&redis, 150).await;
-    let mut other = group(100);
-    other[70] = keyed(20, "2");
-    let error = dispatcher.create_many(other).await.unwrap_err().to_string();
-    assert!(error.contains("jobs[70]") && error.contains(ids[20].as_str()), "{error}");
-    holds_only(&redis, 150).await;
-    // Of two that come at once each key is one job.
-    let same = futures_util::future::join_all((0..8).map(|_| dispatcher.create_many(group(300)))).await;
-    let same: Vec<Vec<JobId>> = same.into_iter().map(Result::unwrap).collect();
-    assert!(same.iter().all(|ids| *ids == same[0]));
-    holds_only(&redis, 250).await;
-    let created: usize = redis.run(&["HGET", "hero:meta:queue:stats:osis", "created"]).await;
-    assert_eq!(created, 250);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn many_that_wait_for_what_has_ended_or_ends_meanwhile_go_on() {
     let (house, hand) = by_hand().await;
     let [ended, failed] = [house.start(spec("1")).await, house.start(spec("1")).await];
@@ -273,25 +248,6 @@ async fn a_group_that_is_more_than_may_be_created_now_is_refused_before_anything
     holds_only(&redis, 100).await;
     // Nothing of this one is new.
     assert_eq!(dispatcher.create_many(keyed()).await.unwrap(), first);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn keys_of_a_group_that_was_refused_stand_for_nothing_and_go() {
-    let redis = Redis::start().await;
-    let dispatcher = alone(&redis).await;
-    let keyed = |at: usize| JobSpec { idempotency_key: Some(format!("k{at}")), ..spec("1") };
-    let mut group: Vec<JobSpec> = (0..200).map(keyed).collect();
-    group[199] = JobSpec { idempotency_key: Some("k199".to_owned()), ..after(&[&JobId::random()]) };
-    dispatcher.create_many(group.clone()).await.unwrap_err();
-    holds_only(&redis, 0).await;
-    assert!(keys(&redis, "hero:idem:*").await.is_empty());
-    // As a server leaves them that ends before the step.
-    group[199] = keyed(199);
-    let ids = dispatcher.create_many(group.clone()).await.unwrap();
-    let hashes = keys(&redis, "hero:job:*").await;
-    let _: usize = redis.run(&["DEL", hashes.first().unwrap()]).await;
-    let again = dispatcher.create_many(group).await.unwrap();
-    assert_eq!(again.iter().filter(|id| !ids.contains(id)).count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
