@@ -16,6 +16,12 @@ local LAST = 4294967295
 -- Notes that something has changed of what callers may do, so that servers look again.
 function access.changed() commands.revise(keys.access, 'revision') end
 
+-- Whether a number stands somewhere yet, though its identity may be gone: in the list, or with tokens or a key, which it would come by.
+local function stands(id)
+  return try('ZSCORE', keys.identities, id) or redis.call('EXISTS', keys.tokens_of(id)) == 1
+    or try('HEXISTS', keys.public_keys, 'of:' .. id) == 1
+end
+
 -- A number that no identity has had. Nil: there is none left, or others have made identities with so many numbers that looking for one has
 -- to go on with the next call.
 function access.next_identity()
@@ -25,7 +31,7 @@ function access.next_identity()
   for _ = 1, MOST_PASSED_OVER do
     if (tonumber(try('HGET', keys.access, 'last') or nil) or 0) >= LAST then return nil end
     local id = values.digits(commands.increase(keys.access, 'last', 1))
-    if not access.is_identity(id) then return id end
+    if not access.is_identity(id) and not stands(id) then return id end
     -- From now on it counts as given, so that it could not be listed later.
     local is_one = redis.call('TYPE', keys.identity(id)).ok == 'hash'
     if is_one and (try('ZCARD', keys.identities) or 0) < MOST_FOREIGN then commands.insist('ZADD', keys.identities, 'NX', id, id) end
