@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::model::{IdentityId, JobId};
+use crate::model::{ContextId, IdentityId, JobId};
 use crate::service::Service;
-use crate::store::{Error, Store};
+use crate::store::{Error, Score, Store};
 
 /// Finds the jobs and identities that foreign programs wrote, by walking through all jobs again and again.
 pub struct Indexer {
@@ -20,6 +20,8 @@ pub struct Indexer {
     met_before: HashSet<u64>,
     /// Identities of which the log has said that they are not listed.
     refused: HashSet<IdentityId>,
+    /// Behind which identities those are that it is looked at next whether they are there.
+    looked_at: Score,
 }
 
 /// The pause between two steps, each of which looks at about a thousand keys.
@@ -38,7 +40,17 @@ impl Indexer {
     /// An indexer for one context.
     pub fn new(store: Store) -> Self {
         let (hasher, began) = (RandomState::new(), Instant::now());
-        Self { store, cursor: 0, began, rounds: 0, hasher, met: HashSet::new(), met_before: HashSet::new(), refused: HashSet::new() }
+        Self {
+            store,
+            cursor: 0,
+            began,
+            rounds: 0,
+            hasher,
+            met: HashSet::new(),
+            met_before: HashSet::new(),
+            refused: HashSet::new(),
+            looked_at: Score::from(0),
+        }
     }
 
     fn remember(&mut self, jobs: &[JobId]) {
@@ -63,6 +75,19 @@ impl Indexer {
                     "actor:{identity} was written by another program, and is not listed and cannot log in: its number is one that identities had before, or beyond 2,147,483,647, or there are 50,000 identities; choose another number"
                 );
             }
+        }
+        Ok(())
+    }
+
+    /// Deletes the identities whose hashes other programs have deleted, so that nobody else comes by their tokens. They are where context 0 is.
+    async fn delete_gone(&mut self) -> Result<(), Error> {
+        if self.store.context() != ContextId(0) {
+            return Ok(());
+        }
+        let (deleted, next) = self.store.delete_gone_identities(self.looked_at).await?;
+        self.looked_at = next.unwrap_or(Score::from(0));
+        for identity in deleted {
+            tracing::warn!(%identity, "actor:{identity} was deleted by another program: its tokens and logins end, and its number is not given again");
         }
         Ok(())
     }
@@ -92,6 +117,7 @@ impl Service for Indexer {
         // This comes after the jobs, because ends that are settled may make room in Redis.
         self.store.note_walked(&walked).await?;
         self.admit(&walked.identities).await?;
+        self.delete_gone().await?;
         self.remember(jobs);
         self.cursor = next;
         if next != 0 {

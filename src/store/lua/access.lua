@@ -16,6 +16,12 @@ local LAST = 4294967295
 -- Notes that something has changed of what callers may do, so that servers look again.
 function access.changed() commands.revise(keys.access, 'revision') end
 
+-- Whether a number stands somewhere yet, though its identity may be gone: in the list, or with tokens or a key, which it would come by.
+local function stands(id)
+  return try('ZSCORE', keys.identities, id) or redis.call('EXISTS', keys.tokens_of(id)) == 1
+    or try('HEXISTS', keys.public_keys, 'of:' .. id) == 1
+end
+
 -- A number that no identity has had. Nil: there is none left, or others have made identities with so many numbers that looking for one has
 -- to go on with the next call.
 function access.next_identity()
@@ -25,7 +31,7 @@ function access.next_identity()
   for _ = 1, MOST_PASSED_OVER do
     if (tonumber(try('HGET', keys.access, 'last') or nil) or 0) >= LAST then return nil end
     local id = values.digits(commands.increase(keys.access, 'last', 1))
-    if not access.is_identity(id) then return id end
+    if not access.is_identity(id) and not stands(id) then return id end
     -- From now on it counts as given, so that it could not be listed later.
     local is_one = redis.call('TYPE', keys.identity(id)).ok == 'hash'
     if is_one and (try('ZCARD', keys.identities) or 0) < MOST_FOREIGN then commands.insist('ZADD', keys.identities, 'NX', id, id) end
@@ -40,15 +46,26 @@ function access.refuse_foreign(id)
   return (try('ZCARD', keys.identities) or 0) >= MOST_FOREIGN and 'full' or nil
 end
 
+-- Takes the key from an identity by which it logged in, because another program has taken that out of its hash, and ends its logins.
+function access.drop_key(id)
+  local own = 'of:' .. id
+  local before = try('HGET', keys.public_keys, own) or nil
+  -- It may have it again by now.
+  if not before or access.has_key(id, before) then return end
+  if try('HGET', keys.public_keys, before) == id then try('HDEL', keys.public_keys, before) end
+  try('HDEL', keys.public_keys, own)
+  access.end_logins(id)
+end
+
 -- Has an identity log in by the public key that another program has written into its hash, unless another one has that. Each has one such
 -- key, and its logins end when that changes.
 function access.admit_key(id, key)
-  if access.with_public_key(key) then return end
-  local own = 'of:' .. id
-  local before = try('HGET', keys.public_keys, own) or nil
-  if before and try('HGET', keys.public_keys, before) == id then try('HDEL', keys.public_keys, before) end
-  access.end_logins(id)
-  commands.insist('HSET', keys.public_keys, key, id, own, key)
+  if not access.has_key(id, key) then return end
+  access.drop_key(id)
+  local owner, own = access.with_public_key(key), 'of:' .. id
+  if owner and owner ~= id then return end
+  if not owner and try('HGET', keys.public_keys, own) ~= key then access.end_logins(id) end
+  if not owner or try('HGET', keys.public_keys, own) ~= key then commands.insist('HSET', keys.public_keys, key, id, own, key) end
 end
 
 -- Has a number not be given again, whoever gave it.
@@ -64,8 +81,13 @@ function access.is_identity(id) return redis.call('EXISTS', keys.identity(id)) =
 -- The identity that has a public key, as its own hash says it: other programs may have taken the key from there. Nil: none has.
 function access.with_public_key(key)
   local id = try('HGET', keys.public_keys, key) or nil
-  local own = id and try('HGET', keys.identity(id), 'pubkey') or nil
-  return own and string.gsub(string.lower(own), '^0x', '') == key and id or nil
+  return id and access.has_key(id, key) and id or nil
+end
+
+-- Whether the hash of an identity has this public key, in whatever case it is written there.
+function access.has_key(id, key)
+  local own = try('HGET', keys.identity(id), 'pubkey') or nil
+  return own and string.gsub(string.lower(own), '^0x', '') == key
 end
 
 -- Whose token a record is of.

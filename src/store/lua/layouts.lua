@@ -34,6 +34,12 @@ function layouts.id_of(key)
     string.sub(sum, 21, 32))
 end
 
+-- How long the hash of a numbered job is kept that has not ended, s, as text; `run_at_ms` is when it is to run, as its hash has that.
+function layouts.seconds_open(run_at_ms)
+  local later = math.max(values.number(run_at_ms or nil, 0) - request.now, 0)
+  return values.digits(flows.OPEN_SECONDS + math.ceil(later / 1000))
+end
+
 -- Writes where a job is to the hash that its layout keeps of it. At its end, `text` is its output or error, and `seconds` how long it
 -- is kept; `replied`: nobody needs a reply from here. Gives the beginning of a reply, in a layout that has its own.
 function layouts.mirror(id, layout, status, text, seconds, replied)
@@ -44,7 +50,7 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
     if seconds then redis.pcall('EXPIRE', keys.legacy_reply(id), jobs.REPLY_SECONDS) end
     return nil
   end
-  local known = redis.pcall('HMGET', keys.job(id), 'dialect_key', 'flow')
+  local known = redis.pcall('HMGET', keys.job(id), 'dialect_key', 'flow', 'run_at_ms')
   local key, flow = known[1], known[2]
   -- Whoever wrote the hash may have named any key of ours or of another context.
   local start = keys.prefix .. kind.prefix
@@ -60,8 +66,18 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
     if not kind.result then redis.pcall('HDEL', key, what == 'output' and 'error' or 'output') end
   end
   local was = flow and redis.pcall('HGET', key, 'status')
-  redis.pcall('HSET', key, unpack(fields))
-  if seconds then redis.pcall('EXPIRE', key, seconds) end
+  -- A hash that is gone is not begun again with a part of it, and one that is another job's is left to that.
+  local of_number = kind.seconds and redis.pcall('HMGET', key, 'numbered', 'job_id') or {}
+  local is_numbered, kept = of_number[1] == '1', seconds
+  if redis.pcall('EXISTS', key) == 1 and not (is_numbered and of_number[2] ~= id) then
+    if is_numbered and not seconds then
+      -- It goes on, maybe after its end.
+      fields[5], fields[6] = kind.result, '{}'
+      kept = layouts.seconds_open(known[3])
+    end
+    redis.pcall('HSET', key, unpack(fields))
+    if kept then redis.pcall('EXPIRE', key, kept) end
+  end
   if flow and layout == 'runner' and type(was) ~= 'table' then
     flows.note(flow, was or '', kind.words[status], tonumber(string.match(element, '%d+$')))
   end

@@ -267,3 +267,40 @@ async fn identities_that_another_program_wrote_are_listed_and_no_number_is_given
     // Their numbers use up none of those that are given here.
     assert_eq!(client.ok("create_identity", json!({})).await["identity_id"], 4);
 }
+
+#[tokio::test]
+async fn an_identity_that_another_program_deletes_is_deleted_fully_and_nobody_gets_its_number() {
+    let guarded = Guarded::open().await;
+    let redis = &guarded.house.redis;
+    for _ in 0..6 {
+        guarded.authority.create_identity(&IdentityChange::default()).await.unwrap();
+    }
+    let key = hero::model::PrivateKey::random();
+    let _: i64 = redis.run(&["HSET", "actor:7", "id", "7", "pubkey", key.public_key().as_str()]).await;
+    let _: i64 = redis.run(&["HSET", "actor:8", "id", "8"]).await;
+    let is_listed = async |number: &str| redis.run::<Option<String>>(&["ZSCORE", "hero:access:identities", number]).await.is_some();
+    until("both are listed", async || (is_listed("7").await && is_listed("8").await).then_some(())).await;
+    let client = guarded.nobody().await;
+    let nonce: String = client.call("fetch_nonce", json!([key.public_key()])).await.unwrap();
+    let login: Value = client.call("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await.unwrap();
+    assert_eq!(login["identity_id"], 7);
+    let made = guarded.secret(IdentityId(7)).await;
+    let tokens = [login["token"].as_str().unwrap().to_owned(), made];
+    let status = async |token: &str| {
+        // As servers do again and again.
+        guarded.authority.follow().await.unwrap();
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        guarded.server.post_with(&format!("Bearer {token}"), ping).await.0
+    };
+    assert_eq!((status(&tokens[0]).await, status(&tokens[1]).await), (200, 200));
+    let _: i64 = redis.run(&["DEL", "actor:7", "actor:8"]).await;
+    // Nobody has seen yet that they are gone, or somebody has: it is the same.
+    assert_eq!(guarded.identity(&[]).await, IdentityId(9));
+    until("nothing is left in the list", async || (!is_listed("7").await && !is_listed("8").await).then_some(())).await;
+    for token in &tokens {
+        until("its tokens end", async || (status(token).await == 401).then_some(())).await;
+    }
+    let left: i64 = redis.run(&["EXISTS", "hero:access:tokens:of:7", "hero:access:pubkeys"]).await;
+    assert_eq!(left, 0);
+    assert_eq!(guarded.identity(&[]).await, IdentityId(10));
+}

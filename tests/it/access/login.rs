@@ -374,3 +374,35 @@ async fn who_stands_in_a_hash_of_another_program_logs_in_by_its_key_and_takes_no
     let left: Vec<String> = redis.run(&["HKEYS", "hero:access:pubkeys"]).await;
     assert!(!left.iter().any(|field| field.contains(eve.public_key().as_str()) || field == "of:14"), "{left:?}");
 }
+
+#[tokio::test]
+async fn logins_end_when_another_program_takes_the_key_out_of_the_hash() {
+    let wallet = Wallet::open().await;
+    let guarded = &wallet.guarded;
+    let redis = &guarded.house.redis;
+    // One of another program, and one that was made here.
+    let stranger = PrivateKey::random();
+    let _: i64 = redis.run(&["HSET", "actor:12", "id", "12", "pubkey", stranger.public_key().as_str()]).await;
+    for (key, identity) in [(&stranger, 12), (&wallet.key, wallet.identity.0)] {
+        let log_in = async || -> Result<Value, Error> {
+            let client = guarded.nobody().await;
+            let nonce: String = client.call("fetch_nonce", json!([key.public_key()])).await?;
+            client.call("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])).await
+        };
+        let login = until("it logs in", async || log_in().await.ok()).await;
+        assert_eq!(login["identity_id"], identity);
+        let bearer = format!("Bearer {}", login["token"].as_str().unwrap());
+        let status = async || {
+            // As servers do again and again.
+            guarded.authority.follow().await.unwrap();
+            guarded.server.post_with(&bearer, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await.0
+        };
+        assert_eq!(status().await, 200);
+        let _: i64 = redis.run(&["HDEL", &format!("actor:{identity}"), "pubkey"]).await;
+        until("its login ends", async || (status().await == 401).then_some(())).await;
+        assert!(log_in().await.is_err());
+        let known: Vec<Option<String>> =
+            redis.run(&["HMGET", "hero:access:pubkeys", key.public_key().as_str(), &format!("of:{identity}")]).await;
+        assert_eq!(known, [None, None]);
+    }
+}

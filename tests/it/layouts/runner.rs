@@ -338,3 +338,45 @@ async fn only_a_job_that_is_numbered_costs_more() {
     let another = job().await;
     assert_eq!(hget(redis, &format!("hero:job:{another}"), "dialect").await, None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_numbered_job_that_runs_again_keeps_its_hash_without_its_last_result_and_is_never_torn() {
+    let house = House::open(1).await;
+    let redis = &house.redis;
+    let spec = json!({ "script": "sleep(60); 1", "timeout": 90, "caller_id": "12" });
+    let job = house.dispatcher.create(serde_json::from_value(spec).unwrap()).await.unwrap();
+    let of_job = format!("hero:job:{job}");
+    let key = house.dispatcher.number(CONTEXT, &job).await.unwrap();
+    house.dispatcher.start(CONTEXT, &job).await.unwrap();
+    becomes(redis, &key, "status", "started").await;
+    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    becomes(redis, &key, "status", "error").await;
+    assert_ne!(result(redis, &key).await, json!({}));
+    // Soon it would go.
+    let _: i64 = redis.run(&["EXPIRE", &key, "1000"]).await;
+    house.dispatcher.retry(CONTEXT, &job).await.unwrap();
+    becomes(redis, &key, "status", "started").await;
+    assert!(ttl(redis, &key).await > 1000);
+    assert_eq!(result(redis, &key).await, json!({}));
+    // It has gone: nothing is begun again with a part of it.
+    let _: i64 = redis.run(&["DEL", &key]).await;
+    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    becomes(redis, &of_job, "status", "error").await;
+    let there: i64 = redis.run(&["EXISTS", &key]).await;
+    assert_eq!(there, 0);
+    // Who asks for it has it whole again.
+    assert_eq!(house.dispatcher.number(CONTEXT, &job).await.unwrap(), key);
+    for (field, value) in [("id", "1"), ("caller_id", "12"), ("status", "error"), ("job_id", &*job.to_string()), ("script", "sleep(60); 1")]
+    {
+        assert_eq!(hget(redis, &key, field).await.as_deref(), Some(value), "{field}");
+    }
+    assert!(result(redis, &key).await["error"].is_string());
+    // Where another job has got the number, what happens to this one is not written there.
+    hset(redis, &key, &[("job_id", "another"), ("status", "its own")]).await;
+    house.dispatcher.retry(CONTEXT, &job).await.unwrap();
+    becomes(redis, &of_job, "status", "started").await;
+    assert_eq!(hget(redis, &key, "status").await.as_deref(), Some("its own"));
+    assert_ne!(house.dispatcher.number(CONTEXT, &job).await.unwrap(), key);
+    house.dispatcher.stop(CONTEXT, &job).await.unwrap();
+    house.close().await;
+}

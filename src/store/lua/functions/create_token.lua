@@ -11,5 +11,6 @@ return function()
   if access.tokens_of(identity) >= access.MOST_TOKENS then return 'full' end
   if commands.insist('HSETNX', keys.tokens, id, record) == 0 then return 'taken' end
   commands.insist('SADD', keys.tokens_of(identity), id)
+  access.keep_number(identity)
   return 'stored'
 end

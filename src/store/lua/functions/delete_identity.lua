@@ -1,10 +1,11 @@
 -- Flags: allow-oom
 -- Deletes an identity with its tokens. Rights that it had stay in lists and mean nothing: no number is given twice.
--- ARGV  its number
--- Gives whether there was such an identity.
+-- ARGV  its number · 'gone': only where another program has deleted its hash
+-- Gives whether it deleted one.
 return function()
   local id = request.take()
   local key = keys.identity(id)
+  if request.take() == 'gone' and access.is_identity(id) then return 0 end
   local public_key = commands.try('HGET', key, 'pubkey')
   if public_key and access.with_public_key(public_key) == id then commands.try('HDEL', keys.public_keys, public_key) end
   local admitted = commands.try('HGET', keys.public_keys, 'of:' .. id)

@@ -21,5 +21,6 @@ return function()
   end
   redis.call('SET', used, identity, 'PX', values.digits(ends - request.now + LONGER))
   commands.insist('SADD', keys.tokens_of(identity), id)
+  access.keep_number(identity)
   return 'stored'
 end

@@ -20,7 +20,13 @@ return function()
       commands.try('HDEL', keys.public_keys, before)
       access.end_logins(id)
     end
-    commands.insist('HSET', keys.public_keys, public_key, id)
+    local own = 'of:' .. id
+    local admitted = commands.try('HGET', keys.public_keys, own)
+    if admitted and admitted ~= public_key then
+      if commands.try('HGET', keys.public_keys, admitted) == id then commands.try('HDEL', keys.public_keys, admitted) end
+      access.end_logins(id)
+    end
+    commands.insist('HSET', keys.public_keys, public_key, id, own, public_key)
     commands.insist('HSET', key, 'pubkey', public_key)
   elseif is_new then
     commands.insist('HSET', key, 'pubkey', '')
