@@ -71,6 +71,12 @@ impl Groups {
         Ok(groups)
     }
 
+    /// In a directory of a test.
+    #[cfg(test)]
+    pub(crate) fn at(base: &Path) -> Self {
+        Self { base: base.to_owned() }
+    }
+
     /// Where they are.
     pub fn base(&self) -> &Path {
         &self.base
@@ -140,10 +146,14 @@ impl Group {
         let _ = set(&self.path.join(KILL), "1");
     }
 
-    /// Whether something in it was killed because it had no memory left.
+    /// Whether its own limit of memory was reached, so that something in it was ended.
+    ///
+    /// `oom` counts where a limit was reached. `oom_kill` would count whatever was killed in it, also because those above it or the whole machine had no
+    /// memory left: that says nothing of a job, which is run again. So is one of which nothing can be read.
     pub fn is_out_of_memory(&self) -> bool {
-        let events = fs::read_to_string(self.path.join("memory.events")).unwrap_or_default();
-        events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count != "0")
+        let read = |file: &str| fs::read_to_string(self.path.join(file)).ok();
+        let events = read("memory.events.local").or_else(|| read("memory.events")).unwrap_or_default();
+        events.lines().filter_map(|line| line.strip_prefix("oom ")).any(|count| count != "0")
     }
 
     /// Kills everything in it and removes it. It blocks until all are gone.
@@ -209,4 +219,27 @@ pub(super) fn is_step(step: &str) -> bool {
     let is_limit =
         |name: &str| step.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')).is_some_and(|by| [BY_GROUP, BY_LOOKING].contains(&by));
     step == ENDED || step == GROUP || LIMITS.iter().any(|(_, _, name)| is_limit(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_group_whose_own_limit_was_reached_is_out_of_memory() {
+        let base = tempfile::tempdir().unwrap();
+        let group = Groups::at(base.path()).create(1 << 20).unwrap();
+        let tell = |file: &str, text: &str| fs::write(group.path().join(file), text).unwrap();
+        assert!(!group.is_out_of_memory(), "nothing can be read");
+        // Those above it, or the machine, had none left.
+        tell("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 3\noom_group_kill 1\n");
+        assert!(!group.is_out_of_memory());
+        tell("memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 3\noom_group_kill 1\n");
+        assert!(group.is_out_of_memory());
+        // What counts for a group alone goes before what counts for those below it, too.
+        tell("memory.events.local", "max 0\noom 0\noom_kill 3\n");
+        assert!(!group.is_out_of_memory());
+        tell("memory.events.local", "max 9\noom 2\noom_kill 0\n");
+        assert!(group.is_out_of_memory());
+    }
 }
