@@ -72,6 +72,11 @@ impl Groups {
         Ok(groups)
     }
 
+    /// Where a start from here would make them, or why there would be none. It changes nothing, and comes before there are children.
+    pub fn foresee() -> Result<PathBuf, String> {
+        place().map(|place| place.base)
+    }
+
     /// In a directory of a test.
     #[cfg(test)]
     pub(crate) fn at(base: &Path) -> Self {
