@@ -34,6 +34,17 @@ pub(super) async fn groups() -> anyhow::Result<Option<Groups>> {
     })
 }
 
+/// What a check says of the control groups, in which only a start can put itself.
+pub(super) fn foreseen_groups() -> String {
+    match Groups::foresee() {
+        Ok(base) => format!(
+            "control groups: only a start tries them; one from here makes them in {}, and the engines that were tried here had none",
+            base.display()
+        ),
+        Err(why) => format!("control groups: only a start tries them; one from here has none, because {why}"),
+    }
+}
+
 /// How a private Redis is confined here.
 pub(super) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<String> {
     let said = confine::tried(spawner, hero, &Profile::Redis { writable: Vec::new() }).await;

@@ -112,9 +112,12 @@ pub(super) async fn check(resolved: Resolved, purpose: Purpose, json: bool) -> a
     if settings.audit {
         audit_log::look(settings)?;
     }
+    // Before there are children, which would be others in its group.
+    let groups = confinement::foreseen_groups();
     let preflight = Preflight::find(settings, None).await?;
     preflight.try_engines(settings).await?;
     found.push(format!("engines: one of each pool was started ({})", pools(settings, &preflight)));
+    found.push(groups);
     let foreseen = if needs_redis(settings) { Some(private(settings, preflight.hero.clone()).foresee().await?) } else { None };
     match &foreseen {
         Some(Foreseen { program, holder: None }) => {

@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use rustix::process::{Pid, Signal, kill_process};
 use uuid::Uuid;
 
 use self::place::{KILL, SERVER, place};
@@ -71,6 +72,17 @@ impl Groups {
         Ok(groups)
     }
 
+    /// Where a start from here would make them, or why there would be none. It changes nothing, and comes before there are children.
+    pub fn foresee() -> Result<PathBuf, String> {
+        place().map(|place| place.base)
+    }
+
+    /// In a directory of a test.
+    #[cfg(test)]
+    pub(crate) fn at(base: &Path) -> Self {
+        Self { base: base.to_owned() }
+    }
+
     /// Where they are.
     pub fn base(&self) -> &Path {
         &self.base
@@ -104,7 +116,8 @@ impl Groups {
         let ours = names.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
         let left: Vec<Group> =
             ours.filter_map(|entry| Some(Group { _lock: lock(&entry.path()).ok()?, path: entry.path(), memory: 0 })).collect();
-        left.iter().for_each(Group::kill);
+        // All at once; each that cannot be is tried again below.
+        left.iter().for_each(|group| drop(group.kill()));
         let until = Instant::now() + LEFT;
         for group in left {
             let (path, is_removed) = (group.path.clone(), group.remove_until(until));
@@ -135,36 +148,62 @@ impl Group {
     }
 
     /// Kills everything in it, so that none starts another meanwhile.
-    pub fn kill(&self) {
+    pub fn kill(&self) -> io::Result<()> {
         // A group that is gone has nothing in it.
-        let _ = set(&self.path.join(KILL), "1");
+        set(&self.path.join(KILL), "1")
     }
 
-    /// Whether something in it was killed because it had no memory left.
+    /// Whether a process that runs is in it: one that could not [join](join) is not, and goes on without.
+    pub fn holds(&self, pid: Pid) -> bool {
+        self.processes().contains(&pid)
+    }
+
+    fn processes(&self) -> Vec<Pid> {
+        let list = fs::read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
+        list.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+    }
+
+    /// Whether its own limit of memory was reached, so that something in it was ended.
+    ///
+    /// `oom` counts where a limit was reached. `oom_kill` would count whatever was killed in it, also because those above it or the whole machine had no
+    /// memory left: that says nothing of a job, which is run again. So is one of which nothing can be read.
     pub fn is_out_of_memory(&self) -> bool {
-        let events = fs::read_to_string(self.path.join("memory.events")).unwrap_or_default();
-        events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count != "0")
+        let read = |file: &str| fs::read_to_string(self.path.join(file)).ok();
+        let events = read("memory.events.local").or_else(|| read("memory.events")).unwrap_or_default();
+        events.lines().filter_map(|line| line.strip_prefix("oom ")).any(|count| count != "0")
     }
 
     /// Kills everything in it and removes it. It blocks until all are gone.
     pub fn remove(self) {
-        self.kill();
         let path = self.path.clone();
         if !self.remove_until(Instant::now() + GONE) {
             tracing::warn!(group = %path.display(), "a control group could not be removed; a later start does");
         }
     }
 
-    /// Gives whether it could be.
+    /// Kills everything in it and removes it. Gives whether it could be.
     fn remove_until(self, until: Instant) -> bool {
+        let killed = self.kill();
+        if let Err(error) = &killed {
+            tracing::warn!(group = %self.path.display(), %error, "a control group cannot be ended as a whole; its processes are killed one by one");
+        }
         loop {
             match fs::remove_dir(&self.path) {
                 Ok(()) => return true,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
                 // Somebody is still in it.
-                Err(_) if Instant::now() < until => thread::sleep(PAUSE),
-                Err(_) => return false,
+                Err(_) if killed.is_err() => {
+                    for pid in self.processes() {
+                        // It may have ended just now.
+                        let _ = kill_process(pid, Signal::KILL);
+                    }
+                }
+                Err(_) => {}
             }
+            if Instant::now() >= until {
+                return false;
+            }
+            thread::sleep(PAUSE);
         }
     }
 }
@@ -209,4 +248,42 @@ pub(super) fn is_step(step: &str) -> bool {
     let is_limit =
         |name: &str| step.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')).is_some_and(|by| [BY_GROUP, BY_LOOKING].contains(&by));
     step == ENDED || step == GROUP || LIMITS.iter().any(|(_, _, name)| is_limit(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn only_a_group_whose_own_limit_was_reached_is_out_of_memory() {
+        let base = tempfile::tempdir().unwrap();
+        let group = Groups::at(base.path()).create(1 << 20).unwrap();
+        let tell = |file: &str, text: &str| fs::write(group.path().join(file), text).unwrap();
+        assert!(!group.is_out_of_memory(), "nothing can be read");
+        // Those above it, or the machine, had none left.
+        tell("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 3\noom_group_kill 1\n");
+        assert!(!group.is_out_of_memory());
+        tell("memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 3\noom_group_kill 1\n");
+        assert!(group.is_out_of_memory());
+        // What counts for a group alone goes before what counts for those below it, too.
+        tell("memory.events.local", "max 0\noom 0\noom_kill 3\n");
+        assert!(!group.is_out_of_memory());
+        tell("memory.events.local", "max 9\noom 2\noom_kill 0\n");
+        assert!(group.is_out_of_memory());
+    }
+
+    #[test]
+    fn what_is_in_a_group_that_cannot_be_ended_as_a_whole_is_killed_one_by_one() {
+        let base = tempfile::tempdir().unwrap();
+        let group = Groups::at(base.path()).create(1 << 20).unwrap();
+        fs::create_dir(group.path().join(KILL)).unwrap();
+        let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+        fs::write(group.path().join("cgroup.procs"), format!("0\n{}\n", sleeper.id())).unwrap();
+        assert!(group.kill().is_err() && group.holds(Pid::from_child(&sleeper)));
+        group.remove_until(Instant::now());
+        assert_eq!(sleeper.wait().unwrap().signal(), Some(9));
+    }
 }

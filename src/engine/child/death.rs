@@ -29,11 +29,10 @@ impl Child {
         self.idle = false;
         let mut process = self.process.take()?;
         self.meter.end();
-        if let Some(group) = &self.group {
-            group.kill();
-        }
-        match process.id().and_then(|pid| Pid::from_raw(pid.cast_signed())).filter(|_| self.directory.is_some() && self.group.is_none()) {
-            // What its jobs have started is found only below it.
+        let pid = process.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        let is_ended = self.group.as_ref().zip(pid).is_some_and(|(group, pid)| end_group(group, pid));
+        match pid.filter(|_| self.directory.is_some() && !is_ended) {
+            // Without a group, or where it could not join it, what its jobs have started is found only below it.
             Some(pid) => drop(tokio::task::spawn_blocking(move || tree::end_with(pid, END)).await),
             None => drop(process.start_kill()),
         }
@@ -102,6 +101,19 @@ impl Drop for Child {
     }
 }
 
+/// Ends everything in a group, and gives whether this process was in it, and with it all that it has started.
+fn end_group(group: &Group, pid: Pid) -> bool {
+    // Who was killed is in none any more.
+    let is_in_it = group.holds(pid);
+    match group.kill() {
+        Ok(()) => is_in_it,
+        Err(error) => {
+            tracing::warn!(group = %group.path().display(), %error, "a control group cannot be ended as a whole; its processes are looked for");
+            false
+        }
+    }
+}
+
 /// Removes what a supervisor has left, first whoever is still in it.
 fn clear(group: Option<Group>, directory: Directory) {
     if let Some(group) = group {
@@ -124,5 +136,39 @@ fn signal_name(signal: i32) -> &'static str {
         9 => " (kill)",
         11 => " (segmentation fault)",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::engine::EngineSettings;
+    use crate::engine::command::{Command, Program};
+    use crate::engine::frame::{self, FromEngine};
+    use crate::process::Spawner;
+    use crate::process::cgroup::Groups;
+
+    /// It is in no PID namespace either, with which its processes would end.
+    #[tokio::test]
+    async fn what_a_supervisor_has_started_ends_with_it_though_it_could_not_join_its_group() {
+        let (base, directory) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut ready = Vec::new();
+        frame::encode(&FromEngine::Ready { pid: 1, confinement: String::new() }, &mut ready).unwrap();
+        fs::write(directory.path().join("ready"), ready).unwrap();
+        let (at, hero) = (directory.path().display(), directory.path().join("hero"));
+        fs::write(&hero, format!("#!/bin/sh\nsleep 60 &\necho $! > {at}/left\ncat {at}/ready >&0\nwait\n")).unwrap();
+        fs::set_permissions(&hero, fs::Permissions::from_mode(0o755)).unwrap();
+        let command = Command { command: vec!["/bin/true".into()], file: "script".into(), readable: Vec::new(), memory: 1 << 20 };
+        let settings = EngineSettings { program: Program::Command(command), ..EngineSettings::new(hero) };
+        let spawner = Spawner::start().unwrap().with_groups(Some(Groups::at(base.path())));
+        let mut child = Child::start(&spawner, &settings).await.unwrap();
+        assert!(child.group.is_some());
+        let left = fs::read_to_string(directory.path().join("left")).unwrap();
+        child.kill().await;
+        let stat = fs::read_to_string(format!("/proc/{}/stat", left.trim())).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
     }
 }

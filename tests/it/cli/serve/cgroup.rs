@@ -100,6 +100,20 @@ async fn in_a_delegated_subtree_each_supervisor_has_a_group_that_ends_with_it_an
     assert_eq!(subtree.groups(), Vec::<PathBuf>::new());
 }
 
+#[test]
+fn a_check_says_that_only_a_start_tries_groups_and_where_and_makes_none() {
+    let Some(subtree) = Subtree::delegated() else { return };
+    let home = tempfile::tempdir().unwrap();
+    let mut check = std::process::Command::new("/bin/sh");
+    check.args(["-c", "echo 0 > \"$0/cgroup.procs\" && exec \"$@\""]).arg(&subtree.0).arg(hero());
+    check.args(["serve", "--check", "--listen", "127.0.0.1:0", "--pool", "osis=1", "--data"]).arg(home.path().join("data"));
+    let ended = check.env("HOME", home.path()).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    let says = format!("control groups: only a start tries them; one from here makes them in {}", subtree.0.display());
+    assert!(ended.status.success() && out.contains(&says), "{out}{err}");
+    assert!(!subtree.0.join("hero-server").exists() && subtree.groups().is_empty());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_that_was_not_delegated_to_root_is_left_alone() {
     let Some(subtree) = Subtree::new().filter(|_| rustix::process::geteuid().is_root()) else { return };

@@ -61,7 +61,12 @@ async fn a_check_beside_a_server_that_runs_finds_all_well_and_changes_nothing() 
     let arguments = ["serve", "--check", "--listen", &listen, "--pool", "osis=1,sal=1", "--data", data.to_str().unwrap()];
     let ended = hero.run(&arguments);
     assert!(ended.code == 0 && ended.out.ends_with("all well: this would start\n"), "{} {}", ended.out, ended.err);
-    for said in [format!("process {}", server.pid()), format!("a hero listens on {listen} now"), "osis, sal".to_owned()] {
+    for said in [
+        format!("process {}", server.pid()),
+        format!("a hero listens on {listen} now"),
+        "osis, sal".to_owned(),
+        "control groups: only a start".to_owned(),
+    ] {
         assert!(ended.out.contains(&said), "{said}: {}", ended.out);
     }
     assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
