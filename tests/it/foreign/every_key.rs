@@ -291,30 +291,30 @@ async fn all_else_goes_on(kind: &'static str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_texts_stop_nothing_else() {
-    all_else_goes_on("string").await;
+    Box::pin(all_else_goes_on("string")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_lists_stop_nothing_else() {
-    all_else_goes_on("list").await;
+    Box::pin(all_else_goes_on("list")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_sets_stop_nothing_else() {
-    all_else_goes_on("set").await;
+    Box::pin(all_else_goes_on("set")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_sorted_sets_stop_nothing_else() {
-    all_else_goes_on("zset").await;
+    Box::pin(all_else_goes_on("zset")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_hashes_stop_nothing_else() {
-    all_else_goes_on("hash").await;
+    Box::pin(all_else_goes_on("hash")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_are_streams_stop_nothing_else() {
-    all_else_goes_on("stream").await;
+    Box::pin(all_else_goes_on("stream")).await;
 }
