@@ -45,7 +45,10 @@ test("a wait may be longer than one call waits", async () => {
       if (asked.length < 3) throw refusal("WaitTimeout", "later", { job_id: "j" });
       return finished(1);
     },
+    ping: () => "pong",
   });
+  // What waits for the connection waits for less after it.
+  await hero.ping();
   expect((await hero.jobs.wait("j", { wait_timeout: Infinity })).value).toBe(1);
   expect(asked).toEqual([3600, 3600, 3600]);
 });
