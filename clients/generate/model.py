@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Union
 
+
+def pascal(name: str) -> str:
+    """`a_name` as `AName`."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
 # ---- Shapes: what a value may be ------------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +208,11 @@ class Document:
 
     def error(self, document_name: str) -> Error:
         return next(each for each in self.errors if each.document_name == document_name)
+
+    def calls(self) -> list[Method]:
+        """The methods that callers make themselves: all but those that end subscriptions."""
+        ends = {each.subscription.unsubscribe for each in self.methods if each.subscription}
+        return [each for each in self.methods if each.name not in ends]
 
     @property
     def groups(self) -> dict[str, list[Method]]:

@@ -30,14 +30,12 @@ from .document import (
     Whole,
     Words,
 )
+from .model import pascal
 
 PACKAGE = Path("python/src/hero")
 SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 WIDTH = 140
 MADE = '# Made of openrpc.json by `make clients`. Change clients/generate/python.py instead.\n"""{}"""\n\nfrom __future__ import annotations\n\n'
-# What a model of pydantic has already. A field of one of these names gets a `_` behind it.
-OF_ERRORS = {"add_note", "args", "code", "details", "message", "method", "with_traceback"}
-"""What an exception has already. The same."""
 TAKEN = {
     "copy",
     "dict",
@@ -51,6 +49,9 @@ TAKEN = {
     "from_orm",
     "update_forward_refs",
 }
+"""What a model of pydantic has already. A field of one of these names gets a `_` behind it."""
+OF_ERRORS = {"add_note", "args", "code", "details", "message", "method", "with_traceback"}
+"""What an exception has already. The same."""
 
 
 def files(document: Document) -> dict[str, str]:
@@ -71,10 +72,6 @@ def files(document: Document) -> dict[str, str]:
 
 def name_of(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in TAKEN or name.startswith("model_") else name
-
-
-def pascal(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def constant(word: str) -> str:
@@ -284,8 +281,7 @@ def print_part(of: str, part: Field) -> str:
 
 def print_methods(document: Document) -> str:
     body = []
-    ended_by = {each.subscription.unsubscribe for each in document.methods if each.subscription is not None}
-    calls = [each for each in document.methods if each.name not in ended_by]
+    calls = document.calls()
     for method in calls:
         body.append(print_method(method, document))
     text = "".join(body)

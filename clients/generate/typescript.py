@@ -31,6 +31,7 @@ from .model import (
     Type,
     Whole,
     Words,
+    pascal,
 )
 
 WIDTH = 100
@@ -88,10 +89,6 @@ def camel(name: str) -> str:
     return head + "".join(each.capitalize() for each in rest)
 
 
-def pascal(name: str) -> str:
-    return "".join(each.capitalize() for each in name.split("_"))
-
-
 def function_name(method: Method) -> str:
     name = camel(method.name)
     if method.subscription:
@@ -116,10 +113,6 @@ def place(method: Method) -> tuple[str, str]:
         return PLACES[method.name]
     verb, _, noun = method.name.partition("_")
     return (camel(plural(noun)), verb) if noun else ("", verb)
-
-
-def ends_subscription(document: Document, method: Method) -> bool:
-    return any(each.subscription and each.subscription.unsubscribe == method.name for each in document.methods)
 
 
 # ---- Shapes ---------------------------------------------------------------------------------------------------------------------------
@@ -191,7 +184,7 @@ def union(head: str, options: list[str]) -> str:
 
 def types(document: Document) -> str:
     parts = [HEAD, *(type_(each) for each in document.types)]
-    parts += [options(document, each) for each in document.methods if not ends_subscription(document, each)]
+    parts += [options(document, each) for each in document.calls()]
     parts.append(method_map(document))
     return "\n".join(each for each in parts if each)
 
@@ -316,7 +309,7 @@ def result_of(method: Method) -> str:
 
 
 def callable_(document: Document) -> list[Method]:
-    return [each for each in document.methods if each.name not in BY_HAND and not ends_subscription(document, each)]
+    return [each for each in document.calls() if each.name not in BY_HAND]
 
 
 def comment(method: Method, indent: str = "") -> str:
