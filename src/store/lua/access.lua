@@ -46,14 +46,25 @@ function access.refuse_foreign(id)
   return (try('ZCARD', keys.identities) or 0) >= MOST_FOREIGN and 'full' or nil
 end
 
+-- The key by which an identity logs in, as it was noted.
+function access.noted_key(id) return try('HGET', keys.public_keys, 'of:' .. id) or nil end
+
+-- Notes the key by which it does from now on.
+function access.note_key(id, key) commands.insist('HSET', keys.public_keys, key, id, 'of:' .. id, key) end
+
+-- Forgets it, and the key, unless another one has that by now.
+function access.forget_key(id)
+  local key = access.noted_key(id)
+  if key and try('HGET', keys.public_keys, key) == id then try('HDEL', keys.public_keys, key) end
+  try('HDEL', keys.public_keys, 'of:' .. id)
+end
+
 -- Takes the key from an identity by which it logged in, because another program has taken that out of its hash, and ends its logins.
 function access.drop_key(id)
-  local own = 'of:' .. id
-  local before = try('HGET', keys.public_keys, own) or nil
+  local before = access.noted_key(id)
   -- It may have it again by now.
   if not before or access.has_key(id, before) then return end
-  if try('HGET', keys.public_keys, before) == id then try('HDEL', keys.public_keys, before) end
-  try('HDEL', keys.public_keys, own)
+  access.forget_key(id)
   access.end_logins(id)
 end
 
@@ -62,10 +73,11 @@ end
 function access.admit_key(id, key)
   if not access.has_key(id, key) then return end
   access.drop_key(id)
-  local owner, own = access.with_public_key(key), 'of:' .. id
+  local owner = access.with_public_key(key)
   if owner and owner ~= id then return end
-  if not owner and try('HGET', keys.public_keys, own) ~= key then access.end_logins(id) end
-  if not owner or try('HGET', keys.public_keys, own) ~= key then commands.insist('HSET', keys.public_keys, key, id, own, key) end
+  local is_noted = access.noted_key(id) == key
+  if not owner and not is_noted then access.end_logins(id) end
+  if not owner or not is_noted then access.note_key(id, key) end
 end
 
 -- Has a number not be given again, whoever gave it.

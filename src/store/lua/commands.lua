@@ -54,15 +54,18 @@ commands.SOUGHT = 1000
 -- So often, at most, one is taken out of a list that is longer than that.
 local MOST_REMOVED = 16
 
--- Takes an element out of a list, unless it lies far from both ends. It is looked for from the head (`rank` 1) or from the tail (-1) first.
--- True: it did.
-function commands.remove(list, element, rank)
+-- The end of a list that an element lies near: the head (1) or the tail (-1), which is looked at first if it is `rank`. Nil: neither.
+function commands.near(list, element, rank)
   for _, from in ipairs({ rank, -rank }) do
-    if commands.try('LPOS', list, element, 'RANK', from, 'MAXLEN', commands.SOUGHT) then
-      return commands.try('LREM', list, from, element) == 1
-    end
+    if commands.try('LPOS', list, element, 'RANK', from, 'MAXLEN', commands.SOUGHT) then return from end
   end
-  return false
+  return nil
+end
+
+-- Takes an element out of a list, unless it lies far from both ends. It is looked for from the end `rank` first. True: it did.
+function commands.remove(list, element, rank)
+  local from = commands.near(list, element, rank)
+  return from ~= nil and commands.try('LREM', list, from, element) == 1
 end
 
 -- Whether a list is so long that what is not found in it may lie far from both ends.

@@ -196,7 +196,7 @@ function foreign.settle(id, status)
   redis.call('HDEL', key, 'seen_at', 'missing_at')
   if job.dialect == 'legacy' then
     -- It may have been taken from its shadow queue.
-    queues.remove(keys.work(job.script_type or jobs.DEFAULT_TYPE, job.group, job.instance, job.priority), id)
+    commands.remove(keys.work(job.script_type or jobs.DEFAULT_TYPE, job.group, job.instance, job.priority), id, 1)
   end
   if status == 'finished' then
     redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'finished_at', ended, 'updated_at', request.now_text)

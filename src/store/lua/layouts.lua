@@ -65,11 +65,11 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
     -- What an earlier attempt left.
     if not kind.result then redis.pcall('HDEL', key, what == 'output' and 'error' or 'output') end
   end
-  local was = flow and redis.pcall('HGET', key, 'status')
+  -- What the runner layout has there besides, as it is before.
+  local had = layout == 'runner' and redis.pcall('HMGET', key, 'numbered', 'job_id', 'status', 'message', 'stopped_with') or {}
+  local is_numbered, kept = had[1] == '1', seconds
   -- A hash that is gone is not begun again with a part of it, and one that is another job's is left to that.
-  local of_number = kind.seconds and redis.pcall('HMGET', key, 'numbered', 'job_id') or {}
-  local is_numbered, kept = of_number[1] == '1', seconds
-  if redis.pcall('EXISTS', key) == 1 and not (is_numbered and of_number[2] ~= id) then
+  if redis.pcall('EXISTS', key) == 1 and not (is_numbered and had[2] ~= id) then
     if is_numbered and not seconds then
       -- It goes on, maybe after its end.
       fields[5], fields[6] = kind.result, '{}'
@@ -78,17 +78,16 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
     redis.pcall('HSET', key, unpack(fields))
     if kept then redis.pcall('EXPIRE', key, kept) end
   end
-  if flow and layout == 'runner' and type(was) ~= 'table' then
-    flows.note(flow, was or '', kind.words[status], tonumber(string.match(element, '%d+$')))
+  if flow and layout == 'runner' and not had.err then
+    flows.note(flow, had[3] or '', kind.words[status], tonumber(string.match(element, '%d+$')))
   end
-  local of_message = seconds and kind.result and redis.pcall('HMGET', key, 'message', 'stopped_with') or {}
   -- It came by a message, which is answered.
-  if of_message[1] then
+  if seconds and had[4] then
     redis.pcall('LPUSH', keys.results, element .. ' ' .. id)
     redis.pcall('LTRIM', keys.results, 0, 9999)
   end
   -- It has ended as it was to, and if somebody runs it again, that is another run.
-  if of_message[2] then redis.pcall('HDEL', key, 'stopped_with') end
+  if seconds and had[5] then redis.pcall('HDEL', key, 'stopped_with') end
   return kind.named and { [kind.named] = element, status = kind.words[status] } or nil
 end
 

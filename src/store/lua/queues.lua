@@ -18,9 +18,6 @@ local NOTED_SECONDS = 2592000
 -- So many of them a stop, or a look, takes from the taking end; and into how many queues one looks.
 local MOST_DROPPED, MOST_QUEUES = 64, 32
 
--- Takes an id out of a list, unless it lies far from both ends. True: it did.
-function queues.remove(list, id) return commands.remove(list, id, 1) end
-
 -- How many ids were left in a queue, and are to be dropped when they come out of it.
 function queues.left_in(queue)
   local left = values.number(try('HGET', keys.left(queue), 'all'), 0)
@@ -57,7 +54,7 @@ end
 function queues.withdraw(queue, id)
   local length, sorted = try('LLEN', queue), queues.sorted_of(queue)
   if not length then return end
-  if length > 0 and queues.remove(queue, id) then return drop_next(queue) end
+  if length > 0 and commands.remove(queue, id, 1) then return drop_next(queue) end
   if length <= 2 * commands.SOUGHT and sorted == 0 then return end
   local left = keys.left(queue)
   commands.increase(left, id, 1)

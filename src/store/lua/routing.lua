@@ -70,7 +70,7 @@ local read_place = jobs.reader('status', 'queued_at', 'unseen')
 -- Takes a job that does not run out of everything that would bring it to an actor.
 function routing.withdraw(id, script_type, job)
   local shadow = layouts.shadow_of(id)
-  if shadow then queues.remove(shadow, id) end
+  if shadow then commands.remove(shadow, id, 1) end
   try('ZREM', keys.scheduled, id)
   local was_watched = try('ZREM', keys.watched, id) == 1
   if not script_type then return end
@@ -78,7 +78,7 @@ function routing.withdraw(id, script_type, job)
   -- Only what was put there is somewhere in it.
   local is_there = was_watched and place and place.status == 'dispatched' and place.queued_at and not place.unseen
   if is_there then queues.withdraw(queue, id)
-  elseif queues.remove(queue, id) then queues.drops(queue, id)
+  elseif commands.remove(queue, id, 1) then queues.drops(queue, id)
   end
 end
 

@@ -8,9 +8,7 @@ return function()
   if request.take() == 'gone' and access.is_identity(id) then return 0 end
   local public_key = commands.try('HGET', key, 'pubkey')
   if public_key and access.with_public_key(public_key) == id then commands.try('HDEL', keys.public_keys, public_key) end
-  local admitted = commands.try('HGET', keys.public_keys, 'of:' .. id)
-  if admitted and commands.try('HGET', keys.public_keys, admitted) == id then commands.try('HDEL', keys.public_keys, admitted) end
-  commands.try('HDEL', keys.public_keys, 'of:' .. id)
+  access.forget_key(id)
   for _, token in ipairs(commands.try('SMEMBERS', keys.tokens_of(id)) or {}) do
     local record = commands.try('HGET', keys.tokens, token)
     if record then access.forget_alone(token, record) end

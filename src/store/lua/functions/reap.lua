@@ -94,8 +94,7 @@ local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now 
 -- back into our queue. Gives how long to wait for the next look, ms; nil: a foreign actor has taken it.
 local function look_at_left(id, shadow, queue, script_type)
   local key, is_long = keys.job(id), commands.is_long(shadow)
-  local function is_near(rank) return try('LPOS', shadow, id, 'RANK', rank, 'MAXLEN', commands.SOUGHT) end
-  if is_near(-1) or is_near(1) then
+  if commands.near(shadow, id, -1) then
     if not queues.push(queue, script_type, id, true) then return OLD end
     redis.call('HDEL', key, 'twin_only', 'missing_at')
     request.has_work(script_type)

@@ -20,13 +20,12 @@ return function()
       commands.try('HDEL', keys.public_keys, before)
       access.end_logins(id)
     end
-    local own = 'of:' .. id
-    local admitted = commands.try('HGET', keys.public_keys, own)
-    if admitted and admitted ~= public_key then
-      if commands.try('HGET', keys.public_keys, admitted) == id then commands.try('HDEL', keys.public_keys, admitted) end
+    local noted = access.noted_key(id)
+    if noted and noted ~= public_key then
+      access.forget_key(id)
       access.end_logins(id)
     end
-    commands.insist('HSET', keys.public_keys, public_key, id, own, public_key)
+    access.note_key(id, public_key)
     commands.insist('HSET', key, 'pubkey', public_key)
   elseif is_new then
     commands.insist('HSET', key, 'pubkey', '')
