@@ -39,11 +39,11 @@ struct Writer {
     task: JoinHandle<()>,
 }
 
-/// What a log takes.
+/// What the writer of a log is given.
 enum Entry {
     /// A line of the script.
     Line(LogRecord),
-    /// How the attempt failed, without its secrets: for the file. Whoever records the end has the stream say it.
+    /// How the attempt failed, without its secrets. Only the file gets it: the function that records the end writes it to the stream.
     Failure(String),
 }
 

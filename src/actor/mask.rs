@@ -4,9 +4,9 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::Error;
-use super::secrets::{MASKED, Secrets};
+use super::secrets::Secrets;
 use crate::engine::LogRecord;
-use crate::model::{ErrorKind, JobError, Json, LogLevel};
+use crate::model::{ErrorKind, JobError, Json, LogLevel, MASKED};
 
 /// Patterns whose matches never reach a log or the text of an error.
 ///

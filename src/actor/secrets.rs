@@ -3,12 +3,8 @@ use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// What stands in the place of a masked value.
-pub(super) const MASKED: &str = "***";
-/// Values shorter than this are no secrets, and masking them would make logs unreadable.
-const SHORTEST: usize = 3;
-/// Values shorter than this are masked where they stand as words of their own: `prod`, but not in `production`.
-const LONG: usize = 8;
+use crate::model::{LONG_SECRET, MASKED, SHORTEST_SECRET, is_word, is_word_from};
+
 /// Values longer than this are looked for one by one: an automaton takes some thirty times the bytes of what it finds.
 const INDEXED: usize = 256;
 /// Stands where a message, or a text in it, was cut.
@@ -45,18 +41,19 @@ impl Secrets {
         let values: Vec<String> = values.collect();
         let is_part = |value: &String| value.contains(['\n', '\r']) || value.trim().len() < value.len();
         let of_values = values.iter().filter(|value| is_part(value));
-        let mut of_values: Vec<_> = of_values.map(|value| value.lines().map(str::trim).filter(|line| line.len() >= SHORTEST)).collect();
+        let mut of_values: Vec<_> =
+            of_values.map(|value| value.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_SECRET)).collect();
         let mut lines: Vec<String> = Vec::new();
         // One of each in turn, so that a long value leaves room for the others.
         while lines.len() < MOST_LINES && !of_values.is_empty() {
             of_values.retain_mut(|of_value| of_value.next().map(|line| lines.push(line.to_owned())).is_some());
         }
         let values = values.into_iter().chain(lines);
-        let mut secrets: Vec<String> = values.filter(|value| value.len() >= SHORTEST).flat_map(written).collect();
+        let mut secrets: Vec<String> = values.filter(|value| value.len() >= SHORTEST_SECRET).flat_map(written).collect();
         secrets.sort_unstable();
         secrets.dedup();
         let bytes = secrets.iter().map(String::len).sum();
-        let (long, short) = secrets.into_iter().partition(|secret| secret.len() >= LONG);
+        let (long, short) = secrets.into_iter().partition(|secret| secret.len() >= LONG_SECRET);
         Self(Arc::new(Inner { long, short, bytes, index: OnceLock::new() }))
     }
 
@@ -94,7 +91,7 @@ impl Secrets {
         // Overlapping ones are put together as they are found: there may be very many.
         let mut found: Vec<Range<usize>> = Vec::new();
         for one in index.iter().flat_map(|index| index.find_overlapping_iter(text)) {
-            if one.len() >= LONG || is_word(text, one.range()) {
+            if one.len() >= LONG_SECRET || is_word(text, one.range()) {
                 let mut range = one.range();
                 while let Some(before) = found.pop_if(|before| before.end > range.start) {
                     range = before.start.min(range.start)..before.end.max(range.end);
@@ -145,7 +142,7 @@ impl Secrets {
         while !text.is_char_boundary(from) {
             from += 1;
         }
-        let starts = text[from..].char_indices().map(|(at, _)| from + at).take_while(|at| text.len() - at >= SHORTEST);
+        let starts = text[from..].char_indices().map(|(at, _)| from + at).take_while(|at| text.len() - at >= SHORTEST_SECRET);
         let is_begun = |at: &usize| begins_one(long, &text[*at..]) || (begins_one(short, &text[*at..]) && is_word_from(text, *at));
         starts.into_iter().find(is_begun).map(|at| text.len() - at)
     }
@@ -155,21 +152,6 @@ impl Secrets {
 fn begins_one(secrets: &[String], beginning: &str) -> bool {
     let at = secrets.partition_point(|secret| secret.as_str() <= beginning);
     secrets.get(at).is_some_and(|secret| secret.starts_with(beginning))
-}
-
-/// Whether no letter or digit stands next to one of this part of a text.
-fn is_word(text: &str, part: Range<usize>) -> bool {
-    let (last, behind) = (text[..part.end].chars().next_back(), text[part.end..].chars().next());
-    is_word_from(text, part.start) && !(last.is_some_and(is_of_word) && behind.is_some_and(is_of_word))
-}
-
-fn is_word_from(text: &str, start: usize) -> bool {
-    let (before, first) = (text[..start].chars().next_back(), text[start..].chars().next());
-    !(before.is_some_and(is_of_word) && first.is_some_and(is_of_word))
-}
-
-fn is_of_word(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
 }
 
 /// Ranges in order, those that overlap as one.

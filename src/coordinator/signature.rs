@@ -8,7 +8,7 @@ use k256::ecdsa::{Signature, VerifyingKey};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 use super::letter::Letter;
-use crate::model::{SignerKey, hex};
+use crate::model::{MASKED, SignerKey, hex};
 
 /// How many bytes the secret of a key has.
 const SECRET: usize = 32;
@@ -74,7 +74,7 @@ impl FromStr for NodeKey {
 
 impl fmt::Debug for NodeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+        f.write_str(MASKED)
     }
 }
 

@@ -2,12 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Stands in place of a secret.
-const MASK: &str = "***";
+use super::secrecy::{LONG_SECRET, MASKED, SHORTEST_SECRET, is_word};
 
-/// Values shorter than this are no secrets, and those shorter than that are masked as words of their own: as `actor/secrets.rs` has it.
-const SHORTEST: usize = 3;
-const LONG: usize = 8;
 /// As many bytes are looked at to show the variables of one object; a page has a thousand of them. Where there are more, nothing is shown as plain.
 const MOST: usize = 1 << 17;
 
@@ -78,16 +74,10 @@ fn longer(bytes: &[u8], borders: &[usize], mut matched: usize, byte: u8) -> usiz
 fn without(value: &str, sought: &[Sought<'_>]) -> String {
     let mut hidden = vec![false; value.len()];
     for one in sought.iter().filter(|one| one.secret.len() <= value.len()) {
-        let secret = one.secret;
-        let is_word = |at: usize| {
-            let (before, after) = (value[..at].chars().next_back(), value[at + secret.len()..].chars().next());
-            let is_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-            let goes_on = is_of_word(secret.chars().next_back()) && is_of_word(after);
-            !(is_of_word(before) && is_of_word(secret.chars().next()) || goes_on)
-        };
+        let length = one.secret.len();
         let mut done = 0;
-        for at in one.starts_in(value).filter(|at| secret.len() >= LONG || is_word(*at)) {
-            let end = at + secret.len();
+        for at in one.starts_in(value).filter(|at| length >= LONG_SECRET || is_word(value, *at..at + length)) {
+            let end = at + length;
             hidden[done.max(at)..end].fill(true);
             done = end;
         }
@@ -96,7 +86,7 @@ fn without(value: &str, sought: &[Sought<'_>]) -> String {
     for (at, c) in value.char_indices() {
         match hidden[at] {
             false => shown.push(c),
-            true if at == 0 || !hidden[at - 1] => shown.push_str(MASK),
+            true if at == 0 || !hidden[at - 1] => shown.push_str(MASKED),
             true => {}
         }
     }
@@ -108,7 +98,7 @@ pub fn shown(variables: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let plain = Plain::of(&variables);
     let of_plain = || variables.iter().filter(|(name, _)| plain.has(name)).map(|(_, value)| value.len());
     let (bytes, longest) = (of_plain().sum::<usize>(), of_plain().max().unwrap_or(0));
-    let may_be_within = |secret: &&str| (SHORTEST..=longest).contains(&secret.len());
+    let may_be_within = |secret: &&str| (SHORTEST_SECRET..=longest).contains(&secret.len());
     let mut secrets: Vec<&str> = secrets(&variables).map(String::as_str).filter(may_be_within).collect();
     secrets.sort_unstable();
     secrets.dedup();
@@ -117,7 +107,7 @@ pub fn shown(variables: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let can_look = work <= MOST;
     let sought: Vec<Sought<'_>> = secrets.into_iter().filter(|_| can_look).map(Sought::of).collect();
     let of = |(name, value): (&String, &String)| {
-        let value = if plain.has(name) && (can_look || name == PLAIN) { without(value, &sought) } else { MASK.to_owned() };
+        let value = if plain.has(name) && (can_look || name == PLAIN) { without(value, &sought) } else { MASKED.to_owned() };
         (name.clone(), value)
     };
     variables.iter().map(of).collect()
@@ -167,7 +157,7 @@ mod tests {
         for _ in 0..250 {
             assert_eq!(shown(one_long.clone())["V"], one_long["V"]);
             // It would be looked for in too many places.
-            assert_eq!(shown(many_short.clone())["V"], MASK);
+            assert_eq!(shown(many_short.clone())["V"], MASKED);
         }
         for _ in 0..10 {
             assert_eq!(shown(many_named.clone())["N7"], "");

@@ -3,10 +3,7 @@ use std::fmt;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Json, shown};
-
-/// What stands in place of a value that is not shown.
-const MASK: &str = "***";
+use super::{Json, MASKED, shown};
 
 impl Json {
     /// A job as messages have it, without the secret values of its environment variables.
@@ -18,13 +15,13 @@ impl Json {
                 let text = |(name, value): &(String, Self)| Some((name.clone(), serde_json::from_str::<String>(value.as_str()).ok()?));
                 let seen = shown(of_each.iter().filter_map(text).collect());
                 let of = |(name, _): (String, Self)| {
-                    let value = seen.get(&name).map_or_else(|| MASK.into(), |value| value.as_str().into());
+                    let value = seen.get(&name).map_or_else(|| MASKED.into(), |value| value.as_str().into());
                     (name, value)
                 };
                 Fields(of_each.into_iter().map(of).collect()).written()
             }
             // No job of ours has such variables, but whatever they are may be secret.
-            Err(_) => MASK.into(),
+            Err(_) => MASKED.into(),
         };
         job.written()
     }

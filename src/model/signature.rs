@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha3::{Digest as _, Keccak256};
 
 use super::id::text_id;
+use super::secrecy::MASKED;
 use super::{PublicKey, excerpt, hex, unhex};
 
 /// How many bytes a signature has: r and s, 32 each, and v.
@@ -138,7 +139,7 @@ impl FromStr for PrivateKey {
 
 impl fmt::Debug for PrivateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+        f.write_str(MASKED)
     }
 }
 

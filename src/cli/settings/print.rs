@@ -5,7 +5,8 @@ use serde_json::{Map, json};
 
 use super::resolve::{Origin, Resolved};
 use super::table::{Default, Kind};
-use super::value::{MASKED, without_password};
+use super::value::without_password;
+use crate::model::MASKED;
 
 impl Resolved {
     /// Every value and where it came from, as a TOML file that may be used as such.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-use crate::model::{Seconds, number_and_unit};
+use crate::model::{MASKED, Seconds, number_and_unit};
 
 /// A value from a TOML file, which knows its type, or from elsewhere, which is text.
 #[derive(serde::Deserialize)]
@@ -136,9 +136,6 @@ pub(super) fn table<T: serde::de::DeserializeOwned>(value: &figment::value::Valu
         kind => kind.to_string(),
     })
 }
-
-/// What is shown in place of a secret.
-pub(super) const MASKED: &str = "***";
 
 /// Hides the password in `redis://user:password@host`.
 pub(super) fn without_password(url: &str) -> String {
