@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -139,14 +139,7 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     socket.peer_addr().map_err(said("descriptor 0 is no socket"))?;
     let init = Init::for_children()?;
     let user: JobUser = user.to_string_lossy().parse()?;
-    let rights = JobRights {
-        writable: PathBuf::from(writable),
-        home: Some(PathBuf::from(home)),
-        readable: Vec::new(),
-        memory,
-        user,
-        confines_forks: false,
-    };
+    let rights = JobRights { home: Some(home.into()), ..JobRights::new(writable, memory, user) };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
     let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
     let kept = keeper.watch().map_err(said("the processes cannot be watched"));

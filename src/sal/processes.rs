@@ -88,7 +88,7 @@ impl Processes {
         let home = session.home.get_or_try_init(|| self.make_home(files)).await?.path().to_owned();
         let (writable, user) = (files.directory().to_owned(), files.user().clone());
         let mut variables = expected(&home);
-        let rights = JobRights { writable, home: Some(home), readable: Vec::new(), memory: self.memory, user, confines_forks: false };
+        let rights = JobRights { home: Some(home), ..JobRights::new(writable, self.memory, user) };
         let group = self.spawner.group(self.memory.saturating_mul(MEMORIES));
         let mut command = keep::command(&self.hero, &rights, &working, group.as_ref().map(Group::path), text);
         variables.extend(session.variables.clone()?);

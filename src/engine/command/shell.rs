@@ -10,14 +10,7 @@ use crate::process::confine::{self, JobRights, JobUser, Profile};
 
 impl Command {
     pub(super) fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
-        JobRights {
-            writable: directory.to_owned(),
-            home: None,
-            readable: self.readable.clone(),
-            memory: self.memory,
-            user: user.clone(),
-            confines_forks: false,
-        }
+        JobRights { readable: self.readable.clone(), ..JobRights::new(directory, self.memory, user.clone()) }
     }
 
     /// Starts the process of a job.

@@ -62,14 +62,7 @@ impl Builder {
     }
 
     pub(super) fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
-        JobRights {
-            writable: directory.to_owned(),
-            home: None,
-            readable: self.v.readable.clone(),
-            memory: self.v.memory,
-            user: user.clone(),
-            confines_forks: false,
-        }
+        JobRights { readable: self.v.readable.clone(), ..JobRights::new(directory, self.v.memory, user.clone()) }
     }
 
     /// The program of a script, if that was compiled before.

@@ -69,6 +69,13 @@ pub struct JobRights {
     pub confines_forks: bool,
 }
 
+impl JobRights {
+    /// Those of a process that has one directory, and sees the system's programs only.
+    pub fn new(writable: impl Into<PathBuf>, memory: u64, user: JobUser) -> Self {
+        Self { writable: writable.into(), home: None, readable: Vec::new(), memory, user, confines_forks: false }
+    }
+}
+
 /// Before the names of variables that are for the job only. `hero exec` takes it away: a name such as `LD_PRELOAD` must not
 /// mean anything before the confinement is there.
 pub const OF_JOB: &str = "HERO_OF_JOB_";

@@ -83,7 +83,7 @@ async fn an_engine_makes_no_socket_no_process_and_no_signal_but_to_itself() {
 fn job_in(directory: &Path) -> Profile {
     let user = if rustix::process::geteuid().is_root() { JobUser::Own(0x7fff_fff0) } else { JobUser::Same };
     user.give(directory).unwrap();
-    Profile::Job(JobRights { writable: directory.into(), home: None, readable: Vec::new(), memory: 1 << 30, user, confines_forks: false })
+    Profile::Job(JobRights::new(directory, 1 << 30, user))
 }
 
 #[tokio::test]
@@ -172,14 +172,7 @@ async fn neither_engines_nor_jobs_that_stay_root_change_modes_owners_or_times_of
     }
     let directory = tempfile::tempdir().unwrap();
     let root = JobUser::Root("for this test".into());
-    let job = Profile::Job(JobRights {
-        writable: directory.path().into(),
-        home: None,
-        readable: Vec::new(),
-        memory: 1 << 30,
-        user: root,
-        confines_forks: false,
-    });
+    let job = Profile::Job(JobRights::new(directory.path(), 1 << 30, root));
     let victim = tempfile::NamedTempFile::new().unwrap();
     let before = std::fs::metadata(victim.path()).unwrap();
     let path = victim.path().display();

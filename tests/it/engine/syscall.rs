@@ -108,17 +108,7 @@ async fn tries(who: Who) {
     std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let is_root = rustix::process::geteuid().is_root() && matches!(who, Who::Tests);
     let user = if is_root { JobUser::Own(0x7fff_ffe0) } else { JobUser::Same };
-    let job = |confines_forks| {
-        let rights = JobRights {
-            writable: directory.path().into(),
-            home: None,
-            readable: Vec::new(),
-            memory: 1 << 30,
-            user: user.clone(),
-            confines_forks,
-        };
-        Profile::Job(rights)
-    };
+    let job = |confines_forks| Profile::Job(JobRights { confines_forks, ..JobRights::new(directory.path(), 1 << 30, user.clone()) });
     let kinds = [
         (Kind::Engine, ENGINE),
         (Kind::Job, job(false)),

@@ -109,15 +109,7 @@ impl Runner {
     }
 
     pub(super) fn rights(&self, directory: &Path) -> JobRights {
-        let user = self.user.clone();
-        JobRights {
-            writable: directory.to_owned(),
-            home: None,
-            readable: self.python.readable.clone(),
-            memory: self.python.memory,
-            user,
-            confines_forks: false,
-        }
+        JobRights { readable: self.python.readable.clone(), ..JobRights::new(directory, self.python.memory, self.user.clone()) }
     }
 
     fn command(&self, writable: &Path, what: &str) -> std::process::Command {
