@@ -15,6 +15,8 @@ use rustix::path::Arg;
 use rustix::process::geteuid;
 use uuid::Uuid;
 
+use crate::process::closed;
+
 /// Nobody else may enter it.
 const PRIVATE: u32 = 0o700;
 /// Begins the names of the directories of engines. A number of 32 hexadecimal digits follows.
@@ -84,8 +86,7 @@ impl Directory {
 
 /// Holds the directory of an engine, until what is given is dropped. It fails where somebody has removed it, or is at it.
 pub(super) fn lock(directory: &Path) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let held = openat(CWD, directory, flags, Mode::empty())?;
+    let held = closed::open(CWD, directory)?;
     match flock(&held, FlockOperation::NonBlockingLockShared) {
         // Where there are no locks, nobody else can get one to remove it.
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
@@ -134,8 +135,7 @@ fn is_ours(name: &OsStr) -> bool {
 
 /// Locks a directory of this user that nobody holds, so that nobody else removes it. A link is not followed.
 fn lock_left(directory: &Path) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let top = openat(CWD, directory, flags, Mode::empty())?;
+    let top = closed::open(CWD, directory)?;
     if fstat(&top)?.st_uid != geteuid().as_raw() || !LOCAL.contains(&fstatfs(&top)?.f_type) {
         return Err(Errno::PERM);
     }

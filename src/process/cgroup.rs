@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use rustix::fs::{CWD, FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use uuid::Uuid;
 
 use self::place::{KILL, SERVER, place};
+use super::closed;
 
 /// Begins the names of groups of supervisors. A number follows.
 const PREFIX: &str = "hero-jobs-";
@@ -218,8 +219,7 @@ fn set(file: &Path, value: &str) -> io::Result<()> {
 
 /// Holds a group that nobody holds.
 fn lock(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let held = openat(CWD, path, flags, Mode::empty())?;
+    let held = closed::open(CWD, path)?;
     flock(&held, FlockOperation::NonBlockingLockExclusive)?;
     Ok(held)
 }

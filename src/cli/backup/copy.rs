@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::tree::{self, DEEPEST, Found, is_of_scripts, may_be_link, named};
+use crate::process::closed;
 
 /// Copies what is at `from` to `to`, which is not there yet. Sockets, pipes and devices are left out, and so is what is gone meanwhile.
 /// Files of scripts that cannot be read are left out too, and named in `left_out`.
@@ -91,7 +92,7 @@ fn owner(stat: &Stat) -> Option<(Uid, Gid)> {
     geteuid().is_root().then(|| (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid)))
 }
 
-/// Gives what was made its owner and mode, and has it be on the disk. What is ours now and was not has to stay readable.
+/// Gives what was made the owner and the mode that it had, and writes it to the disk. Where it becomes ours, we can read it whatever its mode was.
 fn finish(made: &File, stat: &Stat, readable: u32) -> io::Result<()> {
     let mut mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
     if let Some((user, group)) = owner(stat) {
@@ -105,8 +106,7 @@ fn finish(made: &File, stat: &Stat, readable: u32) -> io::Result<()> {
 
 fn make_directory((directory, name): (&File, &OsStr)) -> io::Result<File> {
     mkdirat(directory, name, Mode::RWXU)?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(directory, name, flags, Mode::empty())?.into())
+    Ok(closed::open(directory, name)?.into())
 }
 
 /// Never into what is there.
