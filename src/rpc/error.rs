@@ -163,11 +163,6 @@ impl Code {
             Self::JobStopped => "the job was stopped",
         }
     }
-
-    /// What its `data` looks like, for `openrpc.json`.
-    pub fn data_example(self) -> Option<Value> {
-        data::example(self)
-    }
 }
 
 /// Why a call was not answered with a result. The message is for the caller and says what to do.

@@ -37,8 +37,8 @@ impl Describer {
         Self { input: generator(SchemaSettings::draft07().for_deserialize()), output: generator(SchemaSettings::draft07().for_serialize()) }
     }
 
-    /// A parameter struct as content descriptors, in the order of its fields.
-    fn params<P: JsonSchema>(&mut self) -> Vec<Value> {
+    /// A parameter struct as content descriptors, in the order of positions: first those that `leading` names, then its other fields.
+    fn params<P: JsonSchema>(&mut self, leading: &[&str]) -> Vec<Value> {
         let mut schema = transformed(P::json_schema(&mut self.input), &mut self.input);
         let required = schema.get("required").cloned().unwrap_or_default();
         let Some(Value::Object(properties)) = schema.get_mut("properties").map(Value::take) else { return Vec::new() };
@@ -51,7 +51,9 @@ impl Describer {
             descriptor["schema"] = schema;
             descriptor
         };
-        properties.into_iter().map(descriptor).collect()
+        let mut params: Vec<Value> = properties.into_iter().map(descriptor).collect();
+        params.sort_by_key(|param| leading.iter().position(|name| param["name"] == *name).unwrap_or(leading.len()));
+        params
     }
 
     fn output<T: JsonSchema>(&mut self) -> Value {
@@ -101,21 +103,14 @@ fn transformed(mut schema: Schema, generator: &mut SchemaGenerator) -> Value {
     schema.to_value()
 }
 
-/// Puts those first that `leading` names, in that order.
-fn lead(params: &mut [Value], leading: &[&str]) {
-    params.sort_by_key(|param| leading.iter().position(|name| param["name"] == *name).unwrap_or(leading.len()));
-}
-
 /// The names of a method's parameters, in the order of positions.
 pub(super) fn parameter_names<P: JsonSchema>(leading: &[&str]) -> Vec<String> {
-    let mut params = Describer::new().params::<P>();
-    lead(&mut params, leading);
+    let params = Describer::new().params::<P>(leading);
     params.iter().filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
 }
 
 pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec<Value> {
-    let mut params = describer.params::<M>();
-    lead(&mut params, M::LEADING);
+    let params = describer.params::<M>(M::LEADING);
     let examples = M::examples().into_iter().map(|example| pairing(example.name, &params, &example.params, json!(example.result)));
     let mut method = heading::<M>(M::NAME, M::TAG);
     method["result"] = json!({"name": "result", "description": M::RESULT, "schema": describer.output::<M::Output>()});
@@ -134,7 +129,7 @@ fn subscription_id(name: &str) -> String {
 pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Describer) -> Vec<Value> {
     const ERRORS: [Code; 2] = [Code::InvalidRequest, Code::TooManySubscriptions];
     let examples = || S::examples().into_iter();
-    let (params, id) = (describer.params::<S>(), subscription_id(S::NAME));
+    let (params, id) = (describer.params::<S>(&[]), subscription_id(S::NAME));
     let mut method = heading::<S>(S::NAME, S::TAG);
     method["result"] = json!({
         "name": "subscription", "description": "The id that notifications carry, and that ends the subscription.",
@@ -212,7 +207,7 @@ fn errors(own: &[Code]) -> Value {
 
 fn error(code: Code) -> Value {
     let mut error = json!({"code": code.number(), "message": code.meaning()});
-    if let Some(data) = code.data_example() {
+    if let Some(data) = data::example(code) {
         error["data"] = data;
     }
     error

@@ -2,7 +2,6 @@
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-
 use serde_json::{Value, json};
 
 use super::Code;
@@ -182,8 +181,8 @@ data! {
     }
 }
 
-/// What the data of an error looks like.
-pub(super) fn example(code: Code) -> Option<Value> {
+/// What the data of an error looks like, for `openrpc.json`.
+pub(in crate::rpc) fn example(code: Code) -> Option<Value> {
     let job_id: JobId = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().ok()?;
     let failed = |error: JobError| JobFailedData {
         job_id: Some(job_id.clone()),

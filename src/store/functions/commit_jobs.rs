@@ -243,17 +243,13 @@ impl Inner {
                     self.releases.notify_one();
                     return Ok(answers);
                 }
-                // What is left goes by itself within a minute, where it cannot be taken away now.
-                Ok(Some(answers)) => {
+                Err(error) if !error.not_done() => return Err(error),
+                not_stored => {
+                    // What is left goes by itself within a minute, where it cannot be taken away now.
                     self.unstage(&group.id, &jobs[..group.written]).await;
-                    return Ok(answers);
-                }
-                Ok(None) => self.unstage(&group.id, &jobs[..group.written]).await,
-                Err(error) => {
-                    if error.not_done() {
-                        self.unstage(&group.id, &jobs[..group.written]).await;
+                    if let Some(answers) = not_stored.transpose() {
+                        return answers;
                     }
-                    return Err(error);
                 }
             }
         }
