@@ -136,7 +136,7 @@ async fn an_engine_that_dies_costs_its_job_one_attempt_and_the_third_ends_it() {
     let home = tempfile::tempdir().unwrap();
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1"]).await;
     let client = server.client().await;
-    let id = start(&client, spec("print(1); sleep(0.5); 1")).await;
+    let id = start(&client, spec("print(1); if ATTEMPT < 3 { sleep(60) } 1")).await;
     kill_attempts(&server, &client, &id, 2).await;
     let result = client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap();
     assert_eq!((result.attempt, client.get_job(CONTEXT, &id).await.unwrap().crashes), (3, 2));
