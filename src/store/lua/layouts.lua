@@ -92,11 +92,18 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
 end
 
 -- Forgets the hash in the runner layout of a job that was given a number (number_job.lua), and of no other.
-function layouts.forget_number(id)
+local function forget_number(id)
   local key = redis.pcall('HGET', keys.job(id), 'dialect_key')
   if type(key) ~= 'string' or string.sub(key, 1, #keys.prefix + 4) ~= keys.prefix .. 'job:' then return end
   local known = redis.pcall('HMGET', key, 'numbered', 'job_id')
   if known[1] == '1' and known[2] == id then redis.call('UNLINK', key) end
+end
+
+-- Deletes a job of this layout, if it has one, with everything that is its own.
+function layouts.erase(id, layout)
+  if layout == 'runner' then forget_number(id) end
+  redis.call('UNLINK', keys.job(id), keys.reply(id), keys.log(id))
+  commands.try('ZREM', keys.index_of_status('error'), id)
 end
 
 -- The legacy queue that a job is pushed to as well, whether it is pushed only there, and whether it was left there (`remove_from_shadow`).
