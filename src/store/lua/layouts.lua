@@ -46,8 +46,8 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
   local kind = layouts.named[layout]
   if not kind then return nil end
   if not kind.words then
-    if seconds and not replied then redis.pcall('LPUSH', keys.legacy_reply(id), text) end
-    if seconds then redis.pcall('EXPIRE', keys.legacy_reply(id), jobs.REPLY_SECONDS) end
+    if seconds and not replied then commands.try_named('LPUSH', keys.legacy_reply(id), text) end
+    if seconds then commands.try_named('EXPIRE', keys.legacy_reply(id), jobs.REPLY_SECONDS) end
     return nil
   end
   local known = redis.pcall('HMGET', keys.job(id), 'dialect_key', 'flow', 'run_at_ms')
@@ -66,7 +66,8 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
     if not kind.result then redis.pcall('HDEL', key, what == 'output' and 'error' or 'output') end
   end
   -- What the runner layout has there besides, as it is before.
-  local had = layout == 'runner' and redis.pcall('HMGET', key, 'numbered', 'job_id', 'status', 'message', 'stopped_with') or {}
+  local read = layout == 'runner' and commands.try_named('HMGET', key, 'numbered', 'job_id', 'status', 'message', 'stopped_with')
+  local had = read or {}
   local is_numbered, kept = had[1] == '1', seconds
   -- A hash that is gone is not begun again with a part of it, and one that is another job's is left to that.
   if redis.pcall('EXISTS', key) == 1 and not (is_numbered and had[2] ~= id) then
@@ -75,10 +76,10 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
       fields[5], fields[6] = kind.result, '{}'
       kept = layouts.seconds_open(known[3])
     end
-    redis.pcall('HSET', key, unpack(fields))
+    commands.try_named('HSET', key, unpack(fields))
     if kept then redis.pcall('EXPIRE', key, kept) end
   end
-  if flow and layout == 'runner' and not had.err then
+  if flow and read then
     flows.note(flow, had[3] or '', kind.words[status], tonumber(string.match(element, '%d+$')))
   end
   -- It came by a message, which is answered.
