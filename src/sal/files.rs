@@ -18,7 +18,7 @@ use super::unless_cancelled;
 use super::view::View;
 use super::walk::{Depth, visit};
 use crate::engine::{Answer, FileCall};
-use crate::model::{ContextId, Json, excerpt};
+use crate::model::{ContextId, Json};
 use crate::process::Spawner;
 use crate::process::confine::JobUser;
 
@@ -128,7 +128,7 @@ impl Files {
             match place.map_err(io::Error::from).and_then(|place| self.user.give_open(place)) {
                 // What was deleted meanwhile belongs to nobody.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    failed.get_or_insert_with(|| told(&excerpt(&entry.path().to_string_lossy(), 300), &error));
+                    failed.get_or_insert_with(|| told(&entry.path().to_string_lossy(), &error));
                 }
                 Ok(()) | Err(_) => {}
             }

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::place::told;
 use super::unless_cancelled;
-use crate::model::excerpt;
 use crate::process::closed::{open, open_closed};
 
 /// What an entry takes besides what is in it, so that empty files are bounded, too.
@@ -18,8 +17,6 @@ pub(super) const ENTRY: u64 = 1024;
 const MOST_VISITED: usize = 2_000_000;
 /// How many directories are open at once, besides the one that is read.
 const MOST_OPEN: usize = 64;
-/// How long a path is that an error names, in characters.
-const LONGEST_PATH: usize = 300;
 
 /// How deep a walk goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +140,7 @@ struct Walk<'w, 'v> {
 impl Walk<'_, '_> {
     fn failed(&self, error: &io::Error) -> String {
         let path = if self.path.as_os_str().is_empty() { Path::new(".") } else { &self.path };
-        told(&excerpt(&path.to_string_lossy(), LONGEST_PATH), error)
+        told(&path.to_string_lossy(), error)
     }
 
     /// Visits what is in a directory, without what is in those in it.
