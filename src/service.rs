@@ -1,4 +1,4 @@
-//! Loops that can be stopped. Each round is a `tick`, which tests call directly instead of waiting for it.
+//! Loops that can be stopped, and work that no loop waits for. Each round is a `tick`, which tests call directly instead of waiting for it.
 
 use std::future::Future;
 use std::time::Duration;
@@ -47,6 +47,14 @@ pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
             () = shutdown.cancelled() => return,
         }
     }
+}
+
+/// So many bytes are looked at where they are. For more there are other threads than those that serve connections.
+pub const LITTLE: usize = 8 << 10;
+
+/// Does what looks at so many bytes away from the threads that serve connections, unless they are few. Nothing, if that failed, or the process is about to end.
+pub async fn away<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    if bytes <= LITTLE { Some(work()) } else { tokio::task::spawn_blocking(work).await.ok() }
 }
 
 fn name<S: Service>(_: &S) -> &'static str {

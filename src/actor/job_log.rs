@@ -6,10 +6,9 @@ use tokio::task::JoinHandle;
 
 use super::mask::{Mask, Masker};
 use super::patience::Patience;
-use super::secrets::Secrets;
 use crate::engine::LogRecord;
 use crate::log_file::{self, LogDirectory, LogFile};
-use crate::model::{JobError, JobId, LogLevel, Timestamp, excerpt};
+use crate::model::{JobError, JobId, LogLevel, Secrets, Timestamp, excerpt};
 use crate::store::{self, Store};
 
 /// How many lines go to Redis at once.
@@ -53,10 +52,10 @@ impl JobLog {
         store: &Store,
         (job, began): (&JobId, Timestamp),
         mask: &Mask,
-        secrets: impl Iterator<Item = String>,
+        secrets: Secrets,
         file: Option<(&LogDirectory, &str)>,
     ) -> Result<Self, log_file::Error> {
-        let masker = Masker { mask: mask.clone(), secrets: Secrets::new(secrets) };
+        let masker = Masker { mask: mask.clone(), secrets };
         let mut log = Self { store: store.clone(), job: job.clone(), began, masker, file: None, writer: None, has_lines: false };
         if let Some((directory, path)) = file {
             match open(store, directory, job, path).await {

@@ -4,9 +4,9 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::Error;
-use super::secrets::Secrets;
 use crate::engine::LogRecord;
-use crate::model::{ErrorKind, JobError, Json, LogLevel, MASKED};
+use crate::model::{ErrorKind, JobError, Json, LogLevel, MASKED, Secrets};
+use crate::service::away;
 
 /// Patterns whose matches never reach a log or the text of an error.
 ///
@@ -18,8 +18,6 @@ pub struct Mask {
 
 /// What `*` stands for.
 const ANYTHING: &str = r"\S*";
-/// So many bytes of texts and secrets are looked at where they are. For more there are other threads than those that serve connections.
-const LITTLE: usize = 8 << 10;
 
 impl Mask {
     /// A mask of patterns.
@@ -132,17 +130,19 @@ impl Masker {
         what: T,
         without: impl FnOnce(&Self, T) -> U + Send + 'static,
     ) -> Option<U> {
-        if bytes + self.secrets.bytes() <= LITTLE {
-            return Some(without(self, what));
-        }
         let this = self.clone();
-        tokio::task::spawn_blocking(move || without(&this, what)).await.ok()
+        away(bytes + self.secrets.bytes(), move || without(&this, what)).await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service::LITTLE;
+
+    fn known(values: &[&str]) -> Secrets {
+        Secrets::of(&values.iter().enumerate().map(|(at, value)| (at.to_string(), (*value).to_owned())).collect())
+    }
 
     fn masked(patterns: &[&str], text: &str) -> String {
         let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
@@ -183,14 +183,14 @@ mod tests {
         let here = std::thread::current().id();
         let of = async |bytes| masker.away(bytes, (), |_, ()| std::thread::current().id()).await.unwrap();
         assert!(of(LITTLE).await == here && of(LITTLE + 1).await != here);
-        let secrets = Secrets::new(std::iter::once("x".repeat(LITTLE)));
+        let secrets = known(&[&"x".repeat(LITTLE)]);
         let many = Masker { secrets, ..masker.clone() };
         assert_ne!(many.away(1, (), |_, ()| std::thread::current().id()).await.unwrap(), here);
     }
 
     #[test]
     fn an_error_is_masked_whole_and_where_it_was_cut() {
-        let secrets = Secrets::new(std::iter::once("hunter22".to_owned()));
+        let secrets = known(&["hunter22"]);
         let cut =
             JobError { data: Some(serde_json::json!(["a hunt…", "a…b hunt… c"]).into()), ..JobError::new(ErrorKind::Script, "") };
         let cut = Mask::default().of_error(&secrets, JobError { stack: vec!["of_hunter2…".into()], ..cut });
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_a_script_threw_is_masked_in_all_its_parts() {
-        let secrets = Secrets::new(["hunter22", "4711"].map(ToOwned::to_owned).into_iter());
+        let secrets = known(&["hunter22", "4711"]);
         let data = serde_json::json!({ "list": ["a hunter22", 4711, 5, null], "hunter22": { "ok": true } });
         let error = JobError { data: Some(data.into()), ..JobError::new(ErrorKind::Script, "x") };
         let masked = Mask::default().of_error(&secrets, error).data.unwrap();

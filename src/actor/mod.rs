@@ -21,7 +21,6 @@ mod queue_watcher;
 mod reconcile;
 mod rights;
 mod script_checker;
-mod secrets;
 mod settings;
 mod spawn;
 mod status;

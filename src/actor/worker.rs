@@ -16,9 +16,10 @@ use super::settings::PoolSettings;
 use super::status::PoolStatus;
 use crate::dispatch::Dispatcher;
 use crate::engine::{Child, EngineJob, environment};
-use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact, secrets};
+use crate::model::{Backoff, ErrorKind, JobError, Seconds, Secrets, exact};
 use crate::process::Spawner;
 use crate::sal::Session;
+use crate::service::away;
 use crate::store::{Claimed, Ended, Outcome, Store};
 
 /// A job for an actor.
@@ -274,7 +275,9 @@ impl Worker {
         let unavailable = |message| JobError::new(ErrorKind::Unavailable, message);
         let run = prepare(job, self.store.context(), self.settings.timeout).map_err(|why| Outcome::Refused(unavailable(why)))?;
         let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
-        let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, secrets(&run.env).cloned(), file).await;
+        let (env, bytes) = (run.env.clone(), run.env.values().map(String::len).sum());
+        let secrets = away(bytes, move || Secrets::of(&env)).await.ok_or(Outcome::GivenBack)?;
+        let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, secrets, file).await;
         log.map(|log| (run, log)).map_err(|error| self.failed(job, unavailable(format!("log_path: {error}"))))
     }
 

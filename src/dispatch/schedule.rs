@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use super::timetable::Timetable;
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec, Standing};
-use crate::store::{Scheduling, StoredSchedule};
+use crate::service::away;
+use crate::store::{self, Scheduling, StoredSchedule};
 
 /// A page of schedules, in the order of their next runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +46,8 @@ impl Dispatcher {
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();
         match store.schedule(&id, &spec, created_at, first).await.map_err(|error| Error::store(error, None))? {
             Scheduling::Created => {
-                let mut shown = spec.shown(id, created_at);
+                let bytes = bytes_of(&spec);
+                let mut shown = away(bytes, move || spec.shown(id, created_at)).await.ok_or_else(closed)?;
                 shown.next_runs = table.occurrences_after(created_at).take(SHOWN).collect();
                 Ok(shown)
             }
@@ -61,7 +63,9 @@ impl Dispatcher {
     pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
         let page = self.store(context).await?.schedules(cursor, limit).await.map_err(|error| Error::store(error, None))?;
         let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
-        let mut schedules: Vec<Schedule> = schedules.into_iter().filter_map(shown).collect();
+        let bytes = schedules.iter().filter_map(|stored| stored.spec.as_ref()).map(bytes_of).sum();
+        let shown = away(bytes, move || schedules.into_iter().filter_map(shown).collect());
+        let mut schedules: Vec<Schedule> = shown.await.ok_or_else(closed)?;
         if let Some(callers) = self.0.callers.get() {
             for schedule in &mut schedules {
                 let Some(caller) = schedule.job.caller_id.clone().filter(|_| !schedule.next_runs.is_empty()) else { continue };
@@ -82,6 +86,15 @@ impl Dispatcher {
             false => Err(Error::NoSchedule(id)),
         }
     }
+}
+
+/// How many bytes are looked at to show a schedule without the secrets of its jobs.
+fn bytes_of(spec: &ScheduleSpec) -> usize {
+    spec.job.env_vars.values().map(String::len).sum()
+}
+
+fn closed() -> Error {
+    Error::store(store::Error::Closed, None)
 }
 
 /// A schedule as it is shown; none for one that another version wrote.

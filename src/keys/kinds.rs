@@ -102,7 +102,71 @@ const STATUSES: [MessageStatus; 4] =
 /// What is counted in `hero:seq:{kind}`.
 const COUNTED: [&str; 4] = ["runner", "flow", "message", "job"];
 
+/// Those that are named with an id: how they begin and end, and their types. The first that fits counts.
+const NAMED: [(&str, &str, Kind); 45] = [
+    ("hero:job:actor_queue:", "", Kind::List),
+    ("hero:q:work:", "", Kind::List),
+    ("hero:q:ctl:", "", Kind::List),
+    ("hero:q:reply:", "", Kind::List),
+    ("hero:stop_queue:", "", Kind::List),
+    ("hero:q:fair:", ":held", Kind::Text),
+    ("hero:q:fair:", "", Kind::List),
+    ("hero:q:left:", "", Kind::Hash),
+    ("hero:rel:", ":active", Kind::Set),
+    ("hero:rel:", "", Kind::List),
+    ("hero:meta:actor:inst:", "", Kind::Text),
+    ("hero:meta:displaced:", "", Kind::Text),
+    ("hero:meta:queue:stats:", "", Kind::Hash),
+    ("hero:schedule:", ":waiting", Kind::List),
+    ("hero:schedule:", "", Kind::Hash),
+    ("hero:osis:", ":objects", Kind::Hash),
+    ("hero:osis:", ":entries", Kind::Hash),
+    ("hero:osis:", ":ids", Kind::Sorted),
+    ("hero:access:tokens:of:", "", Kind::Set),
+    ("hero:access:nonce:", "", Kind::Text),
+    ("actor:", "", Kind::Hash),
+    ("context:", "", Kind::Hash),
+    ("runner:", "", Kind::Hash),
+    ("message:", "", Kind::Hash),
+    ("msg_out:sending:", "", Kind::List),
+    ("hero:q:sent:", "", Kind::List),
+    ("hero:q:awaited:", "", Kind::Sorted),
+    ("hero:q:stops:", "", Kind::Sorted),
+    ("hero:came:", "", Kind::Text),
+    ("hero:bus:box:", "", Kind::Sorted),
+    ("hero:bus:letter:", "", Kind::Text),
+    ("hero:bus:receipt:", "", Kind::Text),
+    ("hero:log:", "", Kind::Stream),
+    ("hero:index:", "", Kind::List),
+    ("hero:staged:", "", Kind::Hash),
+    ("hero:idem:", "", Kind::Hash),
+    ("hero:work_queue:", "", Kind::List),
+    ("hero:reply:", "", Kind::List),
+    ("rhai_tasks:", "", Kind::List),
+    ("rhai_task_details:", "", Kind::Hash),
+    ("queue:", "", Kind::List),
+    ("job:", "", Kind::Hash),
+    ("flow:", "", Kind::Hash),
+    ("hero:messages:", "", Kind::Sorted),
+    ("hero:seq:", "", Kind::Text),
+];
+
 impl Keys {
+    /// The type of a key that is named with an id; nothing for one of somebody else.
+    pub fn kind_of(&self, key: &str) -> Option<Kind> {
+        let name = key.strip_prefix(&self.prefix)?;
+        let is_index = name.strip_prefix("hero:osis:").and_then(|rest| rest.split_once(':')).map(|(_, what)| what.starts_with("index:"));
+        let known = NAMED.iter().find(|(first, last, _)| name.starts_with(first) && name.ends_with(last)).map(|(.., kind)| *kind);
+        match (self.parse_job(key), is_index) {
+            (Some(_), _) => Some(Kind::Hash),
+            (None, Some(true)) => Some(Kind::Sorted),
+            // That of a collection.
+            (None, None) if name.starts_with("hero:osis:") => Some(Kind::Hash),
+            // That of a worker.
+            (None, _) => known.or_else(|| name.starts_with("hero:job:").then_some(Kind::List)),
+        }
+    }
+
     /// Each key that is named by no id, and its type. Some are in context 0 only.
     pub fn kinds(&self) -> Vec<(String, Kind)> {
         let mut all: Vec<(String, Kind)> =

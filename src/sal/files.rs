@@ -16,7 +16,7 @@ use super::place::{PRIVATE, told};
 use super::space::Space;
 use super::unless_cancelled;
 use super::view::View;
-use super::walk::visit;
+use super::walk::{Depth, visit};
 use crate::engine::{Answer, FileCall};
 use crate::model::{ContextId, Json};
 use crate::process::Spawner;
@@ -123,12 +123,12 @@ impl Files {
     /// its end some time.
     fn give_all(&self, dir: &Dir, token: &CancellationToken) -> Result<(), String> {
         let mut failed = None;
-        let visited = visit(dir, Path::new(""), token, &mut |entry| {
+        let visited = visit(dir, Depth::Any, token, &mut |entry| {
             let place = openat(entry.dir, entry.name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
             match place.map_err(io::Error::from).and_then(|place| self.user.give_open(place)) {
                 // What was deleted meanwhile belongs to nobody.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    failed.get_or_insert_with(|| told(&entry.path.to_string_lossy(), &error));
+                    failed.get_or_insert_with(|| told(&entry.path().to_string_lossy(), &error));
                 }
                 Ok(()) | Err(_) => {}
             }

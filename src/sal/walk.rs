@@ -13,38 +13,85 @@ use crate::process::closed::{open, open_closed};
 
 /// What an entry takes besides what is in it, so that empty files are bounded, too.
 pub(super) const ENTRY: u64 = 1024;
-/// How many entries are measured. So many take all room of most.
-const MOST_MEASURED: usize = 2_000_000;
-/// How deep directories may lie in each other that are looked through by a script. Each is open while one looks further down.
-const DEEPEST: usize = 128;
-
-/// How many directories are open at once while all is measured, besides the one that is read.
+/// How many entries a walk visits. So many take all room of most.
+const MOST_VISITED: usize = 2_000_000;
+/// How many directories are open at once, besides the one that is read.
 const MOST_OPEN: usize = 64;
 
-/// A directory that is measured, with the directories in it that are not measured yet.
-struct Level {
-    /// Not open while one looks far below.
-    dir: Option<Dir>,
-    inode: (u64, u64),
-    below: Vec<PathBuf>,
+/// How deep a walk goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// However deep directories lie in each other: nobody is to be kept from something because another has nested directories.
+    Any,
+    /// As deep as paths go that are told to scripts, or made anew. What lies deeper is an error.
+    OfPaths,
 }
 
-/// The bytes that everything in a directory takes, however deep it lies: nobody is to be kept from writing because another has nested directories.
+impl Depth {
+    const fn deepest(self) -> usize {
+        match self {
+            Self::Any => usize::MAX,
+            Self::OfPaths => 128,
+        }
+    }
+}
+
+/// Something in a directory, on a walk.
+pub(super) struct Entry<'a> {
+    /// The directory that it is in, and the path of that, seen from where the walk began.
+    pub(super) dir: &'a Dir,
+    above: &'a Path,
+    pub(super) name: &'a Path,
+    pub(super) is_dir: bool,
+    pub(super) is_file: bool,
+}
+
+impl Entry<'_> {
+    /// Its whole path, seen from where the walk began. It may be longer than paths go.
+    pub(super) fn path(&self) -> PathBuf {
+        self.above.join(self.name)
+    }
+}
+
+/// What is done with each entry.
+type Visitor<'v> = dyn FnMut(Entry<'_>) -> Result<(), String> + 'v;
+
+/// The bytes that everything in a directory takes.
 pub(super) fn measure(root: &Dir, token: &CancellationToken) -> Result<u64, String> {
-    let failed = |error: io::Error| told(".", &error);
-    let mut sum = Sum { bytes: 0, entries: 0 };
-    let mut levels = vec![sum.read(root.try_clone().map_err(failed)?, token)?];
+    let mut bytes = 0_u64;
+    visit(root, Depth::Any, token, &mut |entry| {
+        // What was deleted meanwhile takes nothing.
+        let taken = entry.dir.symlink_metadata(entry.name).map_or(0, |found| found.blocks() * 512);
+        bytes = bytes.saturating_add(ENTRY + taken);
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// Visits everything below a directory: what is in one, and then what is in those in it. Links are not followed, and directories that a command has closed
+/// are opened. However deep it goes, few directories are open at once.
+pub(super) fn visit(root: &Dir, depth: Depth, token: &CancellationToken, visitor: &mut Visitor<'_>) -> Result<(), String> {
+    let root = root.try_clone().map_err(|error| told(".", &error))?;
+    let mut walk = Walk { path: PathBuf::new(), visited: 0, token, visitor };
+    let mut levels = vec![walk.read(root)?];
     while let Some(level) = levels.last_mut() {
         let (Some(dir), Some(name)) = (&level.dir, level.below.pop()) else {
             let left = levels.pop().and_then(|left| left.dir);
+            walk.path.pop();
             if let (Some(above), Some(left)) = (levels.last_mut().filter(|above| above.dir.is_none()), left) {
                 above.open_again(&left);
             }
             continue;
         };
-        match open_closed(dir, &name) {
+        let opened = open_closed(dir, &name);
+        walk.path.push(&name);
+        match opened {
+            Ok(_) if levels.len() > depth.deepest() => {
+                let top = walk.path.components().next().map(|top| top.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
+                return Err(format!("directories in {top:?} lie in each other more than {} deep; delete some", depth.deepest()));
+            }
             Ok(inner) => {
-                let inner = sum.read(Dir::from_std_file(inner.into()), token)?;
+                let inner = walk.read(Dir::from_std_file(inner.into()))?;
                 if levels.len() > MOST_OPEN
                     && let Some(level) = levels.last_mut()
                 {
@@ -53,11 +100,21 @@ pub(super) fn measure(root: &Dir, token: &CancellationToken) -> Result<u64, Stri
                 levels.push(inner);
             }
             // It was deleted meanwhile.
-            Err(Errno::NOENT) => {}
-            Err(error) => return Err(told(&name.to_string_lossy(), &error.into())),
+            Err(Errno::NOENT) => {
+                walk.path.pop();
+            }
+            Err(error) => return Err(walk.failed(&error.into())),
         }
     }
-    Ok(sum.bytes)
+    Ok(())
+}
+
+/// A directory whose entries were visited, with the directories in it that were not gone into yet.
+struct Level {
+    /// Not open while one looks far below.
+    dir: Option<Dir>,
+    inode: (u64, u64),
+    below: Vec<PathBuf>,
 }
 
 impl Level {
@@ -71,93 +128,48 @@ fn inode_of(dir: &Dir) -> io::Result<(u64, u64)> {
     dir.dir_metadata().map(|found| (found.dev(), found.ino()))
 }
 
-/// What was measured so far.
-struct Sum {
-    bytes: u64,
-    entries: usize,
+/// A walk under way.
+struct Walk<'w, 'v> {
+    /// Where it is, seen from where it began.
+    path: PathBuf,
+    visited: usize,
+    token: &'w CancellationToken,
+    visitor: &'w mut Visitor<'v>,
 }
 
-impl Sum {
-    /// Adds what is in a directory, without what is in those in it.
-    fn read(&mut self, dir: Dir, token: &CancellationToken) -> Result<Level, String> {
-        let failed = |error: &io::Error| told("a directory", error);
+impl Walk<'_, '_> {
+    fn failed(&self, error: &io::Error) -> String {
+        let path = if self.path.as_os_str().is_empty() { Path::new(".") } else { &self.path };
+        told(&path.to_string_lossy(), error)
+    }
+
+    /// Visits what is in a directory, without what is in those in it.
+    fn read(&mut self, dir: Dir) -> Result<Level, String> {
         let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        let (inode, mut below) = (inode_of(&dir).map_err(|error| failed(&error))?, Vec::new());
+        let (inode, mut below) = (inode_of(&dir).map_err(|error| self.failed(&error))?, Vec::new());
         let entries = match dir.entries() {
             // It was deleted meanwhile, as below.
             Err(error) if is_gone(&error) => None,
-            entries => Some(entries.map_err(|error| failed(&error))?),
+            entries => Some(entries.map_err(|error| self.failed(&error))?),
         };
         for entry in entries.into_iter().flatten() {
-            unless_cancelled(token)?;
+            unless_cancelled(self.token)?;
             let entry = match entry {
                 Err(error) if is_gone(&error) => break,
-                entry => entry.map_err(|error| failed(&error))?,
+                entry => entry.map_err(|error| self.failed(&error))?,
             };
-            self.entries += 1;
-            if self.entries > MOST_MEASURED {
-                return Err(format!("there are more than {MOST_MEASURED} files in the directory of the context; delete some"));
+            self.visited += 1;
+            if self.visited > MOST_VISITED {
+                return Err(format!("there are more than {MOST_VISITED} files in the directory of the context; delete some"));
             }
-            let name = PathBuf::from(entry.file_name());
-            // What was deleted meanwhile takes nothing.
-            let taken = dir.symlink_metadata(&name).map_or(0, |found| found.blocks() * 512);
-            self.bytes = self.bytes.saturating_add(ENTRY + taken);
-            if entry.file_type().map_err(|error| failed(&error))?.is_dir() {
+            let (name, kind) = (PathBuf::from(entry.file_name()), entry.file_type().map_err(|error| self.failed(&error))?);
+            (self.visitor)(Entry { dir: &dir, above: &self.path, name: &name, is_dir: kind.is_dir(), is_file: kind.is_file() })?;
+            if kind.is_dir() {
                 below.push(name);
             }
         }
         Ok(Level { dir: Some(dir), inode, below })
     }
-}
-
-/// Something in a directory, on a walk.
-pub(super) struct Entry<'a> {
-    /// The directory that it is in.
-    pub(super) dir: &'a Dir,
-    pub(super) name: &'a Path,
-    /// Its whole path, seen from where the walk began.
-    pub(super) path: &'a Path,
-    pub(super) is_dir: bool,
-    pub(super) is_file: bool,
-}
-
-/// Visits everything below a directory, those in order that lie in one. Links are not followed, and directories that a command has closed are opened.
-pub(super) fn visit(
-    root: &Dir,
-    path: &Path,
-    token: &CancellationToken,
-    visitor: &mut dyn FnMut(Entry<'_>) -> Result<(), String>,
-) -> Result<(), String> {
-    if path.components().count() > DEEPEST {
-        let top = path.components().next().map(|top| top.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
-        return Err(format!("directories in {top:?} lie in each other more than {DEEPEST} deep; delete some"));
-    }
-    let failed = |error: &io::Error| told(&path.to_string_lossy(), error);
-    let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-    let entries = match root.entries() {
-        // It was deleted meanwhile, as below.
-        Err(error) if is_gone(&error) => return Ok(()),
-        entries => entries.map_err(|error| failed(&error))?,
-    };
-    for entry in entries {
-        unless_cancelled(token)?;
-        let entry = match entry {
-            Err(error) if is_gone(&error) => return Ok(()),
-            entry => entry.map_err(|error| failed(&error))?,
-        };
-        let (name, kind) = (PathBuf::from(entry.file_name()), entry.file_type().map_err(|error| failed(&error))?);
-        let below = path.join(&name);
-        visitor(Entry { dir: root, name: &name, path: &below, is_dir: kind.is_dir(), is_file: kind.is_file() })?;
-        if kind.is_dir() {
-            match open_closed(root, &name) {
-                Ok(dir) => visit(&Dir::from_std_file(dir.into()), &below, token, visitor)?,
-                // It was deleted meanwhile.
-                Err(Errno::NOENT) => {}
-                Err(error) => return Err(told(&below.to_string_lossy(), &error.into())),
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -187,5 +199,40 @@ mod tests {
         let expected: u64 = made.iter().map(|path| ENTRY + fs::symlink_metadata(path).unwrap().blocks() * 512).sum();
         let root = Dir::open_ambient_dir(top.path(), ambient_authority()).unwrap();
         assert_eq!(measure(&root, &CancellationToken::new()).unwrap(), expected);
+        let mut found = Vec::new();
+        let mut keep = |entry: Entry<'_>| {
+            found.push(top.path().join(entry.path()));
+            Ok(())
+        };
+        visit(&root, Depth::Any, &CancellationToken::new(), &mut keep).unwrap();
+        found.sort_unstable();
+        made.sort_unstable();
+        assert_eq!(found, made);
+        let deep = visit(&root, Depth::OfPaths, &CancellationToken::new(), &mut |_| Ok(())).unwrap_err();
+        assert_eq!(deep, "directories in \"m\" lie in each other more than 128 deep; delete some");
+    }
+
+    #[test]
+    fn no_link_is_followed_by_whoever_walks_and_a_closed_directory_is_opened() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let (top, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("secret"), "x".repeat(100_000)).unwrap();
+        fs::create_dir_all(top.path().join("a/b")).unwrap();
+        symlink(outside.path(), top.path().join("a/b/out")).unwrap();
+        symlink("..", top.path().join("a/b/up")).unwrap();
+        fs::set_permissions(top.path().join("a/b"), fs::Permissions::from_mode(0)).unwrap();
+        let root = Dir::open_ambient_dir(top.path(), ambient_authority()).unwrap();
+        for depth in [Depth::Any, Depth::OfPaths] {
+            let mut found = Vec::new();
+            let mut keep = |entry: Entry<'_>| {
+                found.push((entry.path().to_string_lossy().into_owned(), entry.is_dir, entry.is_file));
+                Ok(())
+            };
+            visit(&root, depth, &CancellationToken::new(), &mut keep).unwrap();
+            found.sort_unstable();
+            let of = |path: &str, is_dir| (path.to_owned(), is_dir, false);
+            assert_eq!(found, [of("a", true), of("a/b", true), of("a/b/out", false), of("a/b/up", false)]);
+        }
+        assert!(measure(&root, &CancellationToken::new()).unwrap() < 50_000);
     }
 }

@@ -11,7 +11,7 @@ use regex::Regex;
 use super::place::{Why, open, told};
 use super::unless_cancelled;
 use super::view::View;
-use super::walk::visit;
+use super::walk::{Depth, visit};
 use crate::engine::{Answer, LARGEST_TEXT};
 use crate::model::excerpt;
 
@@ -28,7 +28,7 @@ impl View<'_> {
         let wanted = pattern(name)?;
         let dir = self.root.open_dir(self.resolved(directory)?).map_err(|error| told(directory, &error))?;
         let (mut found, mut bytes, mut entries): (Vec<String>, _, _) = (Vec::new(), 0, 0);
-        visit(&dir, Path::new(""), self.token, &mut |entry| {
+        visit(&dir, Depth::OfPaths, self.token, &mut |entry| {
             entries += 1;
             if entries > MOST_SEARCHED {
                 return Err(format!("{directory}: there are more than {MOST_SEARCHED} entries; search a directory further down"));
@@ -36,7 +36,7 @@ impl View<'_> {
             if !(if directories { entry.is_dir } else { entry.is_file }) || !wanted.is_match(&entry.name.to_string_lossy()) {
                 return Ok(());
             }
-            let path = Path::new(directory).join(entry.path).to_string_lossy().into_owned();
+            let path = Path::new(directory).join(entry.path()).to_string_lossy().into_owned();
             if first {
                 found.retain(|known| *known < path);
             }
@@ -152,19 +152,20 @@ impl View<'_> {
         }
         let open = |path: &Path, given: &str| self.root.open_dir(path).map_err(|error| told(given, &error));
         let (into, source) = (open(&target, to)?, open(&source, from)?);
-        visit(&source, Path::new(""), self.token, &mut |entry| {
+        visit(&source, Depth::OfPaths, self.token, &mut |entry| {
+            let path = entry.path();
             let copied = if entry.is_dir {
-                match self.make_one(&into, entry.path) {
+                match self.make_one(&into, &path) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
                     made => made.map_err(Why::Io).and_then(|()| self.space.take(&self.root, 0, self.token).map_err(Why::Told)),
                 }
             } else if entry.is_file {
-                self.copy_file(entry.dir, entry.name, &into, entry.path)
+                self.copy_file(entry.dir, entry.name, &into, &path)
             } else {
                 // Links and pipes are not copied.
                 Ok(())
             };
-            copied.map_err(|why| why.of(&entry.path.to_string_lossy()))
+            copied.map_err(|why| why.of(&path.to_string_lossy()))
         })?;
         Ok(format!("Successfully copied directory '{from}' to '{to}'"))
     }

@@ -30,6 +30,11 @@ impl Text {
         self.0.filter(|text| !text.is_empty())
     }
 
+    /// How many bytes it has.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, String::len)
+    }
+
     /// What the text says, if it says something of this type.
     pub(super) fn parse<T: std::str::FromStr>(&self) -> Option<T> {
         self.0.as_deref().and_then(|text| text.parse().ok())
@@ -170,7 +175,7 @@ pub(super) const SHOWN: [&str; 42] = [
     "usage",
 ];
 
-/// Everything in a job's hash that foreign programs may see. Secret values of `env_vars` are masked.
+/// Everything in a job's hash that foreign programs may see. Secret values of `env_vars` are masked, which takes long where these are.
 pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let mut fields = fields;
     let added = added_prerequisites(&fields);

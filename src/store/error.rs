@@ -56,7 +56,7 @@ pub enum Barred {
 }
 
 /// What is wrong with a key of another type.
-const OF_ANOTHER_TYPE: &str = "is of another type than it has to be (WRONGTYPE)";
+pub(super) const OF_ANOTHER_TYPE: &str = "is of another type than it has to be (WRONGTYPE)";
 
 impl Error {
     /// That a key, or what is named of it, cannot be read.

@@ -4,6 +4,7 @@ use super::attempts::{all, earlier};
 use super::codec::{Text, job};
 use super::{Error, Store};
 use crate::model::{Attempt, Job, JobId, Status, Timestamp};
+use crate::service::away;
 
 impl Store {
     /// A job, if it exists.
@@ -13,7 +14,8 @@ impl Store {
             return Ok(None);
         }
         let earlier = fields.0.get("attempts").map(earlier).unwrap_or_default();
-        let job = job(id, fields.0);
+        let (of, bytes) = (id.clone(), fields.0.get("env_vars").map_or(0, Text::bytes));
+        let job = away(bytes, move || job(&of, fields.0)).await.ok_or(Error::Closed)?;
         Ok(Some(Job { attempts: all(earlier, &job), ..job }))
     }
 

@@ -39,7 +39,7 @@ const FUNCTIONS: Files = files!("lua/functions/",
     "note_progress" "number_job" "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "reap"
     "receive_message" "receive_result" "receive_stop" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "schedule"
     "send_jobs" "send_message" "set_context" "set_identity" "set_object" "set_runner" "settle_message" "settle_stop" "skip_missed" "start"
-    "stop" "store_flow_jobs" "summary" "sweep_conveyor" "tend_messages" "turn" "turn_when_full"
+    "stop" "store_flow_jobs" "summary" "sweep_conveyor" "take_spoilt" "tend_messages" "turn" "turn_when_full"
     "unschedule" "unstage_jobs" "wait"
 );
 

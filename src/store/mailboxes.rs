@@ -7,6 +7,7 @@ use redis::{Pipeline, RedisResult};
 use super::codec::Text;
 use super::connection::Link;
 use super::endpoint::Endpoint;
+use super::error::OF_ANOTHER_TYPE;
 use super::home::Home;
 use super::{Error, Store};
 use crate::keys::Keys;
@@ -124,9 +125,14 @@ impl Mailboxes {
         }
         let sizes: Vec<RedisResult<usize>> = self.link.each(&sizes).await?;
         let (mut found, mut read, mut gone, mut room) = (Vec::new(), Vec::new(), Vec::new(), together);
+        let mut spoilt = Vec::new();
         for (nonce, size) in nonces.into_iter().zip(sizes) {
             match there(size)? {
-                None | Some(0) => gone.push(nonce),
+                None => {
+                    spoilt.push(self.keys.letter(whom, &nonce));
+                    gone.push(nonce);
+                }
+                Some(0) => gone.push(nonce),
                 Some(size) if size > longest => found.push((nonce, Err(size))),
                 Some(size) if size > room && !read.is_empty() => break,
                 Some(size) => {
@@ -136,6 +142,10 @@ impl Mailboxes {
                     read.push(nonce);
                 }
             }
+        }
+        if let Some(key) = spoilt.first() {
+            let (many, error) = (spoilt.len(), Error::spoilt(key, OF_ANOTHER_TYPE));
+            tracing::warn!(key, many, "left out of the letters, which go on: {error}");
         }
         if !gone.is_empty() {
             self.link.call::<()>(redis::cmd("ZREM").arg(&all).arg(&gone)).await?;

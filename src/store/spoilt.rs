@@ -63,10 +63,31 @@ impl Store {
         }
     }
 
-    /// Names those keys in the log, once in a while, that are named by no id and of which another program has made something else. Functions go on as if
-    /// there were none, and what they answer does not tell that.
+    /// Names a key in the log, once in a while, that gave way.
+    fn tell_deleted(&self, key: &str) {
+        if self.0.told.news(key, Instant::now()) != News::Old {
+            let context = self.context();
+            tracing::warn!(%context, key, "a key that is for hero alone was of another type, because another program wrote there; it was deleted, so that all else goes on");
+        }
+    }
+
+    /// Names those keys in the log, once in a while, of which another program has made something else: those that are named by no id, and of the others those
+    /// that functions have met. Functions go on as if there were none, or delete what is for hero alone, and what they answer does not tell that.
     pub async fn name_spoilt(&self) -> Result<(), Error> {
-        let kinds = self.keys().kinds();
+        let mut kinds = self.keys().kinds();
+        let [left_out, deleted] = self.take_spoilt().await?;
+        for key in deleted {
+            self.tell_deleted(&key);
+        }
+        let fixed = kinds.len();
+        for key in left_out {
+            // What foreign programs named is theirs, and has whatever type it has.
+            if let Some(kind) = self.keys().kind_of(&key)
+                && kinds[..fixed].iter().all(|(known, _)| *known != key)
+            {
+                kinds.push((key, kind));
+            }
+        }
         let mut look = Pipeline::with_capacity(kinds.len());
         for (key, _) in &kinds {
             look.cmd("TYPE").arg(key);

@@ -2,7 +2,8 @@ use super::mermaid::graph;
 use super::{Error, Flows, drive, failed};
 use crate::dispatch;
 use crate::model::{ContextId, Flow, FlowId, FlowPage, shown};
-use crate::store::{FlowAction, Score, StoredFlow};
+use crate::service::away;
+use crate::store::{self, FlowAction, Score, StoredFlow};
 
 impl Flows {
     /// Everything that is known of a flow.
@@ -11,6 +12,8 @@ impl Flows {
         let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
         let jobs = store.flow_jobs(&stored).await.map_err(failed)?;
         let StoredFlow { summary, on_failure, env_vars, result, left_out, updated_at, .. } = stored;
+        let bytes = env_vars.values().map(String::len).sum();
+        let env_vars = away(bytes, move || shown(env_vars)).await.ok_or(failed(store::Error::Closed))?;
         Ok(Flow {
             flow_id: flow,
             status: summary.status,
@@ -18,7 +21,7 @@ impl Flows {
             context_id: context,
             caller_id: summary.caller_id,
             on_failure,
-            env_vars: shown(env_vars),
+            env_vars,
             stop_requested: summary.stop_requested,
             created_at: summary.created_at,
             updated_at,

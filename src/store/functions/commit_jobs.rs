@@ -1,7 +1,10 @@
-use std::collections::{BTreeMap, HashMap};
+mod seen;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use redis::Cmd;
 
+use self::seen::{LISTS, Seen, list_of};
 use super::create::{Created, LOOK_FROM, NewJob, created, digest};
 use super::unexpected;
 use crate::model::{JobId, Status};
@@ -77,8 +80,8 @@ struct Group<'g> {
     written: usize,
     /// What is known of those that are not.
     answers: Vec<Created>,
-    /// What jobs need not wait for any more, which had ended when they were staged.
-    ended: Vec<Vec<JobId>>,
+    /// In which lists of which others jobs need not stand, because these had ended when they were staged.
+    ended: Vec<Vec<(usize, &'g JobId)>>,
 }
 
 impl<'g> Group<'g> {
@@ -129,9 +132,28 @@ impl<'g> Group<'g> {
         Some(places)
     }
 
-    /// What a job is related to outside of the group.
-    fn outside(&self, job: &'g NewJob) -> Vec<(&'static str, &'g JobId)> {
-        job.relations().filter(|(_, other)| !self.places.contains_key(other)).collect()
+    /// What a job is related to outside of the group, as far as that has to be looked at.
+    fn outside(&self, job: &'g NewJob, seen: &Seen<'g>) -> Vec<(&'static str, &'g JobId)> {
+        job.relations().filter(|(relation, other)| !self.places.contains_key(other) && !seen.has(relation, other)).collect()
+    }
+
+    /// Takes what became of a job that is staged.
+    fn take(&mut self, place: usize, answer: &[Text], seen: &mut Seen<'g>) {
+        let word = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+        self.staged[place] = Some(word(1) == Some("1"));
+        let ended: HashSet<&str> = (2..answer.len()).filter_map(word).collect();
+        for (relation, other) in self.jobs[place].relations().filter(|(_, other)| !self.places.contains_key(other)) {
+            match list_of(relation) {
+                None => {
+                    seen.parents.insert(other);
+                }
+                Some(kind) if ended.contains(&*format!("{} {other}", LISTS[kind])) || seen.ended.contains(&(kind, other)) => {
+                    seen.ended.insert((kind, other));
+                    self.ended[place].push((kind, other));
+                }
+                Some(_) => {}
+            }
+        }
     }
 
     /// What the hash of a job says of its relations in the group.
@@ -169,7 +191,7 @@ impl<'g> Group<'g> {
         for (place, job) in self.staged_jobs() {
             for (relation, other) in job.relations() {
                 if let Some(kind) = list_of(relation)
-                    && !self.ended[place].contains(other)
+                    && !self.ended[place].contains(&(kind, other))
                 {
                     lists.entry((LISTS[kind], other)).or_default().push(job.id.as_str());
                 }
@@ -207,20 +229,9 @@ impl<'g> Group<'g> {
     }
 }
 
-/// The lists in which jobs stand that wait for another one.
-const LISTS: [&str; 2] = ["dependents", "onComplete"];
-
-/// In which of them a job stands that is related so.
-fn list_of(relation: &str) -> Option<usize> {
-    match relation {
-        "prerequisite" => Some(0),
-        "predecessor" => Some(1),
-        _ => None,
-    }
-}
-
 impl Inner {
     async fn create_staged(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+        let mut seen = Seen::default();
         for _ in 0..ATTEMPTS {
             let mut group = Group::of(jobs);
             if let Some(places) = group.cycle() {
@@ -229,7 +240,7 @@ impl Inner {
                 places.into_iter().for_each(|place| answers[place] = Created::Cycle(ids.clone()));
                 return Ok(answers);
             }
-            let answers = match self.stage(&mut group).await {
+            let answers = match self.stage(&mut group, &mut seen).await {
                 Ok(None) => self.commit(&group).await,
                 Ok(Some(refused)) => Ok(Some(refused)),
                 Err(error) => Err(error),
@@ -257,7 +268,7 @@ impl Inner {
     }
 
     /// Stages the jobs of a group. Gives the answers if one refuses all.
-    async fn stage(&self, group: &mut Group<'_>) -> Result<Option<Vec<Created>>, Error> {
+    async fn stage<'g>(&self, group: &mut Group<'g>, seen: &mut Seen<'g>) -> Result<Option<Vec<Created>>, Error> {
         let mut from = 0;
         // Others may stand for those with a key by now, which are created no more.
         let new = group.jobs.iter().filter(|job| job.spec.idempotency_key.is_none()).count();
@@ -271,7 +282,7 @@ impl Inner {
             call.arg(format!("{} {} {new}", group.id, slice.start + 1)).arg(0).arg(slice.len());
             for place in slice.clone() {
                 let job = &group.jobs[place];
-                self.encode_job(&mut call, job, None, &group.outside(job), &group.fields(place));
+                self.encode_job(&mut call, job, None, &group.outside(job, seen), &group.fields(place));
             }
             self.memory.add(slice.len(), &call);
             group.written = slice.end;
@@ -279,8 +290,7 @@ impl Inner {
             for (place, answer) in slice.clone().zip(answers) {
                 let text = |at: usize| answer.get(at).and_then(|text: &Text| text.0.as_deref());
                 if text(0) == Some("staged") {
-                    group.staged[place] = Some(text(1) == Some("1"));
-                    group.ended[place] = answer.iter().skip(2).filter_map(Text::parse).collect();
+                    group.take(place, &answer, seen);
                     continue;
                 }
                 match created(&answer)? {

@@ -86,6 +86,7 @@ mod stop;
 mod store_flow_jobs;
 mod summary;
 mod sweep_conveyor;
+mod take_spoilt;
 mod tend_messages;
 mod turn;
 mod unschedule;

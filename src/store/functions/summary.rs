@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use redis::Pipeline;
 
 use crate::model::{Job, JobId};
+use crate::service::away;
 use crate::store::attempts::all;
 use crate::store::codec::{SHOWN, Text, job};
 use crate::store::fcall::Function;
@@ -72,16 +73,21 @@ impl Store {
         if answers.is_empty() || answers.len() > jobs.len() {
             return Err(super::unexpected("summary", &answers.len()));
         }
-        let bytes = answers.iter().flatten().map(|value| value.0.as_ref().map_or(0, String::len)).sum();
-        Ok((jobs.iter().zip(answers).map(|(id, answer)| summary(id, fields, answer)).collect(), bytes))
+        let bytes = answers.iter().flatten().map(Text::bytes).sum();
+        // The first value of an answer says which are not whole.
+        let at = fields.iter().position(|field| *field == "env_vars");
+        let masked = at.map_or(0, |at| answers.iter().filter_map(|answer| Some(answer.get(at + 1)?.bytes())).sum());
+        let (jobs, fields) = (jobs.to_vec(), fields.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let read = away(masked, move || jobs.iter().zip(answers).map(|(id, answer)| summary(id, &fields, answer)).collect());
+        Ok((read.await.ok_or(Error::Closed)?, bytes))
     }
 }
 
-fn summary(id: &JobId, fields: &[&str], answer: Vec<Text>) -> Option<Job> {
+fn summary(id: &JobId, fields: &[String], answer: Vec<Text>) -> Option<Job> {
     let mut values = answer.into_iter();
     let partial = values.next()?.0.unwrap_or_default();
     let values: HashMap<String, Text> =
-        fields.iter().zip(values).filter(|(_, value)| value.0.is_some()).map(|(field, value)| ((*field).to_owned(), value)).collect();
+        fields.iter().zip(values).filter(|(_, value)| value.0.is_some()).map(|(field, value)| (field.clone(), value)).collect();
     let mut job = job(id, values);
     // Parts of an error are one value of the job.
     job.truncated = partial.split_whitespace().map(|field| if field.starts_with("error_") { "error" } else { field }.to_owned()).collect();

@@ -1,6 +1,36 @@
 -- Redis commands on keys that foreign programs may have spoilt.
 local commands = {}
 
+-- How many keys of another type are kept that calls have met, and left out or deleted, and how long one may be, bytes.
+local MOST_SPOILT, LONGEST_KEY = 200, 512
+-- Those keys, each with its context. They outlast the call, until a server takes them (take_spoilt.lua) to name them in its log.
+local spoilt, many_spoilt, context = {}, 0, ''
+
+-- Says which context the keys of the call are of.
+function commands.of_context(now) context = now end
+
+local function note_spoilt(key, gave_way)
+  if type(key) ~= 'string' or #key > LONGEST_KEY then return end
+  local entry = context .. ' ' .. key
+  if not spoilt[entry] then
+    if many_spoilt >= MOST_SPOILT then return end
+    spoilt[entry], many_spoilt = { context = context, key = key, gave_way = '' }, many_spoilt + 1
+  end
+  if gave_way then spoilt[entry].gave_way = '1' end
+end
+
+-- The keys of the context that calls have met since this was asked for last, each followed by '1' if it was deleted, or ''.
+function commands.take_spoilt()
+  local taken = {}
+  for entry, one in pairs(spoilt) do
+    if one.context == context then
+      taken[#taken + 1], taken[#taken + 2] = one.key, one.gave_way
+      spoilt[entry], many_spoilt = nil, many_spoilt - 1
+    end
+  end
+  return taken
+end
+
 -- Texts of errors with the code ERR, which Redis 7.0 gives for other reasons than the type of a key.
 local NOT_OF_THE_KEY = { 'non local key', 'cluster', 'executing the script' }
 
@@ -15,6 +45,7 @@ function commands.try(...)
     if string.find(text, other, 1, true) then of_key = false end
   end
   if not of_key then error(reply) end
+  if code == 'WRONGTYPE' then note_spoilt((select(2, ...))) end
   return nil -- And not no value at all, which `tonumber` does not take.
 end
 
@@ -22,6 +53,7 @@ end
 function commands.try_named(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
+  if string.sub(reply.err, 1, 9) == 'WRONGTYPE' then note_spoilt((select(2, ...))) end
   return nil
 end
 
@@ -30,6 +62,7 @@ function commands.insist(command, key, ...)
   local reply = redis.pcall(command, key, ...)
   if type(reply) ~= 'table' or not reply.err then return reply end
   if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then error(reply) end
+  note_spoilt(key, true)
   redis.call('DEL', key)
   return redis.call(command, key, ...)
 end

@@ -30,7 +30,7 @@ local function reply_to(list, id, status, text, said)
   local message = said or { job_id = id, status = status }
   message[status == 'finished' and 'output' or 'error'] = text
   -- A list that was there before has an owner; and this user of Redis may have no right to this one.
-  if redis.pcall('LPUSH', list, cjson.encode(message)) == 1 then redis.call('EXPIRE', list, jobs.REPLY_SECONDS) end
+  if commands.try_named('LPUSH', list, cjson.encode(message)) == 1 then redis.call('EXPIRE', list, jobs.REPLY_SECONDS) end
 end
 
 -- Ends a job: `text` is its output or its error, `job` what `jobs.end_reader` read of it. The caller has written the other fields of the

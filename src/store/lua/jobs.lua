@@ -177,10 +177,4 @@ end
 -- Deletes what jobs that had an id before left for readers.
 function jobs.clear_leftovers(id) redis.call('UNLINK', keys.reply(id), keys.legacy_reply(id), keys.log(id)) end
 
--- Deletes a job with everything that is its own.
-function jobs.erase(id)
-  redis.call('UNLINK', keys.job(id), keys.reply(id), keys.log(id))
-  try('ZREM', keys.index_of_status('error'), id)
-end
-
 return jobs

@@ -11,6 +11,7 @@ local last_job, last_key
 function keys.of_context(prefix, context)
   if prefix == keys.prefix and context == keys.context then return end
   keys.prefix, keys.context = prefix, context
+  commands.of_context(context)
   control_instances, kept = {}, 0
   last_job, last_key = nil, nil
   keys.job_prefix = prefix .. 'hero:job:'

@@ -46,8 +46,8 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
   local kind = layouts.named[layout]
   if not kind then return nil end
   if not kind.words then
-    if seconds and not replied then redis.pcall('LPUSH', keys.legacy_reply(id), text) end
-    if seconds then redis.pcall('EXPIRE', keys.legacy_reply(id), jobs.REPLY_SECONDS) end
+    if seconds and not replied then commands.try_named('LPUSH', keys.legacy_reply(id), text) end
+    if seconds then commands.try_named('EXPIRE', keys.legacy_reply(id), jobs.REPLY_SECONDS) end
     return nil
   end
   local known = redis.pcall('HMGET', keys.job(id), 'dialect_key', 'flow', 'run_at_ms')
@@ -66,7 +66,8 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
     if not kind.result then redis.pcall('HDEL', key, what == 'output' and 'error' or 'output') end
   end
   -- What the runner layout has there besides, as it is before.
-  local had = layout == 'runner' and redis.pcall('HMGET', key, 'numbered', 'job_id', 'status', 'message', 'stopped_with') or {}
+  local read = layout == 'runner' and commands.try_named('HMGET', key, 'numbered', 'job_id', 'status', 'message', 'stopped_with')
+  local had = read or {}
   local is_numbered, kept = had[1] == '1', seconds
   -- A hash that is gone is not begun again with a part of it, and one that is another job's is left to that.
   if redis.pcall('EXISTS', key) == 1 and not (is_numbered and had[2] ~= id) then
@@ -75,10 +76,10 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
       fields[5], fields[6] = kind.result, '{}'
       kept = layouts.seconds_open(known[3])
     end
-    redis.pcall('HSET', key, unpack(fields))
+    commands.try_named('HSET', key, unpack(fields))
     if kept then redis.pcall('EXPIRE', key, kept) end
   end
-  if flow and layout == 'runner' and not had.err then
+  if flow and read then
     flows.note(flow, had[3] or '', kind.words[status], tonumber(string.match(element, '%d+$')))
   end
   -- It came by a message, which is answered.
@@ -92,11 +93,18 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
 end
 
 -- Forgets the hash in the runner layout of a job that was given a number (number_job.lua), and of no other.
-function layouts.forget_number(id)
+local function forget_number(id)
   local key = redis.pcall('HGET', keys.job(id), 'dialect_key')
   if type(key) ~= 'string' or string.sub(key, 1, #keys.prefix + 4) ~= keys.prefix .. 'job:' then return end
   local known = redis.pcall('HMGET', key, 'numbered', 'job_id')
   if known[1] == '1' and known[2] == id then redis.call('UNLINK', key) end
+end
+
+-- Deletes a job of this layout, if it has one, with everything that is its own.
+function layouts.erase(id, layout)
+  if layout == 'runner' then forget_number(id) end
+  redis.call('UNLINK', keys.job(id), keys.reply(id), keys.log(id))
+  commands.try('ZREM', keys.index_of_status('error'), id)
 end
 
 -- The legacy queue that a job is pushed to as well, whether it is pushed only there, and whether it was left there (`remove_from_shadow`).

@@ -1,4 +1,4 @@
--- Takes the values of a job's environment out of what actors in other languages say of it, as actor/mask.rs does for ours.
+-- Takes the values of a job's environment out of what actors in other languages say of it, as model/secrets.rs does for ours.
 local masks = {}
 
 -- What stands in the place of a value. Shorter ones, bytes, are no secrets, and those below `LONG` only where they stand as words; and no
@@ -8,21 +8,36 @@ local MASKED, SHORTEST, LONG, MOST = '***', 3, 8, 256
 local PLAIN = 'HERO_PLAIN'
 -- More of them, bytes, are not read for each line.
 local LONGEST = 1048576
+-- Of how many lines values are known one by one.
+local MOST_LINES = 500
 
--- The values of env_vars, also as they are written within JSON, the longest first, so that one that contains another goes whole. Nil: there
--- are too many.
+-- Adds a value to those that are masked, also as it is written within JSON.
+local function add(secrets, value)
+  if #value < SHORTEST then return end
+  local within = string.gsub(string.sub(cjson.encode(value), 2, -2), '\\/', '/')
+  secrets[#secrets + 1] = value
+  if within ~= value then secrets[#secrets + 1] = within end
+end
+
+-- The values of env_vars, and the lines of those that have several, the longest first, so that one that contains another goes whole. Nil:
+-- there are too many.
 local function secrets_of(env_vars)
   local is_read, variables = pcall(cjson.decode, env_vars)
   variables = is_read and type(variables) == 'table' and variables or {}
-  local secrets, number, plain = {}, 0, { [PLAIN] = true }
+  local secrets, number, lines, plain = {}, 0, 0, { [PLAIN] = true }
   for name in string.gmatch(type(variables[PLAIN]) == 'string' and variables[PLAIN] or '', '[^, ]+') do plain[name] = true end
   for name, value in pairs(variables) do
     number = number + 1
     if number > MOST then return nil end
-    if type(value) == 'string' and #value >= SHORTEST and not plain[name] then
-      local within = string.gsub(string.sub(cjson.encode(value), 2, -2), '\\/', '/')
-      secrets[#secrets + 1] = value
-      if within ~= value then secrets[#secrets + 1] = within end
+    if type(value) == 'string' and not plain[name] then
+      add(secrets, value)
+      for line in string.gmatch(string.find(value, '[\r\n]') and value or string.match(value, '^%s*(.-)%s*$'), '[^\r\n]+') do
+        line = string.match(line, '^%s*(.-)%s*$')
+        if lines < MOST_LINES and line ~= value then
+          lines = lines + 1
+          add(secrets, line)
+        end
+      end
     end
   end
   table.sort(secrets, function(one, other) return #one > #other end)

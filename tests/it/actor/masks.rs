@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hero::actor::{Mask, PoolSettings};
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobSpec};
+use serde_json::{Value, json};
 
 use crate::support::{CONTEXT, House, PATIENCE, pool_settings, spec};
 
@@ -94,5 +95,47 @@ async fn a_variable_that_is_named_as_plain_is_no_secret_and_a_short_secret_is_ma
         ("HERO_PLAIN", "MODE, CUSTOMER, URL"),
     ];
     assert_eq!(shown, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_with_an_environment_hides_in_what_is_plain_all_that_the_log_hides() {
+    let house = House::open(1).await;
+    let server = crate::support::Server::of(&house).await;
+    let client = server.connect().await;
+    let token = "quo\"ted-hunter\nfirst-line\n";
+    let plain = [
+        ("JSON", json!({ "k": token }).to_string()),
+        ("DEBUG", format!("{token:?}")),
+        ("LINE", "at first-line".to_owned()),
+        ("KEPT", "kept".to_owned()),
+    ];
+    let named = plain.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" ");
+    let variables = plain.clone().into_iter().chain([("TOKEN", token.to_owned()), ("HERO_PLAIN", named)]);
+    let env_vars: BTreeMap<&str, String> = variables.collect();
+    let script = "print(env.JSON); print(env.DEBUG); print(env.LINE); print(env.KEPT)";
+    let id = client.ok("run_and_wait", json!({ "script": script, "env_vars": env_vars })).await["job_id"].clone();
+    let page = client.ok("get_logs", json!([id])).await;
+    let logged: Vec<&str> = page["lines"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!(logged, ["{\"k\":\"***\"}", "\"***\"", "at ***", "kept"]);
+    let flow = client.ok("create_flow", json!({ "jobs": { "a": { "script": "1" } }, "env_vars": env_vars })).await;
+    let schedule = json!({ "every": 3600, "job": { "script": "1", "env_vars": env_vars } });
+    let made = client.ok("create_schedule", schedule).await;
+    let list = client.ok("list_schedules", Value::Null).await;
+    let jobs = client.ok("list_jobs", Value::Null).await;
+    let answers = [
+        ("get_job", client.ok("get_job", json!([id])).await["env_vars"].clone()),
+        ("list_jobs", jobs["jobs"].as_array().unwrap().iter().find(|job| job["job_id"] == id).unwrap()["env_vars"].clone()),
+        ("get_flow", client.ok("get_flow", json!([flow])).await["env_vars"].clone()),
+        ("create_schedule", made["job"]["env_vars"].clone()),
+        ("list_schedules", list["schedules"][0]["job"]["env_vars"].clone()),
+    ];
+    for (method, seen) in answers {
+        for ((name, _), logged) in plain.iter().zip(&logged) {
+            assert_eq!(seen[*name], **logged, "{method}: {name}");
+        }
+        assert_eq!(seen["TOKEN"], "***", "{method}");
+    }
+    drop(server);
     house.close().await;
 }

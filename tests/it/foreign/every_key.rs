@@ -175,6 +175,33 @@ impl Whole {
         }
     }
 
+    /// The same of those that are named with an id: whoever asks for it meets them, is answered as if there were none, and the log says why.
+    async fn the_log_names_what_is_met(&self, table: &[(String, &'static str)]) {
+        let (store, id, sal) = (&self.house.store, ID.parse::<JobId>().unwrap(), hero::model::ScriptType::sal());
+        let queues =
+            |first: &str| -> Vec<String> { table.iter().map(|(key, _)| key).filter(|key| key.starts_with(first)).cloned().collect() };
+        let (work, control) = (queues("hero:q:work:"), queues("hero:q:ctl:"));
+        assert!(work.len() > 1 && control.len() > 1, "{table:?}");
+        let served: Vec<(String, usize)> = work.iter().map(|queue| (queue.clone(), 1)).collect();
+        let actors = [hero::store::ActorRoom { actor: "sal:default:1".into(), room: 9 }];
+        store.stop(&id).await.unwrap();
+        store.read_log(&id, None, 9, 999).await.unwrap();
+        store.control(&control).await.unwrap();
+        store.turn(&hero::store::Turn { script_type: &sal, ends: &[], actors: &actors, queues: &served }).await.unwrap();
+        store.queues().await.unwrap();
+        store.evict("2001010101", 0, false).await.unwrap();
+        store.advance_flow("900".parse().unwrap(), hero::store::FlowAction::On).await.unwrap();
+        store.messages(&["message:7:900".parse().unwrap()]).await.unwrap();
+        store.name_spoilt().await.unwrap();
+        let named: BTreeSet<String> = store.spoilt_keys().into_iter().collect();
+        let of_id = [format!("hero:job:{ID}"), format!("hero:log:{ID}"), format!("flow:{NUMBER}"), format!("message:7:{NUMBER}")];
+        let met = work.into_iter().chain(control).chain(of_id).chain(["hero:index:2001010101".to_owned()]);
+        for key in met.filter(|key| self.spoilt.contains(key)) {
+            let (now, right): (String, _) = (self.house.redis.run(&["TYPE", &key]).await, store.keys().kind_of(&key).unwrap().as_str());
+            assert!(named.contains(&key) || [right, "none"].contains(&&*now), "nobody names {key}, which is a {now}: {named:?}");
+        }
+    }
+
     /// Every list can be read, whatever it leaves out.
     async fn lists_are_read(&self) {
         let document = self.client.ok("rpc.discover", Value::Null).await;
@@ -273,6 +300,7 @@ async fn all_else_goes_on(kind: &'static str) {
     whole.jobs_run().await;
     whole.spoil(&table, kind).await;
     whole.the_log_names_them().await;
+    whole.the_log_names_what_is_met(&table).await;
     whole.jobs_run().await;
     whole.services_work().await;
     whole.jobs_run().await;

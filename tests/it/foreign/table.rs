@@ -68,6 +68,10 @@ pub(super) fn table() -> Vec<(String, &'static str)> {
             let is_looked_for = fixed.iter().any(|(key, known)| *key == whole && known.as_str() == kind);
             assert!(is_looked_for || whole.contains('{'), "src/keys/kinds.rs does not have {whole}, a {kind}");
             if kind != "channel" {
+                for key in with_and_without(&whole).iter().map(|pattern| filled(pattern)).filter(|_| !is_looked_for) {
+                    let known = Keys::standalone(CONTEXT).kind_of(&key).map(hero::keys::Kind::as_str);
+                    assert_eq!(known, Some(kind), "src/keys/kinds.rs does not have {key}");
+                }
                 found.extend(with_and_without(&whole).into_iter().map(|pattern| (filled(&pattern), kind)));
             }
         }

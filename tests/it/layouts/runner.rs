@@ -295,6 +295,25 @@ async fn a_job_that_is_numbered_is_seen_as_the_coordinator_says_until_it_is_dele
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_numbered_job_that_is_deleted_for_want_of_memory_goes_with_its_hash_here() {
+    let house = House::open(1).await;
+    let (redis, store) = (&house.redis, &house.store);
+    let create = async || house.dispatcher.create(serde_json::from_value(json!({ "script": "1" })).unwrap()).await.unwrap();
+    let (job, open) = (create().await, create().await);
+    let keys = [house.dispatcher.number(CONTEXT, &job).await.unwrap(), house.dispatcher.number(CONTEXT, &open).await.unwrap()];
+    house.dispatcher.start(CONTEXT, &job).await.unwrap();
+    becomes(redis, &keys[0], "status", "finished").await;
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{job}"), "finished_at", "2020-01-01T00:00:00.000Z"]).await;
+    for hour in store.index_hours().await.unwrap() {
+        store.evict(&hour, 0, false).await.unwrap();
+    }
+    let left = async |key: &str| redis.run::<i64>(&["EXISTS", key]).await == 1;
+    assert!(!left(&format!("hero:job:{job}")).await && !left(&keys[0]).await);
+    assert!(left(&keys[1]).await && ttl(redis, &keys[1]).await > 0);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_runs_is_numbered_and_its_end_is_written_there() {
     let house = House::open(1).await;
     let redis = &house.redis;

@@ -24,6 +24,99 @@ async fn finish(store: &Store, id: &JobId) {
     release(store).await;
 }
 
+/// The log names keys, each with what to do about it, or that it gave way.
+async fn names(store: &Store, keys: &[&str]) {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let writer = std::sync::Mutex::new(log.reopen().unwrap());
+    let listening = tracing::subscriber::set_default(tracing_subscriber::fmt().with_ansi(false).with_writer(writer).finish());
+    store.name_spoilt().await.unwrap();
+    drop(listening);
+    let log = std::fs::read_to_string(log.path()).unwrap();
+    for key in keys {
+        let cures = ["delete or rename it", "it was deleted, so that all else goes on"];
+        let told = log.lines().filter(|line| line.contains(key) && cures.iter().any(|cure| line.contains(cure)));
+        assert_eq!(told.count(), 1, "{key}: {log}");
+    }
+}
+
+async fn spoil(redis: &Redis, key: &str) {
+    let _: u64 = redis.run(&["DEL", key]).await;
+    let _: () = redis.run(&["SET", key, "x"]).await;
+}
+
+#[tokio::test]
+async fn a_key_named_with_an_id_that_functions_leave_out_is_named_in_the_log() {
+    let (redis, store) = house().await;
+    // Those who wait for a job.
+    for list in ["dependents", "children", "onComplete"] {
+        let (first, _) = create(&store, JobSpec::default()).await;
+        let of = |is: &str| (is == list).then(|| first.clone());
+        let prerequisites = of("dependents").into_iter().collect();
+        let spec = JobSpec { prerequisites, parent_id: of("children"), predecessor_id: of("onComplete"), ..JobSpec::default() };
+        create(&store, spec).await;
+        let key = format!("hero:rel:{first}:{list}");
+        spoil(&redis, &key).await;
+        finish(&store, &first).await;
+        names(&store, &[&key]).await;
+    }
+    // Its reply, its log and itself.
+    let (id, _) = create(&store, JobSpec::default()).await;
+    let reply = format!("hero:q:reply:{id}");
+    spoil(&redis, &reply).await;
+    finish(&store, &id).await;
+    names(&store, &[&reply]).await;
+    for of_job in [format!("hero:log:{id}"), key(&id)] {
+        spoil(&redis, &of_job).await;
+        assert!(store.read_log(&id, None, 9, 999).await.unwrap().lines.is_empty());
+        store.stop(&id).await.unwrap();
+        names(&store, &[&of_job]).await;
+    }
+    // Where a foreign actor is told of a stop.
+    let id = JobId::random();
+    let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "script_type", "osis", "status", "started", "worker_id", "w"]).await;
+    let told = ["hero:q:ctl:type:osis", "hero:stop_queue:w"];
+    for queue in told {
+        spoil(&redis, queue).await;
+    }
+    store.stop(&id).await.unwrap();
+    names(&store, &told).await;
+    let _: u64 = redis.run(&["DEL", told[0]]).await;
+    // What gives way is named, too.
+    let keyed = JobSpec { idempotency_key: Some("k".into()), ..JobSpec::default() };
+    let (first, _) = create(&store, keyed).await;
+    finish(&store, &first).await;
+    let keys: Vec<String> = redis.run(&["KEYS", "hero:idem:*"]).await;
+    spoil(&redis, &keys[0]).await;
+    let (second, _) = create(&store, JobSpec { idempotency_key: Some("k".into()), ..JobSpec::default() }).await;
+    assert_eq!(redis.run::<String>(&["TYPE", &keys[0]]).await, "hash");
+    names(&store, &[&keys[0]]).await;
+    finish(&store, &second).await;
+    // The hash of another layout.
+    let id = JobId::random();
+    spoil(&redis, "job:1:2").await;
+    let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "dialect", "runner", "dialect_key", "job:1:2"]).await;
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+    finish(&store, &id).await;
+    names(&store, &["job:1:2"]).await;
+}
+
+#[tokio::test]
+async fn what_is_no_longer_of_another_type_is_not_named_and_no_more_keys_than_a_log_takes() {
+    let (redis, store) = house().await;
+    let (cured, others) = (JobId::random(), (0..300).map(|_| JobId::random()).collect::<Vec<_>>());
+    spoil(&redis, &key(&cured)).await;
+    store.stop(&cured).await.unwrap();
+    let _: u64 = redis.run(&["DEL", &key(&cured)]).await;
+    for id in &others {
+        spoil(&redis, &key(id)).await;
+        store.stop(id).await.unwrap();
+    }
+    for _ in 0..2 {
+        store.name_spoilt().await.unwrap();
+        assert_eq!((store.spoilt_keys().len(), store.spoilt_keys().contains(&key(&cured))), (199, false));
+    }
+}
+
 #[tokio::test]
 async fn a_key_that_is_no_hash_is_no_relative() {
     let (redis, store) = house().await;
@@ -162,6 +255,7 @@ async fn a_spoilt_list_of_a_caller_does_not_hold_up_the_others() {
     let lists: Vec<String> = redis.run(&["KEYS", "hero:q:fair:*:of:*"]).await;
     let _: () = redis.run(&["SET", &lists[0], "x"]).await;
     assert!(store.fair_turn(&one).await.unwrap().taken.is_empty());
+    names(&store, &[&lists[0]]).await;
     // What was in it is pushed again in time.
     for _ in 0..3 {
         store.clock().advance(Duration::from_secs(40));

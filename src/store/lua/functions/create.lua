@@ -13,8 +13,8 @@
 --       · 'due': the time, ms · 'keyed': digest of caller and idempotency key · digest of the parameters
 --       · 'related': number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values other than those of every job · field · value …
--- Gives for each job {'staged', '1' if an earlier job of its id left something for readers or '', ids of those that it waited for and need
--- not …} · {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
+-- Gives for each job {'staged', '1' if an earlier job of its id left something for readers or '', 'list id' for each that it would wait for
+-- in that list and need not …} · {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
 -- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
 -- · {'crowded', id} (that dependent waits for as many as it may)
@@ -315,7 +315,7 @@ local function stage(job, group, place)
   end
   local function wait_for(what, other, has_ended)
     if has_ended then
-      answer[#answer + 1] = other
+      answer[#answer + 1] = what .. ' ' .. other
     else
       redis.call('HSET', key, relations.field_of(what, other), '1')
       open = open + 1

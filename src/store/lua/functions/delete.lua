@@ -22,11 +22,10 @@ return function()
   end
   relations.unlink(id)
   if job.dialect and not values.is_final(status) then layouts.mirror(id, job.dialect, 'error', 'deleted', jobs.REPLY_SECONDS, true) end
-  if job.dialect == 'runner' then layouts.forget_number(id) end
   -- One that has ended is in no queue, unless a foreign program put it there.
   routing.withdraw(id, job.script_type, job)
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
-  jobs.erase(id)
+  layouts.erase(id, job.dialect)
   if job.created_at then jobs.unlist(id, job.created_at) end
   -- The relatives of one that has ended are released already, or are about to be.
   if job.rel and not values.is_final(status) then ends.release(id, 'deleted', job.rel) end

@@ -4,10 +4,9 @@
 -- ARGV  index key · where to begin, from the front · how many to look at · 'errors' if those that ended in error may go, too, or ''
 -- Gives {number looked at, number deleted}.
 local JUST_NOW = 60000
-local read = jobs.reader('status', 'retention', 'idempotency_key', 'created_at', 'finished_at')
+local read = jobs.reader('status', 'retention', 'idempotency_key', 'created_at', 'finished_at', 'dialect')
 
-local function may_go(id, errors)
-  local job = read(id)
+local function may_go(id, job, errors)
   if not job or job.retention or not (job.status == 'finished' or errors and job.status == 'error') then return false end
   local ended = time.millis(job.finished_at)
   if not ended or ended + JUST_NOW > request.now then return false end
@@ -20,8 +19,9 @@ return function()
   local list, from, many, errors, gone = request.take(), request.take_number(), request.take_number(), request.take() == 'errors', 0
   local ids = index.range(list, from, from + many - 1)
   for _, id in ipairs(ids) do
-    if may_go(id, errors) then
-      jobs.erase(id)
+    local job = read(id)
+    if may_go(id, job, errors) then
+      layouts.erase(id, job.dialect)
       gone = gone + 1
     end
   end

@@ -189,6 +189,53 @@ async fn many_that_wait_for_what_has_ended_or_ends_meanwhile_go_on() {
     until("no relations", || async { keys(&house.redis, "hero:rel:*").await.is_empty().then_some(()) }).await;
 }
 
+/// Deletes a job while a part of a group is staged, and the rest is not.
+async fn delete_between_slices(redis: &Redis, id: &JobId) {
+    let script = "local many = #redis.call('KEYS', 'hero:staged:*')
+        if many > 0 then redis.call('DEL', KEYS[1]) end
+        return many";
+    loop {
+        let many: usize = redis.run(&["EVAL", script, "1", &format!("hero:job:{id}")]).await;
+        if many > 0 {
+            assert!(many < MANY, "all were staged before");
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_had_ended_when_a_part_of_a_group_was_staged_counts_for_the_rest_though_it_is_gone() {
+    let (house, hand) = by_hand().await;
+    for what in ["prerequisite", "predecessor", "parent"] {
+        let other = house.start(spec("1")).await;
+        hand.finish(&other).await;
+        let related = match what {
+            "prerequisite" => after(&[&other]),
+            "predecessor" => heir_of(&other),
+            _ => JobSpec { parent_id: Some(other.clone()), ..spec("1") },
+        };
+        let creating = house.dispatcher.create_many(vec![related; MANY]);
+        let (ids, ()) = tokio::join!(creating, delete_between_slices(&house.redis, &other));
+        let ids = ids.unwrap_or_else(|error| panic!("{what}: {error}"));
+        for id in [&ids[0], &ids[MANY / 2], &ids[MANY - 1]] {
+            assert_eq!(begin(&house, id).await, Status::Dispatched, "{what}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_that_wait_for_a_job_and_are_its_heirs_begin_when_its_children_have_ended() {
+    let (house, hand) = by_hand().await;
+    let parent = house.start(spec("1")).await;
+    hand.finish(&parent).await;
+    let child = house.start(JobSpec { parent_id: Some(parent.clone()), ..spec("1") }).await;
+    let both = JobSpec { predecessor_id: Some(parent.clone()), ..after(&[&parent]) };
+    let ids = house.dispatcher.create_many(vec![both; 100]).await.unwrap();
+    assert_eq!(begin(&house, &ids[99]).await, Status::WaitingForPrerequisites);
+    hand.finish(&child).await;
+    house.is(&ids[99], Status::Dispatched).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fan_of_a_thousand_waits_for_its_root_outside_and_inside_of_the_group() {
     let (house, hand) = by_hand().await;
