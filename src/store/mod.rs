@@ -69,7 +69,7 @@ mod wake_up;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use access::{AccessNews, Change, StoredToken};
+pub use access::{AccessNews, Change, IdentityFound, StoredToken};
 pub use acl::{acl_rules, own_functions, public_functions};
 pub use batch::Weight;
 
@@ -90,7 +90,7 @@ pub use functions::{
     ActorRoom, Advanced, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange, IdentityStored,
     IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered, ObjectStored, OpenJobs,
     Outcome, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started, Stopping,
-    TokenCreated, Turn, Turned, Walked,
+    TokenCreated, Turn, Turned, Unlisted, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{

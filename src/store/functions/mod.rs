@@ -93,6 +93,7 @@ mod unstage_jobs;
 mod wait;
 
 pub use acknowledge_message::MessageAcknowledged;
+pub use admit_identities::Unlisted;
 pub use advance_flow::{Advanced, FlowAction};
 pub(super) use announce_change::CHANGING;
 pub use close_context::OpenJobs;
