@@ -57,6 +57,7 @@ mod registry;
 mod related;
 mod relation_budget;
 mod rhailib;
+mod runner_types;
 mod runners;
 mod schedules;
 mod score;
@@ -188,6 +189,7 @@ struct Inner {
     surveys: survey::Surveys,
     told: spoilt::Told,
     filter_cache: filter_cache::FilterCache,
+    runner_types: runner_types::RunnerTypes,
     /// Permits to read long results.
     readers: tokio::sync::Semaphore,
     changes: Changes,
@@ -268,6 +270,7 @@ impl Store {
             surveys: survey::Surveys::default(),
             told: spoilt::Told::default(),
             filter_cache: filter_cache::FilterCache::default(),
+            runner_types: runner_types::RunnerTypes::default(),
             readers: tokio::sync::Semaphore::new(functions::READERS),
             releases: tokio::sync::Notify::new(),
         });

@@ -71,6 +71,7 @@ mod release_relatives;
 mod renew;
 mod retry;
 mod revoke_token;
+mod runners_with_jobs;
 mod schedule;
 mod send_jobs;
 mod send_message;

@@ -176,3 +176,23 @@ async fn roles_that_another_program_gave_to_a_number_that_nobody_had_are_got_by_
     let rights = operator.ok("get_context", json!({})).await;
     assert_eq!((&rights["admins"], &rights["readers"]), (&json!([1, 2]), &json!([4])), "they stay with those for whom they are");
 }
+
+#[tokio::test]
+async fn a_message_for_a_script_type_goes_only_where_its_sender_may_submit_and_is_refused_when_it_is_sent() {
+    let other = hero::model::ContextId(1);
+    let guarded = Guarded::over(House::with_contexts(&[other]).await).await;
+    let server = Server::of(&guarded.house).await;
+    let operator = server.connect().await;
+    let caller = guarded.identity(&[Role::Caller]).await;
+    let client = guarded.client(caller).await;
+    let runner = json!({ "script_type": "osis", "local": false, "address": "here", "target_context": 1 });
+    operator.ok("create_runner", json!({ "script_type": "osis" })).await;
+    operator.ok("create_runner", runner).await;
+    let send = async || client.call::<Value>("send_message", json!({ "topic": "osis", "message": "x" })).await;
+    let refused = send().await.unwrap_err().to_string();
+    assert!(refused.contains(&format!("identity {caller} needs to be admin or caller in context 1")), "{refused}");
+    let stored: i64 = guarded.house.redis.run(&["EXISTS", "msg_out"]).await;
+    assert_eq!(stored, 0);
+    guarded.authority.set_role(other, caller, Role::Caller, true).await.unwrap();
+    assert_eq!(send().await.unwrap()["status"], "dispatched");
+}
