@@ -12,7 +12,7 @@ use super::pace::Pace;
 use super::reading::Reading;
 use super::secret::{TokenKey, TokenSecret, is_secret, same, token_id};
 use crate::model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timestamp, Token, TokenId};
-use crate::store::{self, IdentityChange, IdentityStored, Score, Store, StoredToken, TokenCreated};
+use crate::store::{self, IdentityChange, IdentityFound, IdentityStored, Score, Store, StoredToken, TokenCreated};
 
 /// The longest name of a token, and the longest address of an identity, in bytes.
 const LONGEST: usize = 256;
@@ -20,6 +20,8 @@ const LONGEST: usize = 256;
 const MOST_ADDRESSES: usize = 16;
 /// How many logins are kept although nobody holds them.
 const RECENT: usize = 10_000;
+/// How many numbers are passed over for a new identity that have roles.
+const MOST_PASSED_OVER: usize = 100;
 /// How often a token is made anew where another one has its id.
 pub(super) const TRIES: usize = 3;
 /// How long a login by a signature lasts, if nothing else is said.
@@ -125,8 +127,17 @@ impl Authority {
     }
 
     /// Makes an identity.
+    ///
+    /// Where another program has given roles to a number that no identity had, nobody gets them by that: the number is passed over.
     pub async fn create_identity(&self, change: &IdentityChange) -> Result<Identity, Error> {
-        self.set_identity(None, change).await
+        for _ in 0..MOST_PASSED_OVER {
+            let identity = self.set_identity(None, change).await?;
+            if self.roles(identity.identity_id).is_empty() {
+                return Ok(identity);
+            }
+            self.home()?.delete_identity(identity.identity_id).await?;
+        }
+        Err(Error::NumbersTaken)
     }
 
     /// Changes what is named of an identity.
@@ -145,8 +156,10 @@ impl Authority {
         }
         let id = match (self.home()?.set_identity(id, change).await?, id) {
             (IdentityStored::Stored(id), _) => id,
-            (IdentityStored::Missing, Some(id)) => return Err(Error::NoIdentity(id)),
+            (IdentityStored::Missing, Some(id)) => return Err(self.why_missing(id).await),
             (IdentityStored::Taken(owner), _) => return Err(Error::KeyTaken(owner)),
+            (IdentityStored::NoNumber, _) => return Err(Error::NoNumber),
+            (IdentityStored::Later, _) => return Err(Error::NumbersTaken),
             (IdentityStored::Full | IdentityStored::Missing, _) => return Err(Error::Full("100,000 identities")),
         };
         if change.pubkey.is_some() {
@@ -158,7 +171,16 @@ impl Authority {
 
     /// An identity.
     pub async fn identity(&self, id: IdentityId) -> Result<Identity, Error> {
-        self.home()?.identity(id).await?.ok_or(Error::NoIdentity(id))
+        match self.home()?.known_identity(id).await? {
+            IdentityFound::There(identity) => Ok(identity),
+            IdentityFound::Missing => Err(Error::NoIdentity(id)),
+            IdentityFound::Unlisted(why) => Err(Error::Unlisted(id, why)),
+        }
+    }
+
+    /// Why there is no identity with this number for whoever was just told so.
+    async fn why_missing(&self, id: IdentityId) -> Error {
+        self.identity(id).await.err().unwrap_or(Error::NoIdentity(id))
     }
 
     /// Whether this `caller_id` is that of an identity that was deleted. A text that no identity can have is none's.
@@ -180,7 +202,7 @@ impl Authority {
                 let mut behind = fellows.into_iter().filter(|fellow| Score::from(fellow.0).is_behind(after));
                 let page: Vec<IdentityId> = behind.by_ref().take(limit).collect();
                 let next = page.last().filter(|_| behind.next().is_some()).map(|last| Score::from(last.0));
-                (self.home()?.identities_of(&page).await?, next)
+                (self.home()?.listed_identities(&page).await?, next)
             }
         };
         Ok(IdentityPage { identities, next_cursor: next.map(|next| next.to_string()) })
@@ -224,7 +246,7 @@ impl Authority {
                 StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), login: false, parent: parent.clone(), digest };
             match store.create_token(&stored).await? {
                 TokenCreated::Stored => return Ok(NewToken { token: stored.token, secret }),
-                TokenCreated::Missing => return Err(Error::NoIdentity(identity)),
+                TokenCreated::Missing => return Err(self.why_missing(identity).await),
                 TokenCreated::Over => return Err(Error::Unknown),
                 TokenCreated::Full => return Err(Error::Full("100 tokens of this identity")),
                 TokenCreated::Taken => {}

@@ -49,9 +49,7 @@ impl Authority {
         spec.check()?;
         let home = self.home()?;
         for admin in &spec.admins {
-            if home.identity(*admin).await?.is_none() {
-                return Err(Error::NoIdentity(*admin));
-            }
+            self.identity(*admin).await?;
         }
         let context = home.new_context(MOST).await?.ok_or(Error::Full("10,000 contexts"))?;
         let limits = ContextLimits::default().changed(spec.limits);
@@ -119,24 +117,26 @@ impl Authority {
     /// Gives an identity a role in a context, or takes it away. Gives the rights there.
     pub async fn set_role(&self, context: ContextId, identity: IdentityId, role: Role, granted: bool) -> Result<Context, Error> {
         let (store, home) = (self.reach(context).await?, self.home()?);
-        let exists = home.identity(identity).await?.is_some();
-        if granted && !exists {
-            return Err(Error::NoIdentity(identity));
+        // A role is taken away from whatever has it.
+        let missing = self.identity(identity).await.err();
+        if granted && let Some(error) = missing {
+            return Err(error);
         }
         let change = async {
             let set = store.set_role(identity, role, granted).await?;
             match set {
                 Granted::Full => return Err(Error::Full("10,000 who have that role in this context")),
-                Granted::Changed => home.note_access(Some(identity), context).await?,
                 // What was so already is told again: the one who did it may not have told it.
-                Granted::Same => home.note_access(None, context).await?,
+                Granted::Changed | Granted::Same => home.note_access(context).await?,
             }
             Ok(set)
         };
         let set = self.announced(context, Box::pin(change)).await?;
         self.follow().await?;
-        if set == Granted::Same && !exists {
-            return Err(Error::NoIdentity(identity));
+        if set == Granted::Same
+            && let Some(error) = missing
+        {
+            return Err(error);
         }
         self.changed_context(&store).await
     }
@@ -180,7 +180,7 @@ impl Authority {
                 for role in roles {
                     store.set_role(identity, role, false).await?;
                 }
-                Ok(home.note_access(Some(identity), context).await?)
+                Ok(home.note_access(context).await?)
             };
             self.announced(context, Box::pin(change)).await
         };

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::model::{ContextId, IdentityId, TokenId};
-use crate::store::{self, OpenJobs};
+use crate::store::{self, OpenJobs, Unlisted};
 
 /// Why something about identities, tokens or rights was not done.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +9,17 @@ pub enum Error {
     /// There is no such identity (any more).
     #[error("identity {0} does not exist; list_identities gives those that do")]
     NoIdentity(IdentityId),
+    /// Another program wrote what would be such an identity.
+    #[error("identity {0} does not exist: actor:{0} was written by another program, and {1}")]
+    Unlisted(IdentityId, Unlisted),
+    /// The last number was given.
+    #[error("no identity can be made: 4,294,967,295 is the last number, and was given; no number is given twice")]
+    NoNumber,
+    /// Other programs have taken the numbers that come next.
+    #[error(
+        "no identity was made: other programs have taken the numbers that come next, by actor:{{n}} or by roles; call again, which goes on behind them"
+    )]
+    NumbersTaken,
     /// There is no such token (any more).
     #[error("token {0} does not exist; list_tokens gives those that do")]
     NoToken(TokenId),

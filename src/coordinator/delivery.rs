@@ -283,7 +283,7 @@ impl Delivery {
     /// The runner that has the topic of a message, or gets it of all that have the type of that name: noted before it goes there.
     async fn runner_for(&self, stored: &StoredMessage, topic: &Name) -> Result<Runner, Obstacle> {
         let Message { caller_id, message_id, .. } = stored.shown;
-        let found = self.store.runner_for(topic, message_id).await?;
+        let found = self.store.runner_for(topic).await?;
         let runner = found.ok_or_else(|| {
             let (context, number) = (self.store.context(), RunnerId::of_group(topic));
             Obstacle::Final(match number {

@@ -82,10 +82,10 @@ impl Messages {
 
     /// Whether there is a runner of this topic, or of the type of that name, whose address a message without one goes to.
     async fn check_topic(&self, context: ContextId, store: &InUse, topic: &Name) -> Result<(), Error> {
-        match (store.runner_for(topic, 0).await?, RunnerId::of_group(topic)) {
-            (Some(_), _) => Ok(()),
-            (None, Some(id)) => Err(Error::NoRunner { id, context }),
-            (None, None) => {
+        match (store.has_runner_for(topic).await?, RunnerId::of_group(topic)) {
+            (true, _) => Ok(()),
+            (false, Some(id)) => Err(Error::NoRunner { id, context }),
+            (false, None) => {
                 let message = format!(
                     "is that of a runner (runner1 and so on, or its own; list_runners gives them) or a script type that runners have, and {topic} is that of none in context {context}; else give an address, too"
                 );

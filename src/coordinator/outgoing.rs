@@ -12,14 +12,17 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::delivery::{Delivered, Delivery};
 use super::{recording, runner_job};
-use crate::model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner, ScriptType};
+use crate::model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner, RunnerId, ScriptType};
 use crate::service::Service;
 use crate::store::{Error, MessageNames, Score, Settled, StopTold};
 
 /// How many messages a node has in hand at most, in each context.
 const IN_HAND: usize = 128;
-/// How many jobs of a runner are sent by one call.
+/// How many jobs of a runner are sent by one call, and of how many runners in a round.
 const JOBS: usize = 32;
+const RUNNERS: usize = 256;
+/// How long no jobs are looked for after a look, for each runner that it was for: so that of very many it takes little of Redis' time.
+const AFTER_LOOK: Duration = Duration::from_micros(100);
 /// How long to pause while something happens, while something is awaited, while there are runners elsewhere, and else.
 const BUSY: Duration = Duration::from_millis(5);
 const AWAITING: Duration = Duration::from_millis(50);
@@ -60,8 +63,9 @@ pub(super) struct Outgoing {
     arrivals: BTreeMap<ScriptType, Arc<Notify>>,
     /// How long the last round took.
     took: Duration,
-    /// The runner whose jobs are sent first in the next round, by its place there.
-    first: usize,
+    /// Behind this one the next look for jobs of runners begins, and when that is.
+    served: Option<RunnerId>,
+    next_look: Instant,
     looked: Option<Instant>,
     /// When the ways to where results are awaited were opened last.
     opened: Option<Instant>,
@@ -90,7 +94,8 @@ impl Outgoing {
             revision: None,
             arrivals: BTreeMap::new(),
             took: Duration::ZERO,
-            first: 0,
+            served: None,
+            next_look: Instant::now(),
             looked: None,
             opened: None,
             opening: JoinSet::new(),
@@ -277,16 +282,31 @@ impl Outgoing {
         length
     }
 
+    /// Has jobs of runners become messages: of those for which jobs wait, each time with another one as the first to get what room there is.
+    async fn send_jobs(&mut self) -> Result<bool, Error> {
+        if self.runners.is_empty() || Instant::now() < self.next_look {
+            return Ok(false);
+        }
+        let Delivery { store, ack, result, .. } = &*self.delivery;
+        let with_jobs = store.runners_with_jobs(&self.runners).await?;
+        self.next_look = Instant::now() + AFTER_LOOK * u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
+        let mut waiting: Vec<&Runner> = self.runners.iter().filter(|runner| with_jobs.contains(&runner.runner_id)).collect();
+        let before = waiting.iter().filter(|runner| self.served.is_some_and(|last| runner.runner_id <= last)).count();
+        waiting.rotate_left(before);
+        // Where all have their turn, the next look begins with the second of them.
+        self.served = if waiting.len() > RUNNERS { waiting.get(RUNNERS - 1) } else { waiting.first() }.map(|runner| runner.runner_id);
+        let mut moved = false;
+        for runner in waiting.into_iter().take(RUNNERS) {
+            moved |= unless_full(store.send_jobs(runner, JOBS, *ack, *result).await)? > 0;
+        }
+        Ok(moved)
+    }
+
     async fn round(&mut self) -> Result<Duration, Error> {
         let mut moved = self.land().await?;
         self.look_for_runners().await?;
-        let Delivery { store, ack, result, .. } = &*self.delivery;
-        // Each time another one is the first to get what room there is.
-        let (before, from) = self.runners.split_at(self.first.min(self.runners.len()));
-        for runner in from.iter().chain(before) {
-            moved |= unless_full(store.send_jobs(runner, JOBS, *ack, *result).await)? > 0;
-        }
-        self.first = (self.first + 1) % self.runners.len().max(1);
+        moved |= self.send_jobs().await?;
+        let store = &self.delivery.store;
         let tended = store.tend_messages(&self.node, IN_HAND).await?;
         moved |= tended.moved;
         if tended.unread > 0 {
@@ -310,7 +330,7 @@ impl Outgoing {
         } else if !(self.flying.is_empty() && self.stopping.is_empty()) || tended.unanswered > 0 {
             AWAITING
         } else if !self.runners.is_empty() {
-            WITH_RUNNERS
+            self.next_look.duration_since(Instant::now()).max(WITH_RUNNERS)
         } else {
             IDLE
         })

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::Error;
 use super::known::Known;
 use crate::dispatch::{Dispatcher, InUse};
@@ -66,6 +68,7 @@ impl Runners {
                 };
                 Err(Error::Invalid { param: "topic", message })
             }
+            (RunnerStored::NoNumber, _) => Err(Error::Full("as many numbers of runners in use in this context as can be told apart")),
             (RunnerStored::Full | RunnerStored::Missing, _) => Err(Error::Full("10,000 runners in this context")),
         }
     }
@@ -94,6 +97,11 @@ impl Runners {
     /// The runner that has this topic, if there is one.
     pub async fn of_topic(&self, context: ContextId, topic: &Name) -> Result<Option<Runner>, Error> {
         Ok(self.store(context).await?.runner_of_topic(topic).await?)
+    }
+
+    /// The contexts of this server into which runners of the script type of this name have jobs sent.
+    pub async fn targets_of_type(&self, context: ContextId, topic: &Name) -> Result<BTreeSet<ContextId>, Error> {
+        Ok(self.store(context).await?.targets_of_type(topic).await?)
     }
 
     /// A page of runners, in the order of their numbers. It may be short, or empty, before the last one.

@@ -64,16 +64,13 @@ impl Indexer {
     /// Lists the identities that other programs wrote. Nothing new begins while the memory of Redis is full.
     async fn admit(&mut self, identities: &[IdentityId]) -> Result<(), Error> {
         let refused = match self.store.admit_identities(identities).await {
-            Ok((_, refused)) => refused,
+            Ok(refused) => refused,
             Err(error) if error.out_of_memory() => return Ok(()),
             Err(error) => return Err(error),
         };
-        for identity in refused {
+        for (identity, why) in refused {
             if self.refused.len() < MOST_TOLD && self.refused.insert(identity) {
-                tracing::warn!(
-                    %identity,
-                    "actor:{identity} was written by another program, and is not listed and cannot log in: its number is one that identities had before, or beyond 2,147,483,647, or there are 50,000 identities; choose another number"
-                );
+                tracing::warn!(%identity, "an identity is refused: actor:{identity} was written by another program, and {why}");
             }
         }
         Ok(())

@@ -16,6 +16,11 @@ impl Keys {
         self.key(format_args!("access:identities"))
     }
 
+    /// The numbers behind the last one that was given here which identities of other programs have, or had.
+    pub fn taken_numbers(&self) -> String {
+        self.key(format_args!("access:numbers"))
+    }
+
     /// The numbers of identities by their public keys.
     pub fn public_keys(&self) -> String {
         self.key(format_args!("access:pubkeys"))

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::codec::{Fields, Text};
 use super::contexts::seconds;
-use super::functions::CHANGING;
+use super::functions::{CHANGING, Unlisted};
 use super::score::Score;
 use super::{Error, Store};
 use crate::model::{ContextId, Identity, IdentityId, PublicKey, Timestamp, Token, TokenId};
@@ -48,6 +48,17 @@ pub struct Change {
     pub since: Timestamp,
 }
 
+/// What there is of an identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IdentityFound {
+    /// It is one.
+    There(Identity),
+    /// There is none with this number.
+    Missing,
+    /// Another program wrote it, and it is refused.
+    Unlisted(Unlisted),
+}
+
 /// For the store of context 0, where identities and tokens are.
 impl Store {
     /// An identity, if there is one with this number. Other programs may have made it, too.
@@ -55,14 +66,39 @@ impl Store {
         Ok(identity(id, &self.hash(&self.keys().identity(id)).await?))
     }
 
+    /// An identity that may log in, and get tokens and roles. One that another program wrote just now is listed by that, unless it is refused.
+    pub async fn known_identity(&self, id: IdentityId) -> Result<IdentityFound, Error> {
+        Ok(match self.identity(id).await? {
+            None => IdentityFound::Missing,
+            Some(identity) => self.unlisted(id).await?.map_or(IdentityFound::There(identity), IdentityFound::Unlisted),
+        })
+    }
+
+    /// Why an identity whose hash there is counts for none, if it does not.
+    async fn unlisted(&self, id: IdentityId) -> Result<Option<Unlisted>, Error> {
+        if self.is_in(&self.keys().identities(), id).await? {
+            return Ok(None);
+        }
+        Ok(self.admit_identities(&[id]).await?.first().map(|(_, why)| *why))
+    }
+
+    /// Whether a number is in a set by score.
+    async fn is_in(&self, key: &str, id: IdentityId) -> Result<bool, Error> {
+        let mut score = redis::cmd("ZSCORE");
+        score.arg(key).arg(id.0);
+        Ok(self.unspoilt(self.0.commands.call::<Option<f64>>(&score).await)?.is_some())
+    }
+
     /// Whether there was an identity with this number, and is none any more. No number is given twice.
     pub async fn had_identity(&self, id: IdentityId) -> Result<bool, Error> {
-        let mut pipeline = redis::Pipeline::new();
-        pipeline.cmd("HGET").arg(self.keys().access()).arg("last").cmd("EXISTS").arg(self.keys().identity(id));
-        let read: Vec<Text> = self.each_unspoilt(&[self.keys().access(), self.keys().identity(id)], &mut pipeline).await?;
+        let (access, hash) = (self.keys().access(), self.keys().identity(id));
+        let mut look = redis::Pipeline::new();
+        look.cmd("HGET").arg(&access).arg("last").cmd("EXISTS").arg(&hash);
+        let read: Vec<Text> = self.each_unspoilt(&[access, hash], &mut look).await?;
         let [last, exists] = read.as_slice() else { return Err(Error::Closed) };
         // Where it is not known which numbers were given, nobody is said to have been deleted.
-        Ok(exists.parse() == Some(0_u8) && last.parse::<u32>().is_some_and(|last| id.0 <= last))
+        let had = last.parse::<u32>().is_some_and(|last| id.0 <= last) || self.is_in(&self.keys().taken_numbers(), id).await?;
+        Ok(had && exists.parse() == Some(0_u8))
     }
 
     /// Identities behind this place, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
@@ -79,8 +115,17 @@ impl Store {
         Ok((self.identities_of(&ids).await?, next))
     }
 
+    /// Those of these identities that are listed: rights may be left of others.
+    pub async fn listed_identities(&self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
+        let mut score = redis::cmd("ZMSCORE");
+        score.arg(self.keys().identities()).arg(ids.iter().map(|id| id.0).collect::<Vec<_>>());
+        let scores: Vec<Option<f64>> = if ids.is_empty() { Vec::new() } else { self.0.commands.call(&score).await? };
+        let listed: Vec<IdentityId> = ids.iter().zip(scores).filter_map(|(id, score)| score.map(|_| *id)).collect();
+        self.identities_of(&listed).await
+    }
+
     /// Those of these identities that there are. One that another program has spoilt is left out, and the log says so.
-    pub async fn identities_of(&self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
+    async fn identities_of(&self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
         let hashes = self.hashes(ids.iter().map(|id| self.keys().identity(*id))).await?;
         Ok(ids.iter().zip(hashes).filter_map(|(id, fields)| identity(*id, &fields)).collect())
     }
@@ -96,13 +141,14 @@ impl Store {
         Ok(self.has_key(id, key).await?.then_some(id))
     }
 
-    /// Whether an identity has a public key, whoever has written that into its hash.
+    /// Whether an identity has a public key, whoever has written that into its hash, and may be known by it.
     pub async fn has_key(&self, id: IdentityId, key: &PublicKey) -> Result<bool, Error> {
-        match self.0.commands.call::<Text>(redis::cmd("HGET").arg(self.keys().identity(id)).arg("pubkey")).await {
+        let has = match self.0.commands.call::<Text>(redis::cmd("HGET").arg(self.keys().identity(id)).arg("pubkey")).await {
             // Somebody made something else of the key.
-            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(false),
-            found => Ok(found?.parse().as_ref() == Some(key)),
-        }
+            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => false,
+            found => found?.parse().as_ref() == Some(key),
+        };
+        Ok(has && self.unlisted(id).await?.is_none())
     }
 
     /// A token, if there is one with this id. One that another program has spoilt is an error that says so, and not a token that is none.

@@ -37,7 +37,7 @@ const FUNCTIONS: Files = files!("lua/functions/",
     "find_open" "find_position" "forget_context" "forget_keys" "found_context" "grant" "import_conveyor" "import_queues" "link_jobs" "list_leases" "log_in"
     "make_runner_jobs" "new_context" "note_access" "note_context" "note_displaced" "note_keys" "note_login" "note_message" "note_native_only"
     "note_progress" "number_job" "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "reap"
-    "receive_message" "receive_result" "receive_stop" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "schedule"
+    "receive_message" "receive_result" "receive_stop" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "runners_with_jobs" "schedule"
     "send_jobs" "send_message" "set_context" "set_identity" "set_object" "set_runner" "settle_message" "settle_stop" "skip_missed" "start"
     "stop" "store_flow_jobs" "summary" "sweep_conveyor" "take_spoilt" "tend_messages" "turn" "turn_when_full"
     "unschedule" "unstage_jobs" "wait"

@@ -57,6 +57,7 @@ mod registry;
 mod related;
 mod relation_budget;
 mod rhailib;
+mod runner_types;
 mod runners;
 mod schedules;
 mod score;
@@ -69,7 +70,7 @@ mod wake_up;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use access::{AccessNews, Change, StoredToken};
+pub use access::{AccessNews, Change, IdentityFound, StoredToken};
 pub use acl::{acl_rules, own_functions, public_functions};
 pub use batch::Weight;
 
@@ -90,7 +91,7 @@ pub use functions::{
     ActorRoom, Advanced, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange, IdentityStored,
     IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered, ObjectStored, OpenJobs,
     Outcome, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started, Stopping,
-    TokenCreated, Turn, Turned, Walked,
+    TokenCreated, Turn, Turned, Unlisted, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{
@@ -188,6 +189,7 @@ struct Inner {
     surveys: survey::Surveys,
     told: spoilt::Told,
     filter_cache: filter_cache::FilterCache,
+    runner_types: runner_types::RunnerTypes,
     /// Permits to read long results.
     readers: tokio::sync::Semaphore,
     changes: Changes,
@@ -268,6 +270,7 @@ impl Store {
             surveys: survey::Surveys::default(),
             told: spoilt::Told::default(),
             filter_cache: filter_cache::FilterCache::default(),
+            runner_types: runner_types::RunnerTypes::default(),
             readers: tokio::sync::Semaphore::new(functions::READERS),
             releases: tokio::sync::Notify::new(),
         });

@@ -6,10 +6,6 @@ use super::score::Score;
 use super::{Error, Store};
 use crate::model::{ContextId, Name, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
 
-/// How many runners are looked at for those of a type: as many as `set_runner.lua` makes. And how many by one pipeline.
-const MOST_RUNNERS: usize = 10_000;
-const TOGETHER: usize = 1000;
-
 impl Store {
     /// A runner, if there is one with this number. Other programs may have made it, too.
     pub async fn runner(&self, id: RunnerId) -> Result<Option<Runner>, Error> {
@@ -27,46 +23,6 @@ impl Store {
         let Some(id) = found else { return Ok(None) };
         // Another program may have changed the runner.
         Ok(self.runner(RunnerId(id as u32)).await?.filter(|runner| runner.topic == *topic))
-    }
-
-    /// The runner that what has this topic goes to: the one whose topic it is, else of all whose script type has this name the one whose `turn` it is.
-    pub async fn runner_for(&self, topic: &Name, turn: u32) -> Result<Option<Runner>, Error> {
-        if let Some(runner) = self.runner_of_topic(topic).await? {
-            return Ok(Some(runner));
-        }
-        let (Ok(script_type), None) = (topic.as_str().parse::<ScriptType>(), RunnerId::of_group(topic)) else { return Ok(None) };
-        let of_type = self.runners_of_type(&script_type).await?;
-        let Some(at) = (turn as usize).checked_rem(of_type.len()) else { return Ok(None) };
-        for id in of_type[at..].iter().chain(&of_type[..at]) {
-            // It may have changed meanwhile.
-            if let Some(runner) = self.runner(*id).await?.filter(|runner| runner.script_type == script_type) {
-                return Ok(Some(runner));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The numbers of the runners of a script type, in order, of as many as hero makes.
-    async fn runners_of_type(&self, script_type: &ScriptType) -> Result<Vec<RunnerId>, Error> {
-        let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().runners()).arg(0).arg(MOST_RUNNERS - 1);
-        let listed: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
-        let ids: Vec<RunnerId> = listed.iter().filter_map(Text::parse).collect();
-        let mut found = Vec::new();
-        for part in ids.chunks(TOGETHER) {
-            let keys: Vec<String> = part.iter().map(|id| self.keys().runner(*id)).collect();
-            let mut look = Pipeline::with_capacity(keys.len());
-            for key in &keys {
-                look.cmd("HMGET").arg(key).arg(&["id", "type"]);
-            }
-            for (id, fields) in part.iter().zip(self.each_unspoilt::<Vec<Text>>(&keys, &mut look).await?) {
-                let [number, written] = fields.as_slice() else { continue };
-                if number.0.is_some() && type_of(written.0.as_deref()) == *script_type {
-                    found.push(*id);
-                }
-            }
-        }
-        Ok(found)
     }
 
     /// Runners behind this number, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
@@ -122,13 +78,8 @@ impl Store {
     }
 }
 
-/// The script type of a runner, as its hash has that.
-fn type_of(written: Option<&str>) -> ScriptType {
-    written.and_then(|name| name.parse().ok()).unwrap_or_default()
-}
-
 /// A runner as its hash has it. What cannot be read counts as not there; without a type it is one of the default type.
-fn runner(id: RunnerId, fields: &Fields) -> Option<Runner> {
+pub(super) fn runner(id: RunnerId, fields: &Fields) -> Option<Runner> {
     if fields.is_empty() {
         return None;
     }
@@ -136,7 +87,7 @@ fn runner(id: RunnerId, fields: &Fields) -> Option<Runner> {
     let time = |name| seconds(fields.get(name)).unwrap_or(Timestamp::from_millis(0));
     Some(Runner {
         runner_id: id,
-        script_type: type_of(text("type")),
+        script_type: text("type").and_then(|name| name.parse().ok()).unwrap_or_default(),
         local: matches!(text("local"), None | Some("true" | "True" | "1")),
         topic: text("topic").and_then(|topic| topic.parse().ok()).unwrap_or_else(|| id.group()),
         address: text("address").and_then(|address| address.parse().ok()),

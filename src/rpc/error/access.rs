@@ -6,12 +6,12 @@ use crate::access;
 pub(super) fn code_of(error: &access::Error) -> Code {
     use access::Error as A;
     match error {
-        A::NoIdentity(_) | A::NoToken(_) | A::NoContext(_) | A::Deleting(_) => Code::NotFound,
+        A::NoIdentity(_) | A::Unlisted(..) | A::NoToken(_) | A::NoContext(_) | A::Deleting(_) => Code::NotFound,
         A::Elsewhere | A::Store(_) => Code::StoreUnavailable,
         A::KeyTaken(_) | A::HasJobs { .. } | A::Configured(_) => Code::State,
         A::Invalid { .. } => Code::InvalidParams,
         A::TooFast(_) => Code::RateLimited,
-        A::Full(_) | A::NoDatabase(_) => Code::QueueFull,
+        A::Full(_) | A::NoNumber | A::NumbersTaken | A::NoDatabase(_) => Code::QueueFull,
         A::Unknown | A::LoggedOut | A::Nobody | A::NonceUnknown | A::NonceOver | A::NonceUsed | A::Stranger => Code::NotAuthenticated,
     }
 }

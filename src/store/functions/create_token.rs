@@ -11,7 +11,7 @@ const FUNCTION: Function = Function("create_token");
 pub enum TokenCreated {
     /// It is stored.
     Stored,
-    /// There is no such identity. Nothing was done.
+    /// There is no such identity, or another program wrote it and it is refused. Nothing was done.
     Missing,
     /// Another token has its id. Nothing was done.
     Taken,

@@ -71,6 +71,7 @@ mod release_relatives;
 mod renew;
 mod retry;
 mod revoke_token;
+mod runners_with_jobs;
 mod schedule;
 mod send_jobs;
 mod send_message;
@@ -94,6 +95,7 @@ mod unstage_jobs;
 mod wait;
 
 pub use acknowledge_message::MessageAcknowledged;
+pub use admit_identities::Unlisted;
 pub use advance_flow::{Advanced, FlowAction};
 pub(super) use announce_change::CHANGING;
 pub use close_context::OpenJobs;

@@ -22,12 +22,16 @@ pub struct IdentityChange {
 pub enum IdentityStored {
     /// It has this number.
     Stored(IdentityId),
-    /// There is none with that number. Nothing was done.
+    /// There is none with that number, or another program wrote it and it is refused. Nothing was done.
     Missing,
     /// Another identity has the public key. Nothing was done.
     Taken(IdentityId),
     /// There are as many as may be. Nothing was done.
     Full,
+    /// The last number was given. Nothing was done.
+    NoNumber,
+    /// Other programs have so many numbers in a row that the next call goes on looking for one. Nothing was done.
+    Later,
 }
 
 impl Store {
@@ -41,13 +45,15 @@ impl Store {
         };
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.map_or(0, |id| id.0)).arg(key).arg(address);
-        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let answer = self.numbered(&call).await?;
         let number = answer.get(1).and_then(Text::parse);
         match (answer.first().and_then(|word| word.0.as_deref()), number) {
             (Some("stored"), Some(id)) => Ok(IdentityStored::Stored(id)),
             (Some("taken"), Some(id)) => Ok(IdentityStored::Taken(id)),
             (Some("missing"), _) => Ok(IdentityStored::Missing),
             (Some("full"), _) => Ok(IdentityStored::Full),
+            (Some("none"), _) => Ok(IdentityStored::NoNumber),
+            (Some("later"), _) => Ok(IdentityStored::Later),
             _ => Err(unexpected("set_identity", &answer)),
         }
     }

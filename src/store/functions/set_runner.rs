@@ -38,6 +38,8 @@ pub enum RunnerStored {
     Taken(RunnerId),
     /// There are as many as may be. Nothing was done.
     Full,
+    /// There is no number left for it. Nothing was done.
+    NoNumber,
 }
 
 impl RunnerChange {
@@ -64,13 +66,14 @@ impl Store {
         for (field, value) in change.fields() {
             call.arg(field).arg(value);
         }
-        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let answer = self.numbered(&call).await?;
         match (answer.first().and_then(|word| word.0.as_deref()), answer.get(1).and_then(Text::parse)) {
             (Some("stored"), Some(id)) => Ok(RunnerStored::Stored(id)),
             (Some("missing"), _) => Ok(RunnerStored::Missing),
             (Some("nowhere"), _) => Ok(RunnerStored::Nowhere),
             (Some("taken"), Some(id)) => Ok(RunnerStored::Taken(id)),
             (Some("full"), _) => Ok(RunnerStored::Full),
+            (Some("none" | "later"), _) => Ok(RunnerStored::NoNumber),
             _ => Err(unexpected("set_runner", &answer)),
         }
     }

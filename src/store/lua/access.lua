@@ -8,7 +8,7 @@ local access = {}
 -- over at once. Those of other programs are half of the identities at most, and have numbers of the lower half, so that there are always
 -- some left.
 access.MOST_IDENTITIES, access.MOST_TOKENS, access.MOST_LOGINS = 100000, 100, 50
-local MOST_PASSED_OVER = 1000
+local MOST_PASSED_OVER, LOOKED_AT = 1000, 1000
 local MOST_FOREIGN, LAST_FOREIGN = 50000, 2147483647
 -- The last number.
 local LAST = 4294967295
@@ -16,34 +16,99 @@ local LAST = 4294967295
 -- Notes that something has changed of what callers may do, so that servers look again.
 function access.changed() commands.revise(keys.access, 'revision') end
 
--- Whether a number stands somewhere yet, though its identity may be gone: in the list, or with tokens or a key, which it would come by.
+-- Whether a number is that of an identity yet, though its hash may be gone: in the list, or with tokens or a key, which it would come by.
 local function stands(id)
   return try('ZSCORE', keys.identities, id) or redis.call('EXISTS', keys.tokens_of(id)) == 1
     or try('HEXISTS', keys.public_keys, 'of:' .. id) == 1
 end
 
--- A number that no identity has had. Nil: there is none left, or others have made identities with so many numbers that looking for one has
--- to go on with the next call.
-function access.next_identity()
-  -- Where it is lost which numbers were given, those are that are listed.
-  local highest = not tonumber(try('HGET', keys.access, 'last') or nil) and try('ZREVRANGE', keys.identities, 0, 0)
-  if highest and highest[1] then access.keep_number(highest[1]) end
-  for _ = 1, MOST_PASSED_OVER do
-    if (tonumber(try('HGET', keys.access, 'last') or nil) or 0) >= LAST then return nil end
-    local id = values.digits(commands.increase(keys.access, 'last', 1))
-    if not access.is_identity(id) and not stands(id) then return id end
-    -- From now on it counts as given, so that it could not be listed later.
-    local is_one = redis.call('TYPE', keys.identity(id)).ok == 'hash'
-    if is_one and (try('ZCARD', keys.identities) or 0) < MOST_FOREIGN then commands.insist('ZADD', keys.identities, 'NX', id, id) end
+local function set_last(number) commands.insist('HSET', keys.access, 'last', values.digits(number)) end
+
+-- The highest number that is listed, but for those that other programs have taken.
+local function highest_own()
+  for from = 0, access.MOST_IDENTITIES, LOOKED_AT do
+    local listed = try('ZREVRANGE', keys.identities, from, from + LOOKED_AT - 1) or {}
+    if not listed[1] then break end
+    local taken = try('ZMSCORE', keys.taken_numbers, unpack(listed)) or {}
+    for at, id in ipairs(listed) do
+      local number = tonumber(id)
+      if number and number > 0 and number <= LAST and not taken[at] then return number end
+    end
   end
-  return nil
+  return 0
+end
+
+-- The last number that was given here. Where that is lost, those were given that are listed. Numbers that other programs have taken beyond
+-- it are no matter of it, so that none of ours is used up by that: they are remembered, so that nobody gets one again.
+local function last()
+  local number = tonumber(try('HGET', keys.access, 'last') or nil)
+  if not number or not (number >= 0 and number <= LAST) then
+    number = highest_own()
+    set_last(number)
+  end
+  return number
+end
+
+local function is_taken(id) return try('ZSCORE', keys.taken_numbers, id) end
+
+local function lists_no_more()
+  return (try('ZCARD', keys.identities) or 0) >= MOST_FOREIGN or (try('ZCARD', keys.taken_numbers) or 0) >= MOST_FOREIGN
+end
+
+-- Counts those numbers as given that follow the last one and that others have taken, so that these need not be remembered.
+local function pass_over_taken()
+  local number, passed = last(), 0
+  while passed < MOST_PASSED_OVER and is_taken(values.digits(number + passed + 1)) do
+    passed = passed + 1
+    try('ZREM', keys.taken_numbers, values.digits(number + passed))
+  end
+  if passed > 0 then set_last(number + passed) end
+end
+
+-- A number that no identity has had. Nil and why: 'none' is left, or others have taken so many that the next call goes on looking, 'later'.
+function access.next_identity()
+  local number = last()
+  for _ = 1, MOST_PASSED_OVER do
+    if number >= LAST then return nil, 'none' end
+    number = number + 1
+    local id = values.digits(number)
+    set_last(number)
+    if not access.is_identity(id) and not stands(id) and not is_taken(id) then return id end
+    -- From now on it counts as given, so that it could not be listed later.
+    if not is_taken(id) and access.is_hash(id) and not lists_no_more() then commands.insist('ZADD', keys.identities, 'NX', id, id) end
+    try('ZREM', keys.taken_numbers, id)
+  end
+  return nil, 'later'
 end
 
 -- Why an identity that another program has written is not listed, or nil. A number that was given is not given again: where rights are left
 -- of an identity that was deleted, nobody gets them by its number.
-function access.refuse_foreign(id)
-  if tonumber(id) <= (tonumber(try('HGET', keys.access, 'last') or nil) or 0) or tonumber(id) > LAST_FOREIGN then return 'given' end
-  return (try('ZCARD', keys.identities) or 0) >= MOST_FOREIGN and 'full' or nil
+local function refuse_foreign(id)
+  if tonumber(id) <= last() or is_taken(id) then return 'given' end
+  if tonumber(id) > LAST_FOREIGN then return 'beyond' end
+  if lists_no_more() then pass_over_taken() end
+  return lists_no_more() and 'full' or nil
+end
+
+-- Sees to it that an identity is listed that is to log in, or to get a token or a role: another program may have written it just now. Nil:
+-- it is. Else why it is none: 'none' has such a hash, identities had its number before ('given'), others have none so high ('beyond'), or
+-- as many as may be ('full').
+function access.admit(id)
+  if not access.is_hash(id) then return 'none' end
+  if not stands(id) then
+    local why = refuse_foreign(id)
+    if why then return why end
+    commands.insist('ZADD', keys.taken_numbers, id, id)
+  end
+  commands.insist('ZADD', keys.identities, 'NX', id, id)
+  return nil
+end
+
+-- Takes an identity out of the list. Gives whether it was there. Nobody gets its number again.
+function access.unlist(id)
+  if not try('ZSCORE', keys.identities, id) then return false end
+  if tonumber(id) > last() then commands.insist('ZADD', keys.taken_numbers, id, id) end
+  return try('ZREM', keys.identities, id) == 1
 end
 
 -- The key by which an identity logs in, as it was noted.
@@ -80,15 +145,9 @@ function access.admit_key(id, key)
   if not owner or not is_noted then access.note_key(id, key) end
 end
 
--- Has a number not be given again, whoever gave it.
-function access.keep_number(id)
-  local number = tonumber(id)
-  if number and number <= LAST and number > (tonumber(try('HGET', keys.access, 'last') or nil) or 0) then
-    commands.insist('HSET', keys.access, 'last', id)
-  end
-end
-
 function access.is_identity(id) return redis.call('EXISTS', keys.identity(id)) == 1 end
+
+function access.is_hash(id) return redis.call('TYPE', keys.identity(id)).ok == 'hash' end
 
 -- The identity that has a public key, as its own hash says it: other programs may have taken the key from there. Nil: none has.
 function access.with_public_key(key)

@@ -13,6 +13,37 @@ function coordinator.keep_number(kind, number)
   if number and number <= LAST and number > last(kind) then redis.call('SET', keys.sequence(kind), values.digits(number)) end
 end
 
+-- How many numbers of runners are remembered that other programs have taken.
+local MOST_TAKEN = 10000
+
+-- Has the number of a runner of another program not be given. Where it is beyond the last one that was given here it is remembered, so that
+-- it uses up none of ours; of very many the highest are forgotten: it takes longest until one of those is given.
+function coordinator.keep_runner(id)
+  local number = tonumber(id)
+  if not number or number > LAST or number <= last('runner') then return end
+  commands.insist('ZADD', keys.taken_runners, number, id)
+  for _, highest in ipairs(redis.call('ZRANGE', keys.taken_runners, MOST_TAKEN, -1)) do redis.call('ZREM', keys.taken_runners, highest) end
+end
+
+-- Sees to it that it is known which numbers of runners were given here: where that is lost, those that are listed, but for those of other
+-- programs.
+function coordinator.recover_runners()
+  if tonumber(try('GET', keys.sequence('runner')) or nil) then return end
+  for _, id in ipairs(try('ZREVRANGE', keys.runners, 0, MOST_TAKEN - 1) or {}) do
+    if not try('ZSCORE', keys.taken_runners, id) then return coordinator.keep_number('runner', id) end
+  end
+end
+
+-- A number of a runner that none has had. Nil and why, as `next_number` says.
+function coordinator.next_runner()
+  local function key_of(number)
+    return try('ZSCORE', keys.taken_runners, number) and keys.taken_runners or keys.runner(number)
+  end
+  local number, why = coordinator.next_number('runner', key_of)
+  try('ZREMRANGEBYSCORE', keys.taken_runners, '-inf', last('runner'))
+  return number, why
+end
+
 -- A number that no object of a kind has had, whose objects are at `key_of(number)`; `reserved` has keys that are about to be made. Else nil
 -- and why: 'none' is left, or others have taken so many that the next call goes on looking, 'later'.
 function coordinator.next_number(kind, key_of, reserved)

@@ -13,6 +13,12 @@ function queues.push(queue, script_type, id, again)
   return length ~= nil
 end
 
+-- The queues of a runner in the order of service. That of normal priority has a second name, which only foreign clients use.
+function queues.of_runner(script_type, group)
+  local normal = keys.work(script_type, group)
+  return { normal .. ':prio:0', normal, normal .. ':prio:1', normal .. ':prio:2' }
+end
+
 -- For how long it is noted that ids were left in a queue, s, after the last one.
 local NOTED_SECONDS = 2592000
 -- So many of them a stop, or a look, takes from the taking end; and into how many queues one looks.

@@ -1,6 +1,7 @@
 //! Who may call: identities, tokens and rights, as clients of a server meet them.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
+mod foreign;
 mod identities;
 mod lists;
 mod login;

@@ -241,3 +241,32 @@ async fn a_runner_that_takes_nothing_leaves_room_for_the_jobs_of_others() {
     let life: i64 = house.redis.run(&["TTL", &format!("hero:q:sent:runner{}", runner.runner_id)]).await;
     assert!(life > 0, "{life}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runners_that_have_no_jobs_cost_next_to_nothing_however_many_they_are_and_each_is_found_that_has_one() {
+    const RUNNERS: u32 = 1000;
+    let key = NodeKey::random();
+    let town = Town::open(&key, Plan::new(1)).await;
+    let redis = town.redis();
+    let script = "for number = 1, ARGV[1] do
+            redis.call('HSET', 'runner:' .. number, 'id', number, 'type', 'osis', 'local', 'false', 'address', 'here', 'pubkey', ARGV[2])
+            redis.call('ZADD', 'hero:meta:runners', number, number)
+        end
+        redis.call('HINCRBY', 'hero:meta:revisions', 'runners', 1)";
+    let _: Option<String> = redis.run(&["EVAL", script, "0", &RUNNERS.to_string(), key.public().as_str()]).await;
+    assert_eq!(run(&town, to(RunnerId(RUNNERS), "40 + 2")).await.unwrap(), "42");
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let began = tokio::time::Instant::now();
+    until("three seconds are over", || async { (began.elapsed() > Duration::from_secs(3)).then_some(()) }).await;
+    let (calls, looks) = (redis.calls("fcall").await, redis.calls("exists").await);
+    println!("{calls} calls of functions and {looks} looks in 3 s");
+    assert!(calls < 500 && looks < u64::from(RUNNERS), "{calls} calls of functions, {looks} looks");
+    for runner in [1, 128, 129, RUNNERS] {
+        assert_eq!(run(&town, to(RunnerId(runner), "40 + 2")).await.unwrap(), "42", "{runner}");
+    }
+    // What another program pushes is found, too, by the second name of the queue as well.
+    let job = town.house.dispatcher.create(to(RunnerId(7), "1")).await.unwrap();
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{job}"), "status", "dispatched"]).await;
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis:group:runner7:prio:1", job.as_str()]).await;
+    town.house.is(&job, hero::model::Status::Finished).await;
+}

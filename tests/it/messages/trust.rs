@@ -168,6 +168,11 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
     assert!(refused.outcome == Outcome::Refused && refused.text.contains("is not trusted here"), "{refused:?}");
     let _: i64 = redis.run(&["HSET", "actor:77", "id", "77", "pubkey", &public]).await;
     assert!(deliver(&bus, &signed("e", 77)).await.is_stored());
+    // Whose number an identity had before signs as little as it logs in.
+    access.delete_identity(identity).await.unwrap();
+    let _: i64 = redis.run(&["HSET", &format!("actor:{identity}"), "id", &identity.to_string(), "pubkey", &public]).await;
+    let refused = deliver(&bus, &signed("again", identity.0)).await;
+    assert_eq!(refused.outcome, Outcome::Refused, "{refused:?}");
     // Whoever does not say whom it is for has it taken by nobody.
     let unnamed = Letter { to: None, ..signed("f", 77) };
     let signature: Signature = signing.sign(&unnamed.signed(""));

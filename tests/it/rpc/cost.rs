@@ -179,3 +179,57 @@ async fn long_results_are_read_by_few_at_once() {
     assert!(most < 16 * MB, "{most} bytes waited in Redis");
     assert_eq!(client.ok("get_status", json!([id])).await, "finished");
 }
+
+/// So many runners elsewhere, as this server would have made them.
+async fn make_runners(redis: &Redis, many: u32) {
+    let script = "for number = 1, ARGV[1] do
+            redis.call('HSET', 'runner:' .. number, 'id', number, 'type', 'osis', 'local', 'false', 'address', 'here', 'target_context', '0')
+            redis.call('ZADD', 'hero:meta:runners', number, number)
+        end
+        redis.call('SET', 'hero:seq:runner', ARGV[1])
+        redis.call('HINCRBY', 'hero:meta:revisions', 'runners', 1)";
+    let _: Option<String> = redis.run(&["EVAL", script, "0", &many.to_string()]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_for_a_script_type_costs_as_much_with_ten_thousand_runners_as_with_one() {
+    let (redis, dispatcher, _server, client) = quiet().await;
+    let store = dispatcher.stores().remove(0);
+    let send = async || client.ok("send_message", json!({"topic": "osis", "message": "x"})).await;
+    let mut costs = Vec::new();
+    for many in [1, 10_000] {
+        make_runners(&redis, many).await;
+        // What has changed is read once.
+        send().await;
+        let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+        for _ in 0..10 {
+            send().await;
+            store.runner_for(&"osis".parse().unwrap()).await.unwrap().unwrap();
+        }
+        costs.push(redis.all_calls().await);
+    }
+    assert!(costs[1] <= costs[0] + 50, "{costs:?} commands");
+    assert!(costs[1] <= 800, "{costs:?} commands for ten messages");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runners_of_a_type_take_turns_whatever_goes_to_those_of_others_and_see_who_comes_and_goes() {
+    let (redis, dispatcher, _server, client) = quiet().await;
+    let store = dispatcher.stores().remove(0);
+    for script_type in ["osis", "osis", "sal", "sal", "osis"] {
+        client.ok("create_runner", json!({"script_type": script_type, "local": false, "address": "here"})).await;
+    }
+    let next = async |script_type: &str| store.runner_for(&script_type.parse().unwrap()).await.unwrap().map(|runner| runner.runner_id.0);
+    let mut taken = Vec::new();
+    for _ in 0..4 {
+        taken.push((next("osis").await, next("sal").await));
+    }
+    assert_eq!(taken, [(Some(1), Some(3)), (Some(2), Some(4)), (Some(5), Some(3)), (Some(1), Some(4))]);
+    client.ok("delete_runner", json!([2])).await;
+    client.ok("create_runner", json!({"script_type": "osis", "local": false, "address": "here"})).await;
+    assert_eq!((next("osis").await, next("osis").await, next("osis").await), (Some(5), Some(6), Some(1)));
+    // Another program deletes some and changes another one, and raises no revision.
+    let _: i64 = redis.run(&["DEL", "runner:5", "runner:6"]).await;
+    let _: i64 = redis.run(&["HSET", "runner:1", "type", "sal"]).await;
+    assert_eq!((next("osis").await, next("none").await), (None, None));
+}

@@ -77,6 +77,45 @@ async fn a_runner_is_changed_listed_and_deleted_and_its_number_is_not_given_agai
 }
 
 #[tokio::test]
+async fn a_number_of_another_program_uses_up_none_of_those_of_runners_and_none_that_is_no_runner_does() {
+    const LAST: u32 = 4_294_967_295;
+    let (house, _server, client) = open().await;
+    let made = async || client.ok("create_runner", json!(["osis"])).await["runner_id"].as_u64().unwrap();
+    assert_eq!(client.fault("delete_runner", json!([LAST])).await.code, 1011);
+    assert_eq!(made().await, 1);
+    let foreign = async |number: u32| {
+        let _: i64 = house.redis.run(&["HSET", &format!("runner:{number}"), "id", &number.to_string(), "type", "osis"]).await;
+        client.ok("update_runner", json!({ "runner_id": number, "name": "theirs" })).await;
+    };
+    foreign(LAST).await;
+    foreign(4).await;
+    // Which numbers were given is lost.
+    let _: i64 = house.redis.run(&["DEL", "hero:seq:runner"]).await;
+    assert_eq!(made().await, 2);
+    client.ok("delete_runner", json!([LAST])).await;
+    client.ok("delete_runner", json!([4])).await;
+    assert_eq!((made().await, made().await), (3, 5), "nor is one given that another program's runner had");
+    let _: String = house.redis.run(&["SET", "hero:seq:runner", &(LAST - 2).to_string()]).await;
+    assert_eq!(made().await, u64::from(LAST - 1));
+    let fault = client.fault("create_runner", json!(["osis"])).await;
+    assert!(fault.message.contains("as many numbers of runners in use"), "{fault:?}");
+}
+
+#[tokio::test]
+async fn there_are_no_more_runners_than_may_be_whoever_wrote_them() {
+    let (house, _server, client) = open().await;
+    client.ok("create_runner", json!(["osis"])).await;
+    let script = "for number = 2, 10000 do redis.call('ZADD', 'hero:meta:runners', number, number) end";
+    let _: Option<String> = house.redis.run(&["EVAL", script, "0"]).await;
+    let _: i64 = house.redis.run(&["HSET", "runner:20000", "id", "20000", "type", "osis"]).await;
+    for (method, params) in [("create_runner", json!(["osis"])), ("update_runner", json!({ "runner_id": 20000, "name": "theirs" }))] {
+        let fault = client.fault(method, params).await;
+        assert!(fault.code == 1003 && fault.message.contains("10,000 runners in this context"), "{method}: {fault:?}");
+    }
+    assert_eq!(client.ok("update_runner", json!({ "runner_id": 1, "name": "ours" })).await["name"], "ours");
+}
+
+#[tokio::test]
 async fn runners_that_are_gone_and_what_is_none_hide_no_others_in_lists() {
     let (house, _server, client) = open().await;
     for _ in 0..6 {

@@ -90,6 +90,14 @@ impl Redis {
         line.map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
     }
 
+    /// How many commands were carried out, by functions too, since the last `CONFIG RESETSTAT`.
+    pub async fn all_calls(&self) -> u64 {
+        let info: String = self.run(&["INFO", "commandstats"]).await;
+        let calls =
+            info.lines().filter_map(|line| line.strip_prefix("cmdstat_")?.split_once(":calls=")?.1.split(',').next()?.parse::<u64>().ok());
+        calls.sum()
+    }
+
     /// One command, as redis-cli would send it.
     pub async fn run<T: FromRedisValue>(&self, words: &[&str]) -> T {
         self.run_in(0, words).await

@@ -13,11 +13,9 @@ return function()
     local record = commands.try('HGET', keys.tokens, token)
     if record then access.forget_alone(token, record) end
   end
-  local known = commands.try('ZREM', keys.identities, id) or 0
-  local deleted = redis.call('DEL', key) + known > 0
-  if deleted then
-    access.keep_number(id)
-    access.changed()
-  end
+  redis.call('DEL', keys.tokens_of(id))
+  local was_listed = access.unlist(id)
+  local deleted = redis.call('DEL', key) == 1 or was_listed
+  if deleted then access.changed() end
   return deleted and 1 or 0
 end

@@ -9,7 +9,7 @@ local LONGER = 60000
 return function()
   local identity, public_key, nonce = request.take_many(3)
   local ends, id, record = request.take_number(), request.take_many(2)
-  if access.with_public_key(public_key) ~= identity then return 'missing' end
+  if access.with_public_key(public_key) ~= identity or access.admit(identity) then return 'missing' end
   if ends <= request.now then return 'over' end
   local used = keys.nonce(nonce)
   if redis.call('EXISTS', used) == 1 then return 'used' end
@@ -21,6 +21,5 @@ return function()
   end
   redis.call('SET', used, identity, 'PX', values.digits(ends - request.now + LONGER))
   commands.insist('SADD', keys.tokens_of(identity), id)
-  access.keep_number(identity)
   return 'stored'
 end

@@ -33,10 +33,8 @@ return function()
   local script_type, group, most, lease, ack, result, context, topic, address, runner_key = request.take_many(10)
   local sent = keys.sent(group)
   local room = math.min(tonumber(most), MOST_AWAY - leases.away(), messages.MOST_OUT - messages.waiting())
-  local served, owners = {}, {}
-  for at, priority in ipairs({ '0', '1', '2' }) do
-    served[at], owners[at] = keys.work(script_type, group, nil, priority), '0'
-  end
+  local served, owners = queues.of_runner(script_type, group), {}
+  for at in ipairs(served) do owners[at] = '0' end
   -- What is sorted by caller lies elsewhere.
   if room <= 0 or redis.call('EXISTS', keys.fair, unpack(served)) == 0 then return 0 end
   local of_runner = math.min(MOST_OF_RUNNER - messages.awaited_of(group, MOST_OF_RUNNER), MOST_SENT)

@@ -1,17 +1,19 @@
 -- Flags:
 -- Makes an identity, or changes one.
 -- ARGV  its number, 0 for a new one · public key, '-' to leave it · addresses, JSON, '-' to leave them
--- Gives {'stored', number}, {'missing'}, {'taken', number of the identity that has the key} or {'full'}.
+-- Gives {'stored', number}, {'missing'} (or it is one of another program that is refused), {'taken', number of the identity that has the
+-- key}, {'full'} (there are as many as may be), {'none'} (there is no number left) or {'later'} (the next call goes on looking for one).
 return function()
   local id, public_key, addresses = request.take_many(3)
   local is_new = id == '0'
-  if not is_new and not access.is_identity(id) then return { 'missing' } end
+  if not is_new and access.admit(id) then return { 'missing' } end
   local owner = public_key ~= '-' and access.with_public_key(public_key)
   if owner and owner ~= id and access.is_identity(owner) then return { 'taken', owner } end
   if is_new then
     if (commands.try('ZCARD', keys.identities) or 0) >= access.MOST_IDENTITIES then return { 'full' } end
-    id = access.next_identity()
-    if not id then return { 'full' } end
+    local number, why = access.next_identity()
+    if not number then return { why } end
+    id = number
   end
   local key, now = keys.identity(id), access.seconds()
   if public_key ~= '-' then
@@ -34,6 +36,5 @@ return function()
   if is_new then commands.insist('HSET', key, 'id', id, 'created_at', now) end
   commands.insist('HSET', key, 'updated_at', now)
   commands.insist('ZADD', keys.identities, id, id)
-  access.keep_number(id)
   return { 'stored', id }
 end

@@ -2,7 +2,7 @@
 -- Makes a runner, or changes one.
 -- ARGV  its number, 0 for a new one · then for each field that is given: its name · its value
 -- Gives {'stored', number}; or nothing was done: {'missing'}, {'nowhere'} (it would be elsewhere, but has no address), {'taken', number of
--- the runner whose topic that is} or {'full'}.
+-- the runner whose topic that is}, {'full'}, {'none'} (there is no number left) or {'later'} (the next call goes on looking for one).
 local MOST, LAST = 10000, 4294967295
 local FIELDS = { 'pubkey', 'address', 'topic', 'local', 'type', 'name', 'target_context' }
 local DEFAULTS = { pubkey = '', address = '', ['local'] = 'true', type = '', name = '', target_context = '0' }
@@ -21,6 +21,7 @@ return function()
   local id, given = request.take(), {}
   while request.has_more() do given[request.take()] = request.take() end
   local is_new = id == '0'
+  coordinator.recover_runners()
   if not is_new and (commands.try('HLEN', keys.runner(id)) or 0) == 0 then return { 'missing' } end
   local function value(field)
     local kept = not is_new and commands.try('HGET', keys.runner(id), field)
@@ -30,12 +31,13 @@ return function()
   local taken = given.topic and owner_of(given.topic, id)
   -- A new one may be about to get that number.
   if taken and not (is_new and given.topic == 'runner' .. taken) then return { 'taken', taken } end
+  -- One of another program is listed with its first change.
+  local adds_one = is_new or not commands.try('ZSCORE', keys.runners, id)
+  if adds_one and (commands.try('ZCARD', keys.runners) or 0) >= MOST then return { 'full' } end
   if is_new then
-    if (commands.try('ZCARD', keys.runners) or 0) >= MOST then return { 'full' } end
-    local highest = commands.try('ZREVRANGE', keys.runners, 0, 0)
-    coordinator.keep_number('runner', highest and highest[1])
-    id = coordinator.next_number('runner', keys.runner)
-    if not id then return { 'full' } end
+    local number, why = coordinator.next_runner()
+    if not number then return { why } end
+    id = number
     if taken and taken ~= id then return { 'taken', taken } end
   end
   local key, now = keys.runner(id), coordinator.seconds()
@@ -52,7 +54,7 @@ return function()
     commands.try('ZREMRANGEBYSCORE', keys.topics, id, id)
     if given.topic ~= 'runner' .. id then commands.insist('ZADD', keys.topics, id, given.topic) end
   end
-  coordinator.keep_number('runner', id)
+  coordinator.keep_runner(id)
   coordinator.changed('runners')
   return { 'stored', id }
 end
