@@ -7,6 +7,8 @@ local leases = {}
 -- By how much, ms; and where others end and those begin, as commands take it.
 leases.AWAY = 1e14
 local LAST_HERE, FIRST_AWAY = '(100000000000000', '100000000000000'
+-- How many are entered by one command.
+local TOGETHER = 1000
 
 -- How many jobs of the context run here: with actors, on whichever machine.
 function leases.here() return redis.call('ZCOUNT', keys.leases, '-inf', LAST_HERE) end
@@ -23,6 +25,22 @@ function leases.over(most)
   local away = redis.call('ZRANGEBYSCORE', keys.leases, FIRST_AWAY, values.digits(leases.AWAY + request.now), 'LIMIT', 0, most - #over)
   for _, id in ipairs(away) do over[#over + 1] = id end
   return over
+end
+
+-- Has leases that are not over end so much sooner, ms, at most so many of each kind.
+function leases.end_sooner(ms, most)
+  for base, last in pairs({ [0] = LAST_HERE, [leases.AWAY] = '+inf' }) do
+    local from = '(' .. values.digits(base + request.now)
+    local entries = redis.call('ZRANGEBYSCORE', keys.leases, from, last, 'WITHSCORES', 'LIMIT', 0, most)
+    for first = 1, #entries, 2 * TOGETHER do
+      local sooner = {}
+      for at = first, math.min(first + 2 * TOGETHER, #entries + 1) - 1, 2 do
+        sooner[#sooner + 1] = values.digits(math.max(tonumber(entries[at + 1]) - ms, base + request.now))
+        sooner[#sooner + 1] = entries[at]
+      end
+      redis.call('ZADD', keys.leases, 'XX', unpack(sooner))
+    end
+  end
 end
 
 -- When the first lease is over, ms; nil: there is none.
