@@ -27,16 +27,20 @@ function leases.over(most)
   return over
 end
 
--- Has leases that are not over end so much sooner, ms, at most so many of each kind.
-function leases.end_sooner(ms, most)
+-- After the clock was set back by so many ms: has leases end as much sooner that were not over before, at most so many of each kind. Others
+-- were, or were entered just now: here they end within `lease`, ms.
+function leases.end_sooner(ms, lease, most)
   for base, last in pairs({ [0] = LAST_HERE, [leases.AWAY] = '+inf' }) do
     local from = '(' .. values.digits(base + request.now)
     local entries = redis.call('ZRANGEBYSCORE', keys.leases, from, last, 'WITHSCORES', 'LIMIT', 0, most)
     for first = 1, #entries, 2 * TOGETHER do
       local sooner = {}
       for at = first, math.min(first + 2 * TOGETHER, #entries + 1) - 1, 2 do
-        sooner[#sooner + 1] = values.digits(math.max(tonumber(entries[at + 1]) - ms, base + request.now))
-        sooner[#sooner + 1] = entries[at]
+        local over = tonumber(entries[at + 1])
+        if over > base + request.now + ms then over = over - ms
+        elseif base == 0 then over = math.min(over, request.now + lease)
+        end
+        sooner[#sooner + 1], sooner[#sooner + 2] = values.digits(over), entries[at]
       end
       redis.call('ZADD', keys.leases, 'XX', unpack(sooner))
     end

@@ -67,11 +67,11 @@ end
 -- Whether the clock was set back after a look.
 function setback.is_behind(look) return look.at > request.now + A_LITTLE end
 
--- Does the next part of what is to be done after the clock was set back.
-function setback.tend(look)
+-- Does the next part of what is to be done after the clock was set back. `lease`: how long one is, ms.
+function setback.tend(look, lease)
   if setback.is_behind(look) then
     local back = look.at - request.now
-    leases.end_sooner(back, MOST_LEASES)
+    leases.end_sooner(back, lease, MOST_LEASES)
     look.back, look.walk, look.cursor = look.back + back, 1, '0'
   end
   local walk = WALKS[look.walk]

@@ -112,7 +112,7 @@ async fn what_redis_itself_says_of_its_clock_takes_no_job_from_who_renews_it() {
     let id = new_started(&store).await;
     let ends: f64 = redis.run(&["ZSCORE", "hero:q:leases", id.as_str()]).await;
     let _: i64 = redis.run(&["ZADD", "hero:q:leases", &(ends + HOUR.as_millis() as f64).to_string(), id.as_str()]).await;
-    // A lease that seems to be over, because it was entered after the step, stays until its holder could renew it.
+    // This one was entered after the step, before anybody saw that.
     let late = new_started(&store).await;
     store.reap(128).await.unwrap();
     for id in [&id, &late] {

@@ -209,7 +209,7 @@ return function()
   for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind, gone) end
   for _, status in ipairs({ 'error', 'left' }) do delete_wrong_type(keys.index_of_status(status), 'zset', gone) end
   local look = setback.last_look()
-  setback.tend(look)
+  setback.tend(look, lease)
   local looked, taken = reap_leases(look, limit, lease)
   setback.note(look)
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
