@@ -26,7 +26,7 @@
 //! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this Redis from others | for ever |
 //! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
 //! | `hero:meta:strays` | hash by index key | whoever first sees a foreign job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
-//! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms | a day |
+//! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms; after a setback of the clock also by how much, and how far what waits was looked through | a day |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, skip_missed, unschedule | an entry as long as its schedule |
 //! | `hero:schedule:{id}` | hash | schedule, create, skip_missed | until it is deleted, or a week after its last occurrence |
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |

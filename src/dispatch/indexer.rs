@@ -1,37 +1,39 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::model::{ContextId, IdentityId, JobId};
 use crate::service::Service;
-use crate::store::{Error, Score, Store};
+use crate::store::{Error, Pace, Score, Store};
 
 /// Finds the jobs and identities that foreign programs wrote, by walking through all jobs again and again.
 pub struct Indexer {
     store: Store,
     cursor: u64,
     began: Instant,
-    rounds: u32,
+    pace: Pace,
+    /// How many keys there were when it looked last.
+    keys: u64,
+    forgot: Instant,
     hasher: RandomState,
     /// Hashes of the jobs met in this round and in the one before: these need not be looked at again.
     met: HashSet<u64>,
     met_before: HashSet<u64>,
     /// Identities of which the log has said that they are not listed.
     refused: HashSet<IdentityId>,
-    /// Behind which identities those are that it is looked at next whether they are there.
-    looked_at: Score,
+    /// Behind which identities those are that it is looked at next whether they are there; nothing: all are.
+    looked_at: Option<Score>,
 }
 
 /// The pause between two steps, each of which looks at about a thousand keys.
 const STEP: Duration = Duration::from_millis(100);
-/// The pause between two rounds, or three times as long as the last one took.
+/// The pause between two rounds where keys come, or three times as long as the last one took; and between two looks at whether they do.
 const ROUND: Duration = Duration::from_secs(2);
 /// How many jobs are remembered, at 8 bytes each; others are looked at in every round.
 const REMEMBERED: usize = 1 << 20;
-/// After how many rounds everything is looked at once more, because a foreign program may use an id again.
-const FORGET: u32 = 30;
+/// After this, or so many times what a round takes, everything is looked at once more, because a foreign program may use an id again.
+const FORGET: Duration = Duration::from_secs(60);
+const FORGET_ROUNDS: u32 = 120;
 
 /// Of how many identities the log says that they are not listed.
 const MOST_TOLD: usize = 64;
@@ -44,12 +46,14 @@ impl Indexer {
             store,
             cursor: 0,
             began,
-            rounds: 0,
+            pace: Pace::new(),
+            keys: 0,
+            forgot: began,
             hasher,
             met: HashSet::new(),
             met_before: HashSet::new(),
             refused: HashSet::new(),
-            looked_at: Score::from(0),
+            looked_at: None,
         }
     }
 
@@ -76,17 +80,36 @@ impl Indexer {
         Ok(())
     }
 
-    /// Deletes the identities whose hashes other programs have deleted, so that nobody else comes by their tokens. They are where context 0 is.
+    /// Deletes the identities whose hashes other programs have deleted, so that nobody else comes by their tokens. A step looks at a part of them, until all
+    /// were looked at.
     async fn delete_gone(&mut self) -> Result<(), Error> {
-        if self.store.context() != ContextId(0) {
-            return Ok(());
-        }
-        let (deleted, next) = self.store.delete_gone_identities(self.looked_at).await?;
-        self.looked_at = next.unwrap_or(Score::from(0));
+        let Some(from) = self.looked_at else { return Ok(()) };
+        let (deleted, next) = self.store.delete_gone_identities(from).await?;
+        self.looked_at = next;
         for identity in deleted {
             tracing::warn!(%identity, "actor:{identity} was deleted by another program: its tokens and logins end, and its number is not given again");
         }
         Ok(())
+    }
+
+    /// Looks whether a round is due, and begins it. Identities are where context 0 is, and one that was deleted is a key less.
+    async fn begins(&mut self) -> Result<bool, Error> {
+        let (keys, now) = (self.store.number_of_keys().await?, Instant::now());
+        let is_due = self.pace.is_due(keys, now);
+        if (is_due || keys != self.keys) && self.store.context() == ContextId(0) {
+            self.looked_at.get_or_insert(Score::from(0));
+        }
+        self.keys = keys;
+        if is_due {
+            self.began = now;
+            self.pace.begin(keys);
+        }
+        Ok(is_due)
+    }
+
+    /// The pause before it looks again while no round is under way.
+    fn pause(&self) -> Duration {
+        if self.looked_at.is_some() { STEP } else { ROUND }
     }
 
     fn is_new(&self, job: &JobId) -> bool {
@@ -101,8 +124,9 @@ impl Service for Indexer {
     const NAME: &'static str = "finding what other programs wrote";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        if self.cursor == 0 {
-            self.began = Instant::now();
+        if self.cursor == 0 && !self.begins().await? {
+            self.delete_gone().await?;
+            return Ok(self.pause());
         }
         let walked = self.store.walk_jobs(self.cursor).await?;
         let (next, jobs) = (walked.next, &walked.jobs);
@@ -120,11 +144,13 @@ impl Service for Indexer {
         if next != 0 {
             return Ok(STEP);
         }
-        self.rounds += 1;
+        let (now, took) = (Instant::now(), self.began.elapsed());
         self.met_before = std::mem::take(&mut self.met);
-        if self.rounds.is_multiple_of(FORGET) {
+        if self.forgot.elapsed() >= FORGET.max(took * FORGET_ROUNDS) {
             self.met_before.clear();
+            self.forgot = now;
         }
-        Ok(ROUND.max(self.began.elapsed() * 3))
+        self.pace.end(ROUND.max(took * 3), now);
+        Ok(self.pause())
     }
 }

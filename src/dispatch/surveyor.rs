@@ -1,17 +1,18 @@
 use std::time::Duration;
 
 use crate::service::Service;
-use crate::store::{Error, Store};
+use crate::store::{Error, Pace, Store};
 
 /// Looks for actors of other programs, and says which script types have none.
 pub struct Surveyor {
     store: Store,
+    pace: Pace,
 }
 
 impl Surveyor {
     /// A surveyor for one context.
     pub fn new(store: Store) -> Self {
-        Self { store }
+        Self { store, pace: Pace::new() }
     }
 }
 
@@ -21,7 +22,7 @@ impl Service for Surveyor {
     const NAME: &'static str = "looking for actors of other programs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        self.store.survey_in_time().await?;
+        self.store.survey_in_time(&mut self.pace).await?;
         Ok(Duration::ZERO)
     }
 }

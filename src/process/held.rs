@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use super::told;
+
 /// How many processes may run together for a job.
 pub const MOST_PROCESSES: usize = 256;
 /// How much memory they may have together: so many times what one may have.
@@ -57,7 +59,7 @@ struct Process {
 
 impl Process {
     fn read(pid: i32) -> Option<Self> {
-        let read = |place: PathBuf| Some(Self { status: fs::read_to_string(place.join("status")).ok()?, place });
+        let read = |place: PathBuf| Some(Self { status: told::read(place.join("status")).ok()?, place });
         let first = read(PathBuf::from(format!("/proc/{pid}")))?;
         if sum(&first.status, &["RssAnon:"]).is_some() {
             return Some(first);
@@ -75,7 +77,7 @@ impl Process {
 
     /// The same, with what processes share divided among them, where the system tells that.
     fn share(&self) -> u64 {
-        let rollup = fs::read_to_string(self.place.join("smaps_rollup")).ok();
+        let rollup = told::read(self.place.join("smaps_rollup")).ok();
         match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "SwapPss:"])) {
             Some(share) => share + sum(&self.status, &["VmPTE:"]).unwrap_or(0),
             None => self.memory(),

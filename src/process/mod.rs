@@ -14,6 +14,7 @@ mod init;
 pub mod keep;
 mod mounts;
 mod spawn;
+pub mod told;
 pub mod tree;
 
 pub use arguments::arguments;

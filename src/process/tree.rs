@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal};
 
+use super::told;
+
 /// A process that runs. When it started tells it from a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Process {
@@ -27,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 impl Process {
     /// The process with this number, unless it has ended, asked for or not.
     fn read(pid: i32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let stat = told::read(format!("/proc/{pid}/stat")).ok()?;
         // The name stands in parentheses and may contain anything.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let (state, parent) = (fields.next()?, fields.next()?.parse().ok()?);
@@ -47,7 +49,7 @@ impl Process {
 
     /// Whether it is the first of a PID namespace other than ours.
     fn is_first(&self) -> bool {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let status = told::read(format!("/proc/{}/status", self.pid)).unwrap_or_default();
         let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
         numbers.split_whitespace().count() > 1 && numbers.split_whitespace().next_back() == Some("1")
     }
@@ -200,7 +202,7 @@ pub fn end_with(root: Pid, within: Duration) {
 /// The numbers of a process' children, ended ones too. `None` where the kernel does not list them.
 pub fn children(pid: Pid) -> Option<Vec<i32>> {
     let pid = pid.as_raw_nonzero();
-    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    let list = told::read(format!("/proc/{pid}/task/{pid}/children")).ok()?;
     list.split_whitespace().map(|child| child.parse().ok()).collect()
 }
 

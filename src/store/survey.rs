@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, Notify, watch};
 use super::codec::Text;
 use super::deadline::in_time;
 use super::setback::set_back;
-use super::{Error, Store};
+use super::{Error, Pace, Store};
 use crate::model::{Actor, ScriptType};
 
 /// The live actors as they were last read, shared by all callers.
@@ -28,12 +28,12 @@ struct Survey {
     steps: u32,
 }
 
-/// The average time from one step of a survey to the next, if nobody asks. A step looks at a thousand keys and keeps Redis busy for less than a
+/// The average time from one step of a survey to the next where keys come and nobody asks. A step looks at a thousand keys and keeps Redis busy for less than a
 /// millisecond.
 const STEP: Duration = Duration::from_millis(250);
-/// The shortest time from one survey to the next.
+/// The shortest time from one survey to the next, and from one look at whether keys have come to the next.
 const OFTEN: Duration = Duration::from_secs(1);
-/// The longest time from one survey to the next.
+/// The longest time from one survey to the next where keys come.
 const RARE: Duration = Duration::from_secs(60);
 /// A caller gets a new survey if it takes no more steps than this.
 const QUICK: u32 = 50;
@@ -45,9 +45,9 @@ const AT_ONCE: usize = 1000;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Survey {
-    /// When the next survey is due without a caller.
-    fn next(&self) -> Instant {
-        self.began + (STEP * self.steps).clamp(OFTEN, RARE)
+    /// How long the pause before the next survey without a caller is at least.
+    fn pause(&self) -> Duration {
+        (STEP * self.steps).clamp(OFTEN, RARE).saturating_sub(self.ended - self.began)
     }
 
     /// When the next survey may begin for a caller.
@@ -92,19 +92,31 @@ impl Store {
     }
 
     /// Waits until a survey is due or a caller wants one, and makes it.
-    pub async fn survey_in_time(&self) -> Result<(), Error> {
+    pub async fn survey_in_time(&self, pace: &mut Pace) -> Result<(), Error> {
         let surveys = &self.0.surveys;
         let last = *surveys.last.borrow();
         if let Some(last) = last {
             tokio::select! {
-                () = tokio::time::sleep_until(last.next().into()) => {}
+                due = self.until_due(pace) => due?,
                 () = surveys.wanted.notified() => tokio::time::sleep_until(last.may().into()).await,
             }
         }
+        pace.begin(self.number_of_keys().await?);
         let survey = self.survey().await?;
+        pace.end(survey.pause(), survey.ended);
         let actors = self.actors_since(survey.ended).await?;
         surveys.last.send_replace(Some(survey));
         self.find_native_only(&actors).await
+    }
+
+    /// Waits until a walk is due.
+    async fn until_due(&self, pace: &mut Pace) -> Result<(), Error> {
+        loop {
+            tokio::time::sleep(OFTEN).await;
+            if pace.is_due(self.number_of_keys().await?, Instant::now()) {
+                return Ok(());
+            }
+        }
     }
 
     /// Notes presences that foreign actors wrote.

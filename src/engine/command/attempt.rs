@@ -78,10 +78,6 @@ impl Attempt<'_> {
             let now = Instant::now();
             if now >= look_at {
                 (look_at, pause) = (now + pause, (pause * 2).min(LATER_LOOK));
-                peak_memory = usage::peak_memory(process.pid).max(peak_memory);
-                if pause >= COUNTED {
-                    self.wait_for_orphans(process.pid);
-                }
                 if ending.is_none() && self.limits.cpu_time.is_some_and(|most| self.time_so_far(adopter).saturating_sub(time_before) > most)
                 {
                     ending = Some(Ending::CpuTime);
@@ -89,8 +85,17 @@ impl Attempt<'_> {
                 }
                 // Those of the whole system can be counted at once, and processes that start each other leave little time.
                 let are_many = usize::from(sysinfo().procs.saturating_sub(threads_before)) > MOST_PROCESSES;
-                if ending.is_none() && (pause >= COUNTED || are_many) {
-                    ending = looked.fresh(getpid(), self.spared).and_then(|processes| self.bounds.exceeded(&processes));
+                let counts = ending.is_none() && (pause >= COUNTED || are_many);
+                let fresh = if counts { looked.fresh(getpid(), self.spared) } else { None };
+                // Where nothing has run, nobody has more memory or has ended.
+                if fresh.is_some() || !counts {
+                    peak_memory = usage::peak_memory(process.pid).max(peak_memory);
+                    if pause >= COUNTED {
+                        self.wait_for_orphans(process.pid);
+                    }
+                }
+                if counts {
+                    ending = fresh.and_then(|processes| self.bounds.exceeded(&processes));
                     if ending.is_some() {
                         // Who takes so much is not asked.
                         break false;

@@ -1,12 +1,12 @@
 //! What the processes of a job used, as /proc tells it.
 
-use std::fs;
 use std::time::Duration;
 
 use rustix::param::clock_ticks_per_second;
 use rustix::process::Pid;
 
 use crate::process::held::of_status;
+use crate::process::told;
 
 /// The processor time of the children of this process and another one that have ended and were waited for, in ticks, which are coarse.
 pub(super) fn time_of_ended(adopter: Option<Pid>) -> Duration {
@@ -20,7 +20,7 @@ fn time_of_children(process: &str) -> Duration {
 
 /// The sum of so many fields of what the system says of a process, behind its name, as a time. Nothing is known of one that is gone.
 fn ticks_of(process: &str, first: usize, many: usize) -> Duration {
-    let ticks = fs::read_to_string(format!("/proc/{process}/stat")).ok().and_then(|stat| {
+    let ticks = told::read(format!("/proc/{process}/stat")).ok().and_then(|stat| {
         // The name stands in parentheses and may contain anything.
         let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(first).take(many).map(str::parse::<u64>);
         fields.sum::<Result<u64, _>>().ok()
@@ -35,7 +35,7 @@ pub(super) fn time_of_all(processes: &[i32]) -> Duration {
 
 /// The processor time of a process' first thread, exactly, also after it has ended but was not waited for.
 pub(super) fn time_of(pid: Pid) -> Duration {
-    let schedule = fs::read_to_string(format!("/proc/{}/schedstat", pid.as_raw_nonzero())).unwrap_or_default();
+    let schedule = told::read(format!("/proc/{}/schedstat", pid.as_raw_nonzero())).unwrap_or_default();
     Duration::from_nanos(schedule.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0))
 }
 

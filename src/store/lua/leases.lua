@@ -7,6 +7,8 @@ local leases = {}
 -- By how much, ms; and where others end and those begin, as commands take it.
 leases.AWAY = 1e14
 local LAST_HERE, FIRST_AWAY = '(100000000000000', '100000000000000'
+-- How many are entered by one command.
+local TOGETHER = 1000
 
 -- How many jobs of the context run here: with actors, on whichever machine.
 function leases.here() return redis.call('ZCOUNT', keys.leases, '-inf', LAST_HERE) end
@@ -23,6 +25,26 @@ function leases.over(most)
   local away = redis.call('ZRANGEBYSCORE', keys.leases, FIRST_AWAY, values.digits(leases.AWAY + request.now), 'LIMIT', 0, most - #over)
   for _, id in ipairs(away) do over[#over + 1] = id end
   return over
+end
+
+-- After the clock was set back by so many ms: has leases end as much sooner that were not over before, at most so many of each kind. Others
+-- were, or were entered just now: here they end within `lease`, ms.
+function leases.end_sooner(ms, lease, most)
+  for base, last in pairs({ [0] = LAST_HERE, [leases.AWAY] = '+inf' }) do
+    local from = '(' .. values.digits(base + request.now)
+    local entries = redis.call('ZRANGEBYSCORE', keys.leases, from, last, 'WITHSCORES', 'LIMIT', 0, most)
+    for first = 1, #entries, 2 * TOGETHER do
+      local sooner = {}
+      for at = first, math.min(first + 2 * TOGETHER, #entries + 1) - 1, 2 do
+        local over = tonumber(entries[at + 1])
+        if over > base + request.now + ms then over = over - ms
+        elseif base == 0 then over = math.min(over, request.now + lease)
+        end
+        sooner[#sooner + 1], sooner[#sooner + 2] = values.digits(over), entries[at]
+      end
+      redis.call('ZADD', keys.leases, 'XX', unpack(sooner))
+    end
+  end
 end
 
 -- When the first lease is over, ms; nil: there is none.

@@ -12,6 +12,8 @@ local LINE_SECONDS = 10
 function limit.share_of(most, script_type, wanted)
   local free = most - leases.here()
   insist('ZREMRANGEBYSCORE', keys.capped, '-inf', request.now - PATIENCE)
+  -- They stand there since before the clock of Redis was set back.
+  redis.call('ZREMRANGEBYSCORE', keys.capped, '(' .. request.digits_in(PATIENCE), '+inf')
   for _, other in ipairs(redis.call('ZRANGE', keys.capped, 0, -1)) do
     if other == script_type then break end
     if free > 0 then redis.call('PUBLISH', keys.wake_up(other), '') end

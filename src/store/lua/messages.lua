@@ -255,6 +255,11 @@ function messages.await(element, seconds)
   if redis.call('EXPIRE', awaited, life, 'NX') == 0 then redis.call('EXPIRE', awaited, life, 'GT') end
 end
 
+-- Has the result of a message awaited until then, ms, if it is awaited.
+function messages.await_until(element, over)
+  for _, key in ipairs({ keys.open_messages, awaited_with(element) }) do try('ZADD', key, 'XX', values.digits(over), element) end
+end
+
 -- Notes that no result of a message is awaited any more.
 function messages.await_no_more(element)
   local awaited = awaited_with(element)

@@ -5,3 +5,4 @@ mod objects;
 mod pressure;
 mod relations;
 mod schedules;
+mod walks;

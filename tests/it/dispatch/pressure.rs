@@ -7,7 +7,7 @@ use std::time::Duration;
 use hero::dispatch::{Error, Indexer};
 use hero::model::{JobError, JobId, JobSpec, Output, OutputFormat, Seconds, Status};
 use hero::service::Service as _;
-use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Periods, Store, Turn};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Pace, Periods, Store, Turn};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
@@ -316,7 +316,7 @@ async fn without_any_memory_what_foreign_programs_ended_gets_an_end_and_their_ac
     assert_eq!((hours.len(), hours.contains(index)), (2, true));
     assert_eq!(redis.run::<Vec<String>>(&["SMEMBERS", "hero:meta:types"]).await, [counters]);
     assert!(redis.run::<i64>(&["TTL", counters]).await > 0);
-    store.survey_in_time().await.unwrap();
+    store.survey_in_time(&mut Pace::new()).await.unwrap();
     let actors = store.actors().await.unwrap();
     assert_eq!(actors.iter().map(|actor| actor.script_type.as_str()).collect::<Vec<_>>(), ["v"]);
 }

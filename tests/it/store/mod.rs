@@ -12,6 +12,7 @@ mod memory;
 mod notes;
 mod queues;
 mod relations;
+mod setback;
 mod sharing;
 mod silence;
 mod spoilt;

@@ -42,7 +42,8 @@ return function()
     local at = first(key)
     if at and (not due or at < due) then due = at end
   end
-  if redis.call('EXISTS', keys.release, keys.linking) > 0 then due = 0 end
+  local is_behind = setback.is_behind(setback.last_look())
+  if is_behind or redis.call('EXISTS', keys.release, keys.linking) > 0 then due = 0 end
   local queues = request.take_list()
   local holds = #queues > 0 and redis.call('EXISTS', unpack(queues)) > 0
   return { due and values.digits(due) or '', holds and 1 or 0, redis.call('DBSIZE'), has_messages() and 1 or 0 }

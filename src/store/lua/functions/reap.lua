@@ -34,15 +34,12 @@ end
 
 -- Whether leases may be over. Where nobody looked at them for a while, because Redis was away, its clock stepped or every server has just
 -- started, none is before its holder had the time to renew it. What was ended on purpose (with 0) is over all the same.
-local function may_be_over(lease)
-  if request.is_timed then return true end
+local function may_be_over(look, lease)
   local now, pause, longest = request.now, lease / 3 + 1000, math.min(math.max(lease / 2, 3000), 5000)
-  local at, grace = string.match(try('GET', keys.reaped) or '', '^(%d+) (%d+)$')
-  at, grace = tonumber(at or 0), math.min(tonumber(grace or 0), now + pause)
+  look.grace = math.min(look.grace, now + pause)
   -- A server that looks too seldom is not kept from ending leases for ever.
-  if (now - at > longest or at > now + 1000) and now > grace + pause then at, grace = 0, now + pause end
-  if math.abs(now - at) >= 1000 then redis.call('SET', keys.reaped, string.format('%.0f %.0f', now, grace), 'EX', 86400) end
-  return now >= grace
+  if (now - look.at > longest or setback.is_behind(look)) and now > look.grace + pause then look.grace, look.is_news = now + pause, true end
+  return request.is_timed or now >= look.grace
 end
 
 -- Counts the death of the actor that ran a job, and has the job run again or end.
@@ -58,7 +55,7 @@ local function lost(id, attempt, script_type, job)
 end
 
 -- Takes jobs whose lease is over from their server. Gives how many it looked at, and what it took.
-local function reap_leases(limit, lease)
+local function reap_leases(look, limit, lease)
   local over = leases.over(limit)
   local first = unpack(over)
   -- Where jobs cannot be read, as for want of a right, leases cannot be renewed either: then nobody has looked, and they get time for that
@@ -70,7 +67,7 @@ local function reap_leases(limit, lease)
       error(failure)
     end
   end
-  if not may_be_over(lease) then over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', 0, 'LIMIT', 0, limit) end
+  if not may_be_over(look, lease) then over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', 0, 'LIMIT', 0, limit) end
   local taken = {}
   for _, id in ipairs(over) do
     local job = read_lost(id)
@@ -130,7 +127,8 @@ local function look_at_queued(id, job)
     return again_in(id, math.max(queues.FOREIGN_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
   end
   local since = tonumber(job.missing_at)
-  if not since then
+  -- A time that is yet to come was written before the clock of Redis was set back.
+  if not since or since > request.now then
     redis.call('HSET', key, 'missing_at', values.digits(request.now))
     return again_in(id, queues.FOREIGN_PAUSE)
   elseif request.now - since < MISSING then
@@ -166,6 +164,8 @@ local function look_at_started(id, job)
     end
     news.event(id, 'started', attempt)
     if redis.call('HDEL', key, 'released') == 0 and job.script_type then news.count(script_type, 'started') end
+  elseif since > request.now then
+    redis.call('HSET', key, 'seen_at', values.digits(request.now))
   elseif request.now >= since + (values.number(job.timeout, jobs.DEFAULT_TIMEOUT_SECONDS) + jobs.GRACE_SECONDS) * 1000 then
     redis.call('HDEL', key, 'seen_at')
     redis.call('ZREM', keys.watched, id)
@@ -208,7 +208,10 @@ return function()
   local gone = {}
   for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind, gone) end
   for _, status in ipairs({ 'error', 'left' }) do delete_wrong_type(keys.index_of_status(status), 'zset', gone) end
-  local looked, taken = reap_leases(limit, lease)
+  local look = setback.last_look()
+  setback.tend(look, lease)
+  local looked, taken = reap_leases(look, limit, lease)
+  setback.note(look)
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
   for _, id in ipairs(watched) do look_at(id, lengths) end
   queues.clean()

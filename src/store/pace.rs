@@ -1,0 +1,121 @@
+use std::time::{Duration, Instant};
+
+use super::{Error, Store};
+
+/// When a walk through all keys is due again, by how many there are.
+///
+/// Whatever another program adds is a key more, so a walk is due soon after their number has grown. It may stay the same by chance, as when another key
+/// goes at the same time. So walks are due without that, too, but later and later.
+#[derive(Debug)]
+pub struct Pace {
+    /// The pause after a walk where keys have come since it began.
+    least: Duration,
+    /// That where none have.
+    pause: Duration,
+    ended: Option<Instant>,
+    /// The least number of keys since the last walk began.
+    fewest: u64,
+    has_grown: bool,
+}
+
+/// No walk is put off for longer, unless the last one took so long that its own pause is longer.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl Pace {
+    /// The first walk is due at once.
+    pub fn new() -> Self {
+        Self { least: Duration::ZERO, pause: Duration::ZERO, ended: None, fewest: 0, has_grown: true }
+    }
+
+    /// Whether a walk is due where there are so many keys now.
+    pub fn is_due(&mut self, keys: u64, now: Instant) -> bool {
+        self.has_grown |= keys > self.fewest;
+        self.fewest = self.fewest.min(keys);
+        let pause = if self.has_grown { self.least } else { self.pause };
+        self.ended.is_none_or(|ended| now.duration_since(ended) >= pause)
+    }
+
+    /// A walk begins.
+    pub fn begin(&mut self, keys: u64) {
+        if std::mem::take(&mut self.has_grown) {
+            self.pause = Duration::ZERO;
+        }
+        self.fewest = keys;
+    }
+
+    /// It has ended, and the next is not to begin before this pause is over.
+    pub fn end(&mut self, least: Duration, now: Instant) {
+        self.least = least;
+        self.pause = (self.pause * 2).min(LONGEST).max(least);
+        self.ended = Some(now);
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store {
+    /// How many keys there are where those of this context are.
+    pub async fn number_of_keys(&self) -> Result<u64, Error> {
+        self.0.commands.call(&redis::cmd("DBSIZE")).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// After how many seconds the next walk is due where there are so many keys in each of them, the last number for good.
+    fn due_after(pace: &mut Pace, keys: &[u64], began: Instant) -> u32 {
+        (0..).find(|second| pace.is_due(*keys.get(*second as usize).unwrap_or(keys.last().unwrap()), began + SECOND * *second)).unwrap()
+    }
+
+    #[test]
+    fn walks_are_due_later_and_later_where_no_keys_come_and_soon_where_some_do() {
+        let (mut pace, now) = (Pace::new(), Instant::now());
+        assert!(pace.is_due(9, now));
+        for (keys, after) in [
+            (&[9][..], 2),
+            (&[9], 4),
+            (&[9], 8),
+            (&[9], 16),
+            (&[9], 32),
+            (&[9, 8, 7, 7], 60),
+            (&[7], 60),
+            (&[7, 7, 8], 2),
+            (&[8], 2),
+            (&[8], 4),
+            (&[8, 6, 6, 6, 6, 7], 5),
+        ] {
+            pace.begin(keys[0]);
+            pace.end(2 * SECOND, now);
+            assert_eq!(due_after(&mut pace, keys, now), after, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn what_comes_while_a_walk_is_under_way_has_the_next_begin_soon() {
+        let (mut pace, now) = (Pace::new(), Instant::now());
+        for (keys, after) in [(9, 2), (9, 4), (9, 8)] {
+            pace.begin(9);
+            pace.end(2 * SECOND, now);
+            assert_eq!(due_after(&mut pace, &[keys], now), after);
+        }
+        pace.begin(9);
+        pace.end(2 * SECOND, now);
+        assert_eq!(due_after(&mut pace, &[10], now), 2);
+    }
+
+    #[test]
+    fn a_walk_that_takes_long_has_its_own_pause() {
+        let (mut pace, now) = (Pace::new(), Instant::now());
+        pace.begin(9);
+        pace.end(90 * SECOND, now);
+        assert_eq!(due_after(&mut pace, &[9, 10], now), 90);
+    }
+}

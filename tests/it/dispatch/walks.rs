@@ -1,0 +1,83 @@
+//! What walks through all keys, where nothing happens.
+
+use std::time::{Duration, Instant};
+
+use hero::dispatch::Indexer;
+use hero::model::JobId;
+use hero::service::Service as _;
+use hero::store::{Pace, Store};
+
+use crate::support::{Redis, until};
+
+/// No two walks begin within this, where they are short.
+const PAUSE: u64 = 2;
+
+/// An indexer that has been through all keys.
+async fn walked(store: &Store) -> Indexer {
+    let mut indexer = Indexer::new(store.clone());
+    // It has looked at all identities, too, when it has a pause.
+    while indexer.tick().await.unwrap() < Duration::from_secs(PAUSE) {}
+    indexer
+}
+
+/// How often a command is called while an indexer makes a few steps, and how often it may have begun to walk through all keys meanwhile.
+async fn calls(redis: &Redis, indexer: &mut Indexer, command: &str) -> (u64, u64) {
+    let (before, began) = (redis.calls(command).await, Instant::now());
+    for _ in 0..20 {
+        indexer.tick().await.unwrap();
+    }
+    (redis.calls(command).await - before, began.elapsed().as_secs() / PAUSE)
+}
+
+#[tokio::test]
+async fn no_key_is_looked_at_while_none_come_and_a_foreign_job_is_found_soon() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut indexer = walked(&store).await;
+    let (scans, walks) = calls(&redis, &mut indexer, "scan").await;
+    assert!(scans <= walks, "{scans} steps in {walks} walks");
+    let job = format!("hero:job:{}", JobId::random());
+    let _: i64 = redis.run(&["HSET", &job, "script", "1", "status", "finished", "output", "1"]).await;
+    let indexer = tokio::sync::Mutex::new(indexer);
+    until("the job in the index", async || {
+        indexer.lock().await.tick().await.unwrap();
+        redis.run::<Option<String>>(&["HGET", &job, "indexed"]).await
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn identities_are_looked_at_where_keys_go_a_thousand_at_a_time() {
+    const MANY: u64 = 2500;
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for id in 1..=MANY {
+        let _: i64 = redis.run(&["HSET", &format!("actor:{id}"), "id", &id.to_string()]).await;
+        let _: i64 = redis.run(&["ZADD", "hero:access:identities", &id.to_string(), &id.to_string()]).await;
+    }
+    let mut indexer = walked(&store).await;
+    let (looks, walks) = calls(&redis, &mut indexer, "exists").await;
+    assert!(looks <= 3 * walks, "{looks} looks in {walks} walks");
+    let _: i64 = redis.run(&["DEL", "actor:1700"]).await;
+    let (before, began) = (redis.calls("exists").await, Instant::now());
+    while redis.run::<Option<String>>(&["ZSCORE", "hero:access:identities", "1700"]).await.is_some() {
+        indexer.tick().await.unwrap();
+    }
+    // Two parts, the second of which looks at each of its own, and says of one that it is gone.
+    let (looks, walks) = (redis.calls("exists").await - before, began.elapsed().as_secs() / PAUSE);
+    assert!((2..=1100 + 3 * walks).contains(&looks), "{looks} looks in {walks} walks");
+}
+
+#[tokio::test]
+async fn presences_are_looked_for_where_keys_come() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut pace = Pace::new();
+    store.survey_in_time(&mut pace).await.unwrap();
+    let before = redis.calls("scan").await;
+    let _: () = redis.run(&["SET", "hero:meta:actor:inst:v:default:1", "alive", "EX", "600"]).await;
+    // It waits until the next survey is due.
+    store.survey_in_time(&mut pace).await.unwrap();
+    assert_eq!(redis.calls("scan").await, before + 1);
+    assert_eq!(store.actors().await.unwrap().len(), 1);
+}
