@@ -27,7 +27,7 @@ impl Invoke {
         let (kind, extensions) = (self.rules.find(&request.method)?.kind, request.extensions());
         match kind {
             Kind::Subscription | Kind::Unsubscription if extensions.get::<OverHttp>().is_some() => {
-                Some("subscriptions need a WebSocket; connect to the same address with ws://")
+                Some("subscriptions need a WebSocket (ws:// to the same address), or a GET of /subscribe_… with the parameters as its query")
             }
             // Nobody could tell whose items come, or end it.
             Kind::Subscription if extensions.get::<Notified>().is_some() => Some("a subscription needs an id, which its answer has"),
