@@ -333,7 +333,9 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
         D::Script(error) => Some(json!({"error": written(error)})),
         D::Invalid { .. } | D::NoContext(_) | D::Deleting(_) | D::UnknownScriptType { .. } => None,
         D::NoObject { collection, id } => Some(json!({"collection": collection, "id": id})),
-        D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) | D::ScheduleReused(schedule_id) => Some(json!({"schedule_id": schedule_id})),
+        D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) | D::ScheduleReused(schedule_id) => {
+            Some(json!({"schedule_id": schedule_id}))
+        }
         D::NotFound(job_id) | D::Gone(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
         D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
         D::Blocked { job_id, prerequisite } => Some(json!({"job_id": job_id, "status": Status::Error, "prerequisite": prerequisite})),

@@ -131,7 +131,8 @@ impl<C: Send + Sync + 'static> Table<C> {
             let such = self.definitions.iter().filter(|definition| definition.repeatable == repeatable);
             such.map(|definition| format!("`{}`", definition.name)).collect::<Vec<_>>().join(", ")
         };
-        let rows = [Repeatable::Always, Repeatable::WithKey, Repeatable::Never].map(|each| format!("| `{}` | {} |\n", each.as_str(), named(each)));
+        let rows =
+            [Repeatable::Always, Repeatable::WithKey, Repeatable::Never].map(|each| format!("| `{}` | {} |\n", each.as_str(), named(each)));
         format!("| `x-repeatable` | methods |\n| --- | --- |\n{}", rows.concat())
     }
 

@@ -28,7 +28,14 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 }
 
 /// Everything that the port answers, to the origins and hosts that are allowed.
-pub(in crate::rpc) fn router(endpoint: Endpoint, probes: Probes, document: Arc<Served>, allowed: OriginCheck, gzip: Gzip, subscriptions: &[&str]) -> Router {
+pub(in crate::rpc) fn router(
+    endpoint: Endpoint,
+    probes: Probes,
+    document: Arc<Served>,
+    allowed: OriginCheck,
+    gzip: Gzip,
+    subscriptions: &[&str],
+) -> Router {
     let document = move |request: Request| async move {
         let session = request.extensions().get::<Arc<Session>>();
         let (body, length) = document.body(session.and_then(|session| session.server_address()).as_ref());

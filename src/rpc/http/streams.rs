@@ -130,7 +130,9 @@ impl Followed {
             // Whoever follows knows that the connection is alive, and so does the server.
             _ = self.heartbeat.tick() => events.push_str(":\n\n"),
         }
-        while events.len() < TOGETHER && let Ok(message) = self.messages.try_recv() {
+        while events.len() < TOGETHER
+            && let Ok(message) = self.messages.try_recv()
+        {
             put(&mut events, &message);
         }
         Some((events.into(), true))
@@ -189,7 +191,9 @@ fn put(events: &mut String, message: &RawValue) {
     let Some(result) = result else { return };
     match serde_json::from_str(result.get()) {
         Ok(Item { kind: Some(kind), .. }) if kind == "ended" => write(events, Some(ENDED), Some("ended"), result),
-        Ok(Item { kind: Some(kind), cursor }) if kind == "lagged" || kind == "began" => write(events, cursor.as_deref(), Some(&kind), result),
+        Ok(Item { kind: Some(kind), cursor }) if kind == "lagged" || kind == "began" => {
+            write(events, cursor.as_deref(), Some(&kind), result)
+        }
         Ok(Item { cursor, .. }) => write(events, cursor.as_deref(), None, result),
         Err(_) => write(events, None, None, result),
     }
@@ -279,7 +283,10 @@ mod tests {
             events
         };
         assert_eq!(sent(r#""result":{"type":"line","cursor":"1-2"}"#), "id: 1-2\ndata: {\"type\":\"line\",\"cursor\":\"1-2\"}\n\n");
-        assert_eq!(sent(r#""result":{"type":"lagged","cursor":"3"}"#), "id: 3\nevent: lagged\ndata: {\"type\":\"lagged\",\"cursor\":\"3\"}\n\n");
+        assert_eq!(
+            sent(r#""result":{"type":"lagged","cursor":"3"}"#),
+            "id: 3\nevent: lagged\ndata: {\"type\":\"lagged\",\"cursor\":\"3\"}\n\n"
+        );
         assert_eq!(sent(r#""result":{"type":"ended"}"#), "id: ended\nevent: ended\ndata: {\"type\":\"ended\"}\n\n");
         assert_eq!(sent(r#""result":7"#), "data: 7\n\n");
         assert_eq!(sent(r#""error":{"code":1004}"#), "event: failed\ndata: {\"code\":1004}\n\n");

@@ -77,8 +77,7 @@ impl Method for CreateFlow {
 
 /// Makes a flow, starts it, waits for its end and gives all that is known of it.
 ///
-/// A flow that ends badly is an error, which names the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and
-/// `subscribe_flow` show how.
+/// A flow that ends badly is an error, which names the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and `subscribe_flow` show how.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RunFlowAndWait {
     #[serde(flatten)]

@@ -38,8 +38,15 @@ impl Method for CreateSchedule {
     const NAME: &'static str = "create_schedule";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
-    const ERRORS: &'static [Code] =
-        &[Code::State, Code::UnknownScriptType, Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::IdempotencyReused, Code::NotFound];
+    const ERRORS: &'static [Code] = &[
+        Code::State,
+        Code::UnknownScriptType,
+        Code::QueueFull,
+        Code::TooLarge,
+        Code::StoreUnavailable,
+        Code::IdempotencyReused,
+        Code::NotFound,
+    ];
     const REPEATABLE: Repeatable = Repeatable::WithKey;
     const RESULT: &'static str = "The schedule.";
     type Output = Schedule;

@@ -2,8 +2,8 @@
 -- Stores a schedule.
 -- ARGV  id · first occurrence, ms · most schedules · specification (JSON) · time of its creation
 --       · digest of caller and idempotency key or '' · digest of what the schedule is to be
--- Gives {'created'} · {'exists'} (id taken) · {'full'}; or of the schedule that the idempotency key stands for: {'same', id, next occurrence, ms}
--- · {'reused', id} (it was to be something else).
+-- Gives {'created'} · {'exists'} (id taken) · {'full'}; or of the schedule that the idempotency key stands for:
+-- {'same', id, next occurrence, ms} · {'reused', id} (it was to be something else).
 local try, insist = commands.try, commands.insist
 
 -- The schedule that an idempotency key stands for, as an answer, or nil. One that was deleted stands for nothing any more.
