@@ -215,7 +215,7 @@ fn refused(error: Error, reply: impl FnOnce(ErrorObjectOwned) -> Option<Reply>) 
 }
 
 /// Says that a token is what is missing.
-pub(super) fn challenge(mut response: Response) -> Response {
+fn challenge(mut response: Response) -> Response {
     response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use jsonrpsee::server::middleware::rpc::Request as Call;
 use jsonrpsee::server::{MethodSink, Methods, StopHandle};
 use jsonrpsee::types::Id;
@@ -17,7 +17,6 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::endpoint::challenge;
 use crate::access;
 use crate::rpc::auth::{OpenRequest, Session};
 use crate::rpc::entry::Entry;
@@ -252,8 +251,11 @@ fn refusal(answer: &RawValue) -> Response {
     let code = serde_json::from_str(answer.get()).map_or(Code::Internal.number(), |refused: Refused| refused.error.code);
     let known = STATUSES.iter().find(|(known, _)| known.number() == code);
     let status = known.map_or(StatusCode::INTERNAL_SERVER_ERROR, |(_, status)| *status);
-    let response = (status, [(header::CONTENT_TYPE, "application/json; charset=utf-8")], answer.get().to_owned()).into_response();
-    if status == StatusCode::UNAUTHORIZED { challenge(response) } else { response }
+    let mut response = (status, [(header::CONTENT_TYPE, "application/json; charset=utf-8")], answer.get().to_owned()).into_response();
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
 }
 
 #[cfg(test)]
