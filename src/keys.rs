@@ -60,7 +60,7 @@
 //! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
 //! | `hero:staged:{group}:{place}` | hash | create: a job that commit_jobs is about to create together with others | 60 s |
-//! | `hero:idem:{sha256}` | hash | create, also where it stages, commit_jobs · create_flow | 24 h |
+//! | `hero:idem:{sha256}` | hash | create, also where it stages, commit_jobs · create_flow · schedule | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
@@ -383,7 +383,7 @@ impl Keys {
         self.key(format_args!("log:{id}"))
     }
 
-    /// The job or flow that an idempotency key stands for; `digest` is the SHA-256 of caller and key.
+    /// The job, flow or schedule that an idempotency key stands for; `digest` is the SHA-256 of caller and key.
     pub fn idempotency(&self, digest: &str) -> String {
         self.key(format_args!("idem:{digest}"))
     }

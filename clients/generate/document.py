@@ -69,9 +69,8 @@ __all__ = [
 
 # ---- Reading --------------------------------------------------------------------------------------------------------------------------
 
-# Calls that change nothing, by how their names begin; `x-repeatable` of a method says otherwise.
-READS = ("get_", "list_", "find_", "explain_", "wait_", "fetch_", "check_", "subscribe_", "unsubscribe_")
-ALSO_READS = ("ping", "whoami", "server_info")
+# What `x-repeatable` of a method says.
+AGAIN = {"always": REPEAT, "with_key": KEYED, "never": ONCE}
 # What clients call an error whose key in the document is for the server's code.
 ERROR_NAMES = {"WaitRanOut": "WaitTimeout", "State": "WrongState", "Internal": "InternalError"}
 REFERENCE = "#/components/schemas/"
@@ -173,10 +172,9 @@ class Reader:
         errors = tuple(codes[code] for code in (self.code(each) for each in method.get("errors", ())) if code in codes)
         keyed_items = next((each.name for each in parameters if self.has_keys(each.shape)), None)
         keyed = any(each.name == "idempotency_key" for each in parameters)
-        if method.get("x-repeatable") or name.startswith(READS) or name in ALSO_READS:
-            again = REPEAT
-        else:
-            again = KEYED if keyed or keyed_items else ONCE
+        again = AGAIN[method["x-repeatable"]]
+        if again == KEYED and not (keyed or keyed_items):
+            raise ValueError(f"{name} may be sent again with a key, and takes none")
         result = method["result"]
         return Method(
             name=name,

@@ -4,9 +4,9 @@ use serde::de::DeserializeOwned;
 
 use super::connection::Client;
 use super::error::Error;
-use crate::dispatch::{Followed, JobFilter};
+use crate::dispatch::JobFilter;
 use crate::model::{ContextId, FlowEvent, FlowId, JobEvent, JobId, LogLine};
-use crate::rpc::methods::{EventNotice, FlowNotice, LogNotice};
+use crate::rpc::methods::{EventNotice, FlowNotice, Heard, LogNotice};
 
 /// An item with a cursor, from which one can go on after it.
 pub trait Followable: Sized {
@@ -14,7 +14,7 @@ pub trait Followable: Sized {
     const TOPIC: &'static str;
 
     /// What the server sends.
-    type Notice: DeserializeOwned + Into<Option<Followed<Self>>>;
+    type Notice: DeserializeOwned + Into<Heard<Self>>;
 
     /// The cursor behind this item, if one can go on from there.
     fn cursor(&self) -> Option<&str>;
@@ -93,16 +93,17 @@ impl<T: Followable> Follow<T> {
                 self.items = self.client.subscribe(self.topic, &self.params).await?;
                 (self.gap, self.resumed) = (false, true);
             }
-            match self.items.next().await.map(|notice| notice.map(Into::<Option<Followed<T>>>::into)) {
-                Some(Ok(Some(Followed::Item(item)))) => {
+            match self.items.next().await.map(|notice| notice.map(Into::<Heard<T>>::into)) {
+                Some(Ok(Heard::Item(item))) => {
                     self.resumed = false;
                     if let Some(cursor) = item.cursor() {
                         self.params.cursor = Some(cursor.to_owned());
                     }
                     return Ok(Some(item));
                 }
-                Some(Ok(Some(Followed::Lagged { cursor }))) => self.lagged(cursor),
-                Some(Ok(None)) => return Ok(None),
+                Some(Ok(Heard::Began(cursor))) => self.params.cursor = Some(cursor),
+                Some(Ok(Heard::Lagged(cursor))) => self.lagged(cursor),
+                Some(Ok(Heard::Ended)) => return Ok(None),
                 Some(Err(source)) => return Err(Error::Shape { method: format!("subscribe_{}", self.topic), source }),
                 None if matches!(self.items.close_reason(), Some(SubscriptionCloseReason::Lagged)) => self.gap = true,
                 None if self.client.is_connected() => return Ok(None),

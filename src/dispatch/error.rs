@@ -49,6 +49,9 @@ pub enum Error {
     /// A schedule with this id exists already.
     #[error("schedule {0} exists already; leave schedule_id out for a new one, or delete that one first")]
     ScheduleExists(ScheduleId),
+    /// The idempotency key stands for a schedule with other parameters.
+    #[error("idempotency_key: was used with other parameters for schedule {0}; use another key, or the same parameters")]
+    ScheduleReused(ScheduleId),
     /// The job's status does not allow this.
     #[error("job {job_id} {}, so it cannot be {action}", standing(*status))]
     State {

@@ -42,6 +42,11 @@ impl Dispatcher {
         Ok(matching.flatten())
     }
 
+    /// The cursor of the newest change: nothing that happens from now on is before it.
+    pub async fn last_change(&self, context: ContextId) -> Result<String, Error> {
+        self.store(context).await?.last_change().await.map_err(|error| Error::store(error, None))
+    }
+
     /// The moments that pass the filter. The jobs of all of them are read together.
     async fn matching(
         &self,

@@ -23,14 +23,15 @@ const SHOWN: usize = 5;
 
 impl Dispatcher {
     /// Stores a schedule, which makes jobs from then on, in the context of its job. What a job lacks gets its default now. A script that does not
-    /// compile is refused, where an engine for its type is at hand.
+    /// compile is refused, where an engine for its type is at hand. The same idempotency key gives the same schedule.
     pub async fn create_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
         let store = self.store(spec.job.context_id).await?;
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
+        let asked = spec.clone();
         spec.job = self.prepare(spec.job).await?.spec;
-        check_name(&spec)?;
+        check_texts(&spec)?;
         let created_at = store.clock().now();
         let table = Timetable::new(&spec, created_at)?;
         let Some(first) = table.after(created_at) else {
@@ -44,13 +45,20 @@ impl Dispatcher {
             return Err(Error::Script(Box::new(error)));
         }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();
-        match store.schedule(&id, &spec, created_at, first).await.map_err(|error| Error::store(error, None))? {
+        spec.idempotency_key = None;
+        match store.schedule(&id, (&asked, &spec), created_at, first).await.map_err(|error| Error::store(error, None))? {
             Scheduling::Created => {
                 let bytes = bytes_of(&spec);
                 let mut shown = away(bytes, move || spec.shown(id, created_at)).await.ok_or_else(closed)?;
                 shown.next_runs = table.occurrences_after(created_at).take(SHOWN).collect();
                 Ok(shown)
             }
+            Scheduling::Same(id, occurrence) => {
+                let stored = store.stored_schedule(id.clone(), occurrence).await.map_err(|error| Error::store(error, None))?;
+                // Somebody deletes it meanwhile.
+                stored.and_then(shown).ok_or(Error::NoSchedule(id))
+            }
+            Scheduling::Reused(id) => Err(Error::ScheduleReused(id)),
             Scheduling::Exists => Err(Error::ScheduleExists(id)),
             Scheduling::Full(most) => {
                 let what = format!("context {} has {most} schedules and takes no more; delete_schedule makes room", store.context());
@@ -127,10 +135,15 @@ fn of_single_jobs(job: &JobSpec) -> Option<&'static str> {
     fields.iter().find(|(_, given)| *given).map(|(field, _)| *field)
 }
 
-fn check_name(spec: &ScheduleSpec) -> Result<(), Error> {
+fn check_texts(spec: &ScheduleSpec) -> Result<(), Error> {
     const LONGEST: usize = super::spec::LONGEST_TEXT;
-    match &spec.name {
-        Some(name) if name.len() > LONGEST => Err(Error::invalid("name", format!("is longer than {LONGEST} bytes"))),
-        _ => Ok(()),
+    for (param, text) in [("name", &spec.name), ("idempotency_key", &spec.idempotency_key)] {
+        if text.as_ref().is_some_and(|text| text.len() > LONGEST) {
+            return Err(Error::invalid(param, format!("is longer than {LONGEST} bytes")));
+        }
     }
+    if spec.idempotency_key.as_deref() == Some("") {
+        return Err(Error::invalid("idempotency_key", "is empty; leave it out, or name the request"));
+    }
+    Ok(())
 }

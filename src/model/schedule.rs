@@ -155,6 +155,10 @@ pub struct ScheduleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,
+    /// A key for this request: repeated with the same parameters within 24 hours, it gives the same schedule again, as it is then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub idempotency_key: Option<String>,
     /// The id the schedule shall have; a new one by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ScheduleId")]

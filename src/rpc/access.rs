@@ -51,30 +51,30 @@ impl Access {
         }
     }
 
-    /// Tells of changes of rights from now on, if there are any.
-    pub(super) fn changes(&self) -> Option<watch::Receiver<u64>> {
+    /// Tells of changes of the rights of a session from now on, if there are any.
+    pub(super) fn changes(&self, session: &Session) -> Option<Changes> {
         match self {
             Self::Open => None,
-            Self::Login(guard) => Some(guard.authority().changes()),
+            Self::Login(guard) => Some(Changes { rights: guard.authority().changes(), caller: session.principals() }),
         }
     }
 
-    /// Returns when a session may not make a call any more that it could make, and says why: a role was taken away, say. `changes` are those since before it
+    /// Returns when a session may not make a call any more that it could make, and says why: a role was taken away, or it has logged in as somebody else. `changes` are those since before it
     /// was asked whether it may. Of a token that ends whoever serves the connection takes care.
     pub(super) async fn revoked(
         &self,
         session: &Session,
         permission: Permission,
         concern: &Concern<'_>,
-        changes: Option<watch::Receiver<u64>>,
+        changes: Option<Changes>,
     ) -> Error {
         let (Self::Login(guard), Some(mut changes)) = (self, changes) else { return std::future::pending().await };
-        while changes.changed().await.is_ok() {
+        while changes.next().await {
             loop {
                 match guard.allow(session, permission, concern).await {
                     Ok(()) => break,
                     Err(error @ Error::Denied(_)) => return error,
-                    Err(Error::NotAuthenticated) => return std::future::pending().await,
+                    Err(Error::NotAuthenticated) => break,
                     Err(error) => {
                         tracing::debug!(%error, "whether a call is still allowed is not known");
                         tokio::time::sleep(AGAIN).await;
@@ -100,6 +100,22 @@ impl Access {
             (Self::Login(_), Principal::Anonymous, _) => Err(Error::NotAuthenticated),
             (Self::Login(_), Principal::Identity(login), _) if login.has_ended() => Err(Error::NotAuthenticated),
             (Self::Login(_), Principal::Identity(_), _) => Ok(()),
+        }
+    }
+}
+
+/// What may change the rights of a session: roles, and who has logged in.
+pub(super) struct Changes {
+    rights: watch::Receiver<u64>,
+    caller: watch::Receiver<Principal>,
+}
+
+impl Changes {
+    /// Waits for the next. False: there is none any more.
+    async fn next(&mut self) -> bool {
+        tokio::select! {
+            changed = self.rights.changed() => changed.is_ok(),
+            changed = self.caller.changed() => changed.is_ok(),
         }
     }
 }

@@ -1,9 +1,9 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::addresses::{AddressHandle, InUse};
@@ -34,11 +34,9 @@ pub enum Principal {
 #[derive(Debug)]
 pub struct Session {
     link: Arc<Link>,
-    principal: RwLock<Principal>,
+    principal: watch::Sender<Principal>,
     /// Whether whoever makes the calls may become somebody else.
     may_log_in: bool,
-    /// Tells that it has.
-    changed: Notify,
 }
 
 /// One connection: where it comes from and what it uses.
@@ -77,7 +75,7 @@ impl Session {
     }
 
     fn on(link: Arc<Link>, principal: Principal, may_log_in: bool) -> Self {
-        Self { link, principal: RwLock::new(principal), may_log_in, changed: Notify::new() }
+        Self { link, principal: watch::Sender::new(principal), may_log_in }
     }
 
     /// The same connection, used by this caller.
@@ -93,9 +91,8 @@ impl Session {
     /// Has whoever makes the calls be this identity from now on, if the connection is its own.
     pub(super) fn log_in(&self, login: &Arc<Login>) {
         if self.may_log_in {
-            *self.principal.write().unwrap_or_else(PoisonError::into_inner) = Principal::Identity(Arc::clone(login));
+            self.principal.send_replace(Principal::Identity(Arc::clone(login)));
             self.set_known(true);
-            self.changed.notify_waiters();
         }
     }
 
@@ -117,21 +114,29 @@ impl Session {
 
     /// Who makes the calls.
     pub fn principal(&self) -> Principal {
-        self.principal.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.principal.borrow().clone()
+    }
+
+    /// Who makes the calls, and becomes so.
+    pub(super) fn principals(&self) -> watch::Receiver<Principal> {
+        self.principal.subscribe()
     }
 
     /// Returns when whoever makes the calls is logged out: its token was revoked, or has ended.
     pub(super) async fn logged_out(&self) {
+        let mut principals = self.principals();
         loop {
-            let changed = self.changed.notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            match self.principal() {
-                Principal::Identity(login) => tokio::select! {
-                    () = login.ended() => return,
-                    () = changed => {}
-                },
-                Principal::Anonymous | Principal::Operator => changed.await,
+            let principal = principals.borrow_and_update().clone();
+            let ended = async {
+                match &principal {
+                    Principal::Identity(login) => login.ended().await,
+                    Principal::Anonymous | Principal::Operator => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = ended => return,
+                // The sender is here, so this does not fail.
+                _ = principals.changed() => {}
             }
         }
     }

@@ -38,6 +38,10 @@ impl Heard {
     }
 }
 
+/// Marks an answer with a token, which is not compressed: the length of what is compressed with it would tell of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Secret;
+
 /// How many bytes of an answer are counted in the memory of its connection already.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted(pub(super) usize);
@@ -62,6 +66,8 @@ pub(super) struct Reply {
     pub(super) json: Box<RawValue>,
     /// How many of its bytes are counted as an answer already.
     pub(super) counted: usize,
+    /// Whether there is a token in it.
+    pub(super) has_secret: bool,
     /// Whether the call ended because its token did.
     pub(super) logged_out: bool,
 }
@@ -70,7 +76,8 @@ impl From<MethodResponse> for Reply {
     fn from(response: MethodResponse) -> Self {
         let counted = response.extensions().get::<Counted>().map_or(0, |counted| counted.0);
         let logged_out = response.extensions().get::<LoggedOut>().is_some();
-        Self { json: response.into_json(), counted, logged_out }
+        let has_secret = response.extensions().get::<Secret>().is_some();
+        Self { json: response.into_json(), counted, has_secret, logged_out }
     }
 }
 

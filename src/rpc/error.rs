@@ -315,7 +315,7 @@ fn code_of(error: &dispatch::Error) -> Code {
         D::Full { .. } => Code::QueueFull,
         D::TooLarge { .. } => Code::TooLarge,
         D::Busy { .. } | D::TooFast { .. } => Code::RateLimited,
-        D::IdempotencyReused(_) => Code::IdempotencyReused,
+        D::IdempotencyReused(_) | D::ScheduleReused(_) => Code::IdempotencyReused,
         D::Failed { error, .. } if error.kind == ErrorKind::Stopped => Code::JobStopped,
         D::Failed { .. } => Code::JobFailed,
         D::StillRunning { .. } => Code::WaitRanOut,
@@ -333,7 +333,9 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
         D::Script(error) => Some(json!({"error": written(error)})),
         D::Invalid { .. } | D::NoContext(_) | D::Deleting(_) | D::UnknownScriptType { .. } => None,
         D::NoObject { collection, id } => Some(json!({"collection": collection, "id": id})),
-        D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) => Some(json!({"schedule_id": schedule_id})),
+        D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) | D::ScheduleReused(schedule_id) => {
+            Some(json!({"schedule_id": schedule_id}))
+        }
         D::NotFound(job_id) | D::Gone(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
         D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
         D::Blocked { job_id, prerequisite } => Some(json!({"job_id": job_id, "status": Status::Error, "prerequisite": prerequisite})),

@@ -26,6 +26,28 @@ pub enum Kind {
     Unsubscription,
 }
 
+/// Whether a call may be sent again whose answer was lost, by a client that does not know whether it was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeatable {
+    /// It changes nothing.
+    Always,
+    /// Where it has an idempotency key: then it is carried out once, and answered the same.
+    WithKey,
+    /// It might be carried out twice, or be refused although it was carried out.
+    Never,
+}
+
+impl Repeatable {
+    /// The word for it in the document.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::WithKey => "with_key",
+            Self::Never => "never",
+        }
+    }
+}
+
 /// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
 pub struct Example<P, R> {
     /// What it shows.
@@ -59,8 +81,12 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const ERRORS: &'static [Code];
     /// Whether the audit log has each call. What only reads is there when it is refused, and no more.
     const AUDITED: bool = !matches!(Self::PERMISSION, Permission::Read);
+    /// Whether it may be sent again blindly.
+    const REPEATABLE: Repeatable = if Self::AUDITED { Repeatable::Never } else { Repeatable::Always };
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
+    /// Whether its answer has a token.
+    const TELLS_SECRET: bool = false;
     /// How large its answer may be, or what is made of its parameters. Methods that wait are small, because they may begin at any time.
     const SIZE: Size = Size::Small;
     /// The first positional parameters, where their order is not that of the fields.

@@ -50,7 +50,7 @@ pub use error::{Code, Error};
 pub use guard::{Concern, Guard};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
-pub use method::{Example, Items, Kind, Method, Subscription, Within};
+pub use method::{Example, Items, Kind, Method, Repeatable, Subscription, Within};
 pub use params::FromParameters;
 pub(crate) use params::read_as_parameter;
 pub use serve_error::ServeError;
@@ -109,6 +109,7 @@ pub fn table() -> Table {
         .method::<login::FetchNonce>()
         .method::<login::Authenticate>()
         .method::<token::CreateToken>()
+        .method::<login::PresentToken>()
         .method::<token::ListTokens>()
         .method::<token::RevokeToken>()
         .method::<context::CreateContext>()
@@ -153,6 +154,11 @@ pub fn document() -> &'static str {
 /// The methods of which the audit log has every call. Of others it has those that were refused.
 pub fn audited() -> Vec<&'static str> {
     table().audited().collect()
+}
+
+/// Which methods may be sent again blindly, as `docs/json-rpc.md` has it.
+pub fn repeatable() -> String {
+    table().repeatable()
 }
 
 /// Who may call what, as `docs/permissions.md` has it.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::error::{Code, data};
-use super::method::{Method, Subscription};
+use super::method::{Method, Repeatable, Subscription};
 use schema::{Side, Titles, one_line};
 pub(super) use served::{Served, ServerAddress};
 
@@ -117,8 +117,12 @@ pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec
     method["errors"] = errors(M::ERRORS);
     method["examples"] = examples.collect();
     method["params"] = params.into();
+    method[REPEATABLE] = M::REPEATABLE.as_str().into();
     vec![method]
 }
+
+/// The member of a method that says whether it may be sent again blindly.
+const REPEATABLE: &str = "x-repeatable";
 
 /// The id of a subscription in examples, of which each method has its own.
 fn subscription_id(name: &str) -> String {
@@ -138,6 +142,7 @@ pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Descr
     method["errors"] = errors(&[&ERRORS, S::ERRORS].concat());
     method["examples"] = examples().map(|example| pairing(example.name, &params, &example.params, id.clone().into())).collect();
     method["params"] = params.into();
+    method[REPEATABLE] = Repeatable::Always.as_str().into();
     method["x-subscription"] = json!({
         "notification": {
             "name": S::NOTIFICATION,
@@ -163,7 +168,7 @@ fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
             "schema": {"type": "string"},
         }],
         "result": {"name": "result", "description": "Whether there was such a subscription on this connection.", "schema": {"type": "boolean"}},
-        "errors": errors(&[Code::InvalidRequest]),
+        "errors": errors(&[Code::InvalidRequest]), REPEATABLE: Repeatable::Always.as_str(),
         "examples": [{
             "name": format!("end what {} began", S::NAME), "params": [{"name": "subscription", "value": subscription_id(S::NAME)}],
             "result": {"name": "result", "value": true},

@@ -17,7 +17,7 @@ use super::access::Access;
 use super::addresses::Addresses;
 use super::app::{App, Probes};
 use super::auth::{Principal, Session};
-use super::http::{Endpoint, OriginCheck, router};
+use super::http::{Endpoint, Gzip, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
 use super::logins::Logins;
@@ -191,12 +191,14 @@ fn start<C: Send + Sync + 'static>(
     let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
     super::memory::announce();
     super::strangers::announce();
-    let document = Arc::new(Served::new(&table.document()));
+    let document = Arc::new(Served::new(&table.compact_document()));
     let methods = table.register(app, &settings.limits, &settings.access, &settings.audit, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));
     let (stop, stopper) = stop_channel();
     let operator = settings.operator_socket.map(|path| operator::listen(&path).map(|listener| (listener, path))).transpose()?;
-    let endpoint = Endpoint::new(methods, rules, (settings.access.clone(), Logins::new(settings.audit)), &settings.limits, stop.clone());
+    let gzip = Gzip::default();
+    let logins = Logins::new(settings.audit);
+    let endpoint = Endpoint::new(methods, rules, (settings.access.clone(), logins), gzip.clone(), &settings.limits, stop.clone());
     let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
     let loops = listeners.len() + usize::from(operator.is_some());
@@ -204,7 +206,7 @@ fn start<C: Send + Sync + 'static>(
         loops,
         overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone()), settings.tls.clone()),
         refusals: Refusals::default(),
-        router: router(endpoint, probes, document, allowed),
+        router: router(endpoint, probes, document, allowed, gzip, &table.subscriptions()),
         addresses: Addresses::new(settings.limits.clone(), !settings.access.is_open()),
         strangers: Arc::default(),
         login: !settings.access.is_open(),

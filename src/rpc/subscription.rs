@@ -76,7 +76,7 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
     let opened = async {
         let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
         let concern = subscription.concern();
-        let changes = access.changes();
+        let changes = access.changes(&session);
         let allowed = access.allow(&session, S::PERMISSION, &concern).await;
         allowed.inspect_err(|error| act::refused((access, audit), &session, S::NAME, Some((&concern, act::named(&concern))), error))?;
         let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();

@@ -4,17 +4,16 @@ use futures_util::FutureExt;
 use jsonrpsee::server::{MethodCallback, MethodResponse, Methods, RegisterMethodError, ResponsePayload, RpcModule};
 use jsonrpsee::types::error::OVERSIZED_RESPONSE_CODE;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::access::Access;
 use super::act::{self, Act};
 use super::app::App;
 use super::auth::{Permission, Session};
-use super::entry::Notified;
+use super::entry::{Notified, Secret};
 use super::error::Error;
 use super::limits::Limits;
 use super::memory::{BatchAnswers, Size};
-use super::method::{Kind, Method, Subscription, Within};
+use super::method::{Kind, Method, Repeatable, Subscription, Within};
 use super::openrpc::{self, Describer, Served};
 use super::{params, permissions, subscription};
 use crate::audit::Audit;
@@ -28,6 +27,7 @@ pub(super) struct Definition<C> {
     pub(super) kind: Kind,
     pub(super) permission: Permission,
     audited: bool,
+    repeatable: Repeatable,
     size: Size,
     /// The second name of a subscription, which ends it.
     pub(super) unsubscribe: Option<&'static str>,
@@ -61,6 +61,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             kind: if M::WAITS { Kind::Wait } else { Kind::Call },
             permission: M::PERMISSION,
             audited: M::AUDITED,
+            repeatable: M::REPEATABLE,
             size: M::SIZE,
             unsubscribe: None,
             register: register_method::<C, M>,
@@ -82,6 +83,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             kind: Kind::Subscription,
             permission: S::PERMISSION,
             audited: false,
+            repeatable: Repeatable::Always,
             size: Size::Small,
             unsubscribe: Some(S::UNSUBSCRIBE),
             register: subscription::register::<C, S>,
@@ -101,13 +103,37 @@ impl<C: Send + Sync + 'static> Table<C> {
         self.definitions.iter().flat_map(|definition| [Some(definition.name), definition.unsubscribe]).flatten()
     }
 
+    /// The names of the methods that subscribe.
+    pub(super) fn subscriptions(&self) -> Vec<&'static str> {
+        let subscribes = |definition: &&Definition<C>| definition.kind == Kind::Subscription;
+        self.definitions.iter().filter(subscribes).map(|definition| definition.name).collect()
+    }
+
     /// The OpenRPC document, as pretty JSON that ends in a newline.
     pub fn document(&self) -> String {
+        format!("{:#}\n", self.describe())
+    }
+
+    /// The same without any space, as it is sent.
+    pub(super) fn compact_document(&self) -> String {
+        self.describe().to_string()
+    }
+
+    fn describe(&self) -> Value {
         let mut describer = Describer::new();
         let methods = self.definitions.iter().flat_map(|definition| (definition.describe)(&mut describer)).collect();
-        let mut text = serde_json::to_string_pretty(&describer.document(methods)).expect("JSON values can be written");
-        text.push('\n');
-        text
+        describer.document(methods)
+    }
+
+    /// Which methods may be sent again blindly, as a table for people.
+    pub(super) fn repeatable(&self) -> String {
+        let named = |repeatable| {
+            let such = self.definitions.iter().filter(|definition| definition.repeatable == repeatable);
+            such.map(|definition| format!("`{}`", definition.name)).collect::<Vec<_>>().join(", ")
+        };
+        let rows =
+            [Repeatable::Always, Repeatable::WithKey, Repeatable::Never].map(|each| format!("| `{}` | {} |\n", each.as_str(), named(each)));
+        format!("| `x-repeatable` | methods |\n| --- | --- |\n{}", rows.concat())
     }
 
     /// The names of methods of which the audit log has every call.
@@ -148,8 +174,7 @@ impl<C: Send + Sync + 'static> Table<C> {
         let document = Arc::clone(document);
         let discover = move |id: jsonrpsee::types::Id<'_>, _: jsonrpsee::types::Params<'_>, limit, extensions: http::Extensions| {
             let address = extensions.get::<Arc<Session>>().and_then(|session| session.server_address());
-            let text = RawValue::from_string(document.text(address.as_ref())).expect("the document is JSON at any address");
-            answer(id, text, limit)
+            answer(id, document.text(address.as_ref()), limit)
         };
         module.verify_and_insert(DISCOVER, MethodCallback::Sync(Arc::new(discover)))?;
         Ok(module.into())
@@ -193,7 +218,13 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
                     (Err(error), _) => Err(error),
                 };
                 match answered {
-                    Ok(Some(output)) => answer(id, output, limit),
+                    Ok(Some(output)) => {
+                        let mut response = answer(id, output, limit);
+                        if M::TELLS_SECRET {
+                            response.extensions_mut().insert(Secret);
+                        }
+                        response
+                    }
                     Ok(None) => MethodResponse::response(id, ResponsePayload::success(()), limit),
                     Err(error) => {
                         let error = if M::PERMISSION == Permission::Read { error.of_a_read() } else { error };
@@ -216,7 +247,7 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
     is_notified: bool,
 ) -> Result<Option<M::Output>, Error> {
     // What changes while it is asked whether the call is allowed counts, too.
-    let changes = if M::WAITS { access.changes() } else { None };
+    let changes = if M::WAITS { access.changes(session) } else { None };
     let lasting = changes.is_some().then(|| (method.concern().lasting(), method.names()));
     if !access.is_open()
         && let Err(error) = access.allow(session, M::PERMISSION, &method.concern()).await

@@ -108,6 +108,11 @@ impl Store {
         Ok(spec.0.map(|spec| serde_json::from_str(&spec).ok()))
     }
 
+    /// A schedule that waits for this occurrence, as it is now.
+    pub async fn stored_schedule(&self, id: ScheduleId, occurrence: Timestamp) -> Result<Option<StoredSchedule>, Error> {
+        Ok(self.stored(&[(id, occurrence)]).await?.pop().filter(|schedule| !schedule.lost))
+    }
+
     async fn occurrences(&self, skip: usize, limit: usize) -> Result<Vec<(ScheduleId, Timestamp)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().schedules()).arg(skip).arg(skip + limit.max(1) - 1).arg("WITHSCORES");

@@ -67,7 +67,7 @@ impl Create {
             return Err(Usage("--missed-limit is for --missed all; give both, or leave it out".to_owned()).into());
         }
         self.spec.warn_of_json(global.json);
-        let job = compiled(&self.source, &self.spec, Exit::Usage)?;
+        let mut job = compiled(&self.source, &self.spec, Exit::Usage)?;
         let spec = ScheduleSpec {
             cron: self.cron.clone(),
             every: self.every,
@@ -79,6 +79,8 @@ impl Create {
             end_at: self.end_at,
             // One name does for the schedule and for its jobs.
             name: job.name.clone(),
+            // The request is that for the schedule.
+            idempotency_key: job.idempotency_key.take(),
             schedule_id: self.schedule_id.clone(),
             job,
         };

@@ -122,6 +122,8 @@ data! {
         job_id: JobId,
         /// The flow.
         flow_id: FlowId,
+        /// The schedule.
+        schedule_id: JobId,
     }
     /// The data of error 1011: what is not there.
     NotFoundData {

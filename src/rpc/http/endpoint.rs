@@ -16,6 +16,8 @@ use jsonrpsee::types::{ErrorCode, ErrorObjectOwned, Id};
 use tokio::time::timeout;
 use tower::Service;
 
+use super::gzip::{Gzip, takes_gzip};
+use super::streams::Streams;
 use crate::access;
 use crate::rpc::access::Access;
 use crate::rpc::auth::{Principal, Session};
@@ -34,15 +36,17 @@ const SKIPPED: usize = 32;
 /// How long the body of a request is read on that was refused by its headers.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Answers requests to `/`: calls in bodies and upgrades to WebSockets.
+/// Answers requests to `/`: calls in bodies and upgrades to WebSockets; and those that follow a subscription, which is their path.
 ///
 /// Bodies are not read by jsonrpsee, which would keep a body in memory as long as its call takes, maybe an hour.
 #[derive(Clone)]
 pub(in crate::rpc) struct Endpoint {
     layers: Arc<Layers>,
     sockets: Arc<Sockets>,
+    streams: Arc<Streams>,
     access: Access,
     logins: Arc<Logins>,
+    gzip: Gzip,
     body_limit: u32,
     batch_limit: u32,
     time_limit: Duration,
@@ -54,13 +58,25 @@ impl Endpoint {
         methods: Methods,
         rules: Arc<Rules>,
         (access, logins): (Access, Logins),
+        gzip: Gzip,
         limits: &Limits,
         stop: StopHandle,
     ) -> Self {
         let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
-        let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
+        let sockets = Arc::new(Sockets::new(methods.clone(), Arc::clone(&rules), limits.clone(), stop.clone()));
+        let streams = Arc::new(Streams::new(methods, rules, limits.clone(), stop));
         let time_limit = limits.handler_timeout.duration();
-        Self { layers, sockets, access, logins: Arc::new(logins), body_limit: limits.request_bytes, batch_limit: limits.batch, time_limit }
+        Self {
+            layers,
+            sockets,
+            streams,
+            access,
+            logins: Arc::new(logins),
+            gzip,
+            body_limit: limits.request_bytes,
+            batch_limit: limits.batch,
+            time_limit,
+        }
     }
 
     async fn answer(self, request: Request) -> Response {
@@ -79,6 +95,9 @@ impl Endpoint {
             }
         };
         session.set_known(self.access.is_open() || !matches!(session.principal(), Principal::Anonymous));
+        if request.uri().path() != "/" {
+            return self.streams.open(request, session).await;
+        }
         if ws::is_upgrade_request(&request) {
             let session = session.of_socket(!self.access.is_open());
             return self.sockets.open(request, Arc::new(session));
@@ -99,6 +118,7 @@ impl Endpoint {
         if limit < most && announced.is_some_and(|length| length > limit) {
             return dismissed(unauthorized(nobody()), request.into_body(), most, session.connection());
         }
+        let takes_gzip = takes_gzip(request.headers());
         let mut reservation = RequestReservation::of(session.connection());
         let mut arrival = Arrival::begin(session.connection(), self.time_limit);
         let mut body = request.into_body();
@@ -123,13 +143,13 @@ impl Endpoint {
             Err(Broken::Late) => return late(),
         };
         drop(arrival);
-        self.call(session, body, reservation).await
+        self.call(session, body, reservation, takes_gzip).await
     }
 
     /// Answers the calls of a body.
-    async fn call(self, session: Arc<Session>, body: Vec<u8>, reservation: RequestReservation) -> Response {
+    async fn call(self, session: Arc<Session>, body: Vec<u8>, reservation: RequestReservation, takes_gzip: bool) -> Response {
         let mut extensions = Extensions::new();
-        extensions.insert(session);
+        extensions.insert(Arc::clone(&session));
         extensions.insert(OverHttp);
         let reservation = Arc::new(reservation);
         extensions.insert(Arc::downgrade(&reservation));
@@ -146,7 +166,13 @@ impl Endpoint {
             // There were only notifications, which have been carried out. Some clients take 204 for an error.
             None => status(StatusCode::OK, Bytes::new()),
             Some(reply) if reply.logged_out => challenge(json(StatusCode::UNAUTHORIZED, reply)),
-            Some(reply) => json(StatusCode::OK, reply),
+            Some(reply) => {
+                let (counted, takes_gzip) = (reply.counted, takes_gzip && !reply.has_secret);
+                let (head, body) = into_json(reply);
+                let (response, length) = self.gzip.fill(head, body, takes_gzip).await;
+                session.connection().dropped(counted.saturating_sub(length));
+                response
+            }
         }
     }
 }
@@ -157,9 +183,16 @@ fn may_be_json(headers: &HeaderMap) -> bool {
 }
 
 fn json(code: StatusCode, reply: Reply) -> Response {
-    let mut response = status(code, String::from(Box::<str>::from(reply.json)).into());
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
-    response
+    let (mut head, body) = into_json(reply);
+    *head.status_mut() = code;
+    head.map(|()| Body::from(body))
+}
+
+/// The head and the body of a response.
+fn into_json(reply: Reply) -> (Response<()>, Bytes) {
+    let mut head = Response::new(());
+    head.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    (head, String::from(Box::<str>::from(reply.json)).into())
 }
 
 /// Refuses a request whose token is none, in the words of HTTP and of JSON-RPC.

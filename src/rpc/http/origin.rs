@@ -140,19 +140,27 @@ pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, reques
     }
     let Some(origin) = origin else { return next.run(request).await };
     let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    let mut response = if is_preflight { preflight() } else { next.run(request).await };
+    let mut response = if is_preflight { preflight(request.headers()) } else { next.run(request).await };
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
     response
 }
 
-fn preflight() -> Response {
+/// A page on the Internet that wants to reach this machine or network asks for that, too, in some browsers.
+const ASKS_FOR_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
+const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+
+fn preflight(asked: &HeaderMap) -> Response {
     let headers = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization, last-event-id"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
-    (StatusCode::NO_CONTENT, headers).into_response()
+    let mut response = (StatusCode::NO_CONTENT, headers).into_response();
+    if asked.contains_key(ASKS_FOR_PRIVATE_NETWORK) {
+        response.headers_mut().insert(PRIVATE_NETWORK, HeaderValue::from_static("true"));
+    }
+    response
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ impl<S: Answer> FanOut<S> {
         }
         let carried_out = (!notifications.is_empty()).then(|| self.notify(notifications));
         async move {
-            let mut whole = String::from("[");
+            let (mut whole, mut has_secret) = (String::from("["), false);
             loop {
                 // Answers of the batch are made only while it is polled here. So this sees at once when they are too much, in whatever order they are made.
                 let next = poll_fn(|cx| {
@@ -117,6 +117,7 @@ impl<S: Answer> FanOut<S> {
                     Ok(Some(None)) => {}
                     Ok(Some(Some(reply))) if whole.len() + reply.json.get().len() + 1 > most as usize => return too_large(),
                     Ok(Some(Some(reply))) => {
+                        has_secret |= reply.has_secret;
                         whole.push_str(reply.json.get());
                         whole.push(',');
                     }
@@ -134,7 +135,8 @@ impl<S: Answer> FanOut<S> {
             whole.pop();
             whole.push(']');
             let json = RawValue::from_string(whole).expect("a list of JSON is JSON");
-            Some(Reply { json, counted: batch_answers.map_or(0, |batch_answers| batch_answers.send()), logged_out: false })
+            let counted = batch_answers.map_or(0, |batch_answers| batch_answers.send());
+            Some(Reply { json, counted, has_secret, logged_out: false })
         }
     }
 }

@@ -26,9 +26,9 @@ impl Invoke {
     fn refusal(&self, request: &Request<'_>) -> Option<&'static str> {
         let (kind, extensions) = (self.rules.find(&request.method)?.kind, request.extensions());
         match kind {
-            Kind::Subscription | Kind::Unsubscription if extensions.get::<OverHttp>().is_some() => {
-                Some("subscriptions need a WebSocket; connect to the same address with ws://")
-            }
+            Kind::Subscription | Kind::Unsubscription if extensions.get::<OverHttp>().is_some() => Some(
+                "subscriptions need a WebSocket (ws:// to the same address), or a GET of /subscribe_… with the parameters as its query",
+            ),
             // Nobody could tell whose items come, or end it.
             Kind::Subscription if extensions.get::<Notified>().is_some() => Some("a subscription needs an id, which its answer has"),
             // jsonrpsee answers it by itself.

@@ -1,9 +1,10 @@
 //! Events: of one job, and of all.
 
+use futures_util::StreamExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::notice::notices;
+use super::notice::{Began, notices};
 use super::{EventNotice, is_default, sample, tag};
 use crate::dispatch::JobFilter;
 use crate::model::{ContextId, JobId, Status};
@@ -53,7 +54,7 @@ impl Subscription for SubscribeJob {
     }
 }
 
-/// Follows every change of the jobs that fit a filter, from now on or from a cursor.
+/// Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a cursor the first item says where it begins.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscribeEvents {
@@ -91,6 +92,13 @@ impl Subscription for SubscribeEvents {
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
-        Ok(notices(app.dispatcher.follow_events(self.context_id, self.filter, self.cursor.as_deref()).await?))
+        let (cursor, is_new) = match self.cursor {
+            Some(cursor) => (cursor, false),
+            None => (app.dispatcher.last_change(self.context_id).await?, true),
+        };
+        let items = notices(app.dispatcher.follow_events(self.context_id, self.filter, Some(&cursor)).await?);
+        // Whoever loses the connection before the first change knows what to go on from.
+        let began = is_new.then_some(Ok(EventNotice::Began(Began { cursor })));
+        Ok(futures_util::stream::iter(began).chain(items).boxed())
     }
 }

@@ -12,7 +12,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method, Within};
+use crate::rpc::method::{Example, Method, Repeatable, Within};
 use crate::rpc::params::{Fault, FromParameters, Given};
 
 /// What making a flow can answer.
@@ -53,6 +53,7 @@ impl Method for CreateFlow {
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
+    const REPEATABLE: Repeatable = Repeatable::WithKey;
     const RESULT: &'static str = "The number of the flow.";
     type Output = FlowId;
 
@@ -76,8 +77,7 @@ impl Method for CreateFlow {
 
 /// Makes a flow, starts it, waits for its end and gives all that is known of it.
 ///
-/// A flow that ends badly is an error, which names the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and
-/// `subscribe_flow` show how.
+/// A flow that ends badly is an error, which names the jobs that failed. When the wait runs out the flow goes on, and `get_flow` and `subscribe_flow` show how.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RunFlowAndWait {
     #[serde(flatten)]
@@ -113,6 +113,7 @@ impl Method for RunFlowAndWait {
         Code::JobStopped,
     ];
     const WAITS: bool = true;
+    const REPEATABLE: Repeatable = Repeatable::WithKey;
     const RESULT: &'static str = "The flow as it ended.";
     type Output = Flow;
 

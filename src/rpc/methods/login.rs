@@ -81,6 +81,7 @@ impl Method for Authenticate {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Public;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable];
+    const TELLS_SECRET: bool = true;
     const RESULT: &'static str = "The token of the session, and until when it holds.";
     type Output = LoggedIn;
 
@@ -134,6 +135,79 @@ impl Authenticate {
         session.log_in(&login);
         let expires_at = token.expires_at.unwrap_or(token.created_at);
         Ok(LoggedIn { identity_id: token.identity_id, token: secret.reveal().to_owned(), expires_at })
+    }
+}
+
+/// Has the connection go on with this token: a new one, before that by which it has logged in ends.
+///
+/// On a WebSocket where callers have to log in, the connection is from then on whoever the token stands for, as after `authenticate`: what it waits for and
+/// follows goes on as far as that one may, and ends with an error (1004) where it may not. A token that is none changes nothing. Over HTTP each request has its own
+/// token, so there, and where nobody has to log in, this only tells whose token it is.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PresentToken {
+    /// The token, as `create_token` or `authenticate` gave it.
+    token: String,
+}
+
+/// Whom a token stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Presented {
+    /// Its identity.
+    pub identity_id: IdentityId,
+    /// When the token ends, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Method for PresentToken {
+    const NAME: &'static str = "present_token";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Public;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    const RESULT: &'static str = "Whom the token stands for, and until when.";
+    type Output = Presented;
+
+    fn examples() -> Vec<Example<Self, Presented>> {
+        let result = Presented { identity_id: sample::token().identity_id, expires_at: None };
+        vec![Example { name: "go on with a token that create_token made", params: Self { token: sample::SECRET.into() }, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<Presented, Error> {
+        let mut unrecorded = Act::NONE;
+        self.present(app, session, &mut unrecorded).await
+    }
+
+    async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<Presented, Error> {
+        self.present(app, session, within.act).await
+    }
+
+    async fn notify(self, app: &App, session: &Session, act: &mut Act) -> Result<(), Error> {
+        self.present(app, session, act).await?;
+        act.done(None);
+        Ok(())
+    }
+}
+
+impl PresentToken {
+    async fn present(self, app: &App, session: &Session, act: &mut Act) -> Result<Presented, Error> {
+        let known = app.authority.known_login(&self.token);
+        let login = match known {
+            Some(login) => login,
+            None => match app.authority.log_in(&self.token).await {
+                Ok(login) => login,
+                Err(error @ access::Error::Unknown) => return Err(slowed(session, error.into()).await),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        act.by(&login);
+        session.log_in(&login);
+        Ok(Presented { identity_id: login.identity(), expires_at: login.expires_at() })
     }
 }
 

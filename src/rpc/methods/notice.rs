@@ -15,6 +15,8 @@ use crate::rpc::method::Items;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventNotice {
+    /// Where a subscription to what happens from now on begins.
+    Began(Began),
     /// A change of a job.
     Event(JobEvent),
     /// Changes were lost.
@@ -43,6 +45,13 @@ pub enum FlowNotice {
     Flow(FlowEvent),
     /// Nothing will follow.
     Ended(Ended),
+}
+
+/// Nothing is missing behind this cursor: the subscription begins there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Began {
+    /// Where to go on from as long as nothing else has come.
+    pub cursor: String,
 }
 
 /// Items were lost, because the subscriber reads too slowly or its cursor is too old.
@@ -80,32 +89,45 @@ impl From<Followed<LogLine>> for LogNotice {
     }
 }
 
-/// What a client follows: an item, a gap, or nothing, because nothing will follow.
-impl From<EventNotice> for Option<Followed<JobEvent>> {
+/// What a client hears of what it follows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard<T> {
+    /// An item.
+    Item(T),
+    /// From this cursor on nothing is missing.
+    Began(String),
+    /// Items were lost; this cursor is where to go on from.
+    Lagged(String),
+    /// Nothing will follow.
+    Ended,
+}
+
+impl From<EventNotice> for Heard<JobEvent> {
     fn from(notice: EventNotice) -> Self {
         match notice {
-            EventNotice::Event(event) => Some(Followed::Item(event)),
-            EventNotice::Lagged(Lagged { cursor }) => Some(Followed::Lagged { cursor }),
-            EventNotice::Ended(Ended {}) => None,
+            EventNotice::Began(Began { cursor }) => Self::Began(cursor),
+            EventNotice::Event(event) => Self::Item(event),
+            EventNotice::Lagged(Lagged { cursor }) => Self::Lagged(cursor),
+            EventNotice::Ended(Ended {}) => Self::Ended,
         }
     }
 }
 
-impl From<LogNotice> for Option<Followed<LogLine>> {
+impl From<LogNotice> for Heard<LogLine> {
     fn from(notice: LogNotice) -> Self {
         match notice {
-            LogNotice::Line(line) => Some(Followed::Item(line)),
-            LogNotice::Lagged(Lagged { cursor }) => Some(Followed::Lagged { cursor }),
-            LogNotice::Ended(Ended {}) => None,
+            LogNotice::Line(line) => Self::Item(line),
+            LogNotice::Lagged(Lagged { cursor }) => Self::Lagged(cursor),
+            LogNotice::Ended(Ended {}) => Self::Ended,
         }
     }
 }
 
-impl From<FlowNotice> for Option<Followed<FlowEvent>> {
+impl From<FlowNotice> for Heard<FlowEvent> {
     fn from(notice: FlowNotice) -> Self {
         match notice {
-            FlowNotice::Flow(event) => Some(Followed::Item(event)),
-            FlowNotice::Ended(Ended {}) => None,
+            FlowNotice::Flow(event) => Self::Item(event),
+            FlowNotice::Ended(Ended {}) => Self::Ended,
         }
     }
 }
@@ -155,14 +177,15 @@ fn kind<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &
     json!({"$ref": format!("#/components/schemas/{component}")})
 }
 
-/// The schema of a notice with these kinds: what was subscribed to, `lagged` where it can go on from a cursor, and what all have.
-fn choice<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &str, has_cursors: bool) -> Schema {
-    let mut kinds = vec![kind::<T>(generator, word, component)];
-    if has_cursors {
-        kinds.push(kind::<Lagged>(generator, "lagged", "LaggedNotice"));
-    }
+/// The schema of a notice of these kinds, and of the one that all have.
+fn choice(generator: &mut SchemaGenerator, mut kinds: Vec<Value>) -> Schema {
     kinds.push(kind::<Ended>(generator, "ended", "EndedNotice"));
     json_schema!({"oneOf": kinds})
+}
+
+/// The kind of a gap.
+fn lagged(generator: &mut SchemaGenerator) -> Value {
+    kind::<Lagged>(generator, "lagged", "LaggedNotice")
 }
 
 impl JsonSchema for EventNotice {
@@ -175,7 +198,9 @@ impl JsonSchema for EventNotice {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        choice::<JobEvent>(generator, "event", "EventNotice", true)
+        let event = kind::<JobEvent>(generator, "event", "EventNotice");
+        let kinds = vec![event, kind::<Began>(generator, "began", "BeganNotice"), lagged(generator)];
+        choice(generator, kinds)
     }
 }
 
@@ -189,7 +214,8 @@ impl JsonSchema for LogNotice {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        choice::<LogLine>(generator, "line", "LineNotice", true)
+        let kinds = vec![kind::<LogLine>(generator, "line", "LineNotice"), lagged(generator)];
+        choice(generator, kinds)
     }
 }
 
@@ -203,6 +229,7 @@ impl JsonSchema for FlowNotice {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        choice::<FlowEvent>(generator, "flow", "FlowNotice", false)
+        let kinds = vec![kind::<FlowEvent>(generator, "flow", "FlowNotice")];
+        choice(generator, kinds)
     }
 }

@@ -15,7 +15,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::{AnswerReservations, Size};
-use crate::rpc::method::{Example, Method, Within};
+use crate::rpc::method::{Example, Method, Repeatable, Within};
 use crate::rpc::params::{Fault, FromParameters, Given};
 
 /// Creates a job, starts it, waits for its end and gives its result.
@@ -54,6 +54,7 @@ impl Method for RunAndWait {
         Code::JobStopped,
     ];
     const WAITS: bool = true;
+    const REPEATABLE: Repeatable = Repeatable::WithKey;
     const RESULT: &'static str = "What the job gave.";
     type Output = JobResult;
 

@@ -13,6 +13,9 @@ use crate::model::{
     Target, Timestamp, Token, Usage,
 };
 
+/// The secret of a token of the examples.
+pub(super) const SECRET: &str = "hero_w3Qd…";
+
 /// A nonce of the server of the examples.
 pub(super) const NONCE: &str =
     concat!("hero", ":127.0.0.1:8700:9d3c1f0ab4e85762c1d09e3f5a7b8246e0f1d2c3b4a5968778695a4b3c2d1e0f:1795255500");

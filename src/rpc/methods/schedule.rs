@@ -13,11 +13,12 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Example, Method, Repeatable};
 
 /// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs.
 ///
 /// It belongs to the context of its job. Each run is a job of its own, with the labels `schedule` and `slot`, the time it was due at.
+/// A call whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same schedule.
 /// Whatever servers run or die, a run has one job. When the queue is full, the run waits for room. A time of day that the clock
 /// leaves out is met when it goes on, and one that it shows twice is met once. A script that does not compile is refused (-32602, with
 /// `error` as a failed job has it) if this server has a pool for its type.
@@ -37,8 +38,16 @@ impl Method for CreateSchedule {
     const NAME: &'static str = "create_schedule";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
-    const ERRORS: &'static [Code] =
-        &[Code::State, Code::UnknownScriptType, Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
+    const ERRORS: &'static [Code] = &[
+        Code::State,
+        Code::UnknownScriptType,
+        Code::QueueFull,
+        Code::TooLarge,
+        Code::StoreUnavailable,
+        Code::IdempotencyReused,
+        Code::NotFound,
+    ];
+    const REPEATABLE: Repeatable = Repeatable::WithKey;
     const RESULT: &'static str = "The schedule.";
     type Output = Schedule;
 

@@ -46,13 +46,14 @@ impl Method for CreateToken {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+    const TELLS_SECRET: bool = true;
     const RESULT: &'static str = "The token; it is shown this once.";
     type Output = NewToken;
 
     fn examples() -> Vec<Example<Self, NewToken>> {
         let token = sample::token();
         let params = Self { identity_id: token.identity_id, name: token.name.clone(), lifetime: None };
-        vec![Example { name: "create", params, result: NewToken { token, secret: "hero_w3Qd…".into() } }]
+        vec![Example { name: "create", params, result: NewToken { token, secret: sample::SECRET.into() } }]
     }
 
     fn concern(&self) -> Concern<'_> {

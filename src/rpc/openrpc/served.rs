@@ -1,7 +1,11 @@
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, header};
+use quick_cache::sync::Cache;
+use serde_json::value::RawValue;
 
 /// The URL of the server in the document, unless the request for it named another.
 pub(super) const HTTP: &str = "http://127.0.0.1:8700/";
@@ -53,14 +57,19 @@ impl ServerAddress {
 pub(in crate::rpc) struct Served {
     /// The parts of the document before, between and behind the two URLs. All readers share them.
     parts: [Bytes; 3],
+    /// The whole for the addresses that were used last.
+    texts: Cache<Option<[String; 2]>, Arc<RawValue>>,
 }
+
+/// For how many addresses the whole text is kept.
+const ADDRESSES: usize = 8;
 
 impl Served {
     /// The document that a table made.
     pub(in crate::rpc) fn new(document: &str) -> Self {
         let (before, rest) = document.split_once(HTTP).unwrap_or((document, ""));
         let (between, behind) = rest.split_once(WEBSOCKET).unwrap_or((rest, ""));
-        Self { parts: [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes())) }
+        Self { parts: [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes())), texts: Cache::new(ADDRESSES) }
     }
 
     fn pieces(&self, address: Option<&ServerAddress>) -> [Bytes; 5] {
@@ -71,8 +80,12 @@ impl Served {
     }
 
     /// The document as a text, for a client that used this address.
-    pub(in crate::rpc) fn text(&self, address: Option<&ServerAddress>) -> String {
-        String::from_utf8(self.pieces(address).concat()).expect("each piece is text")
+    pub(in crate::rpc) fn text(&self, address: Option<&ServerAddress>) -> Arc<RawValue> {
+        let made = self.texts.get_or_insert_with(&address.and_then(ServerAddress::urls), || {
+            let text = String::from_utf8(self.pieces(address).concat()).expect("each piece is text");
+            Ok::<_, std::convert::Infallible>(RawValue::from_string(text).expect("the document is JSON at any address").into())
+        });
+        made.unwrap_or_else(|never| match never {})
     }
 
     /// The document as a body that copies none of its parts, and its length.
@@ -97,9 +110,9 @@ mod tests {
     #[test]
     fn the_document_names_where_it_was_asked_for_and_else_the_default() {
         let served = Served::new(document());
-        assert_eq!(served.text(None), document());
+        assert_eq!(served.text(None).get(), document().trim_end());
         let urls = |address: Option<ServerAddress>| {
-            let document: serde_json::Value = serde_json::from_str(&served.text(address.as_ref())).unwrap();
+            let document: serde_json::Value = serde_json::from_str(served.text(address.as_ref()).get()).unwrap();
             [0, 1].map(|at| document["servers"][at]["url"].as_str().unwrap().to_owned())
         };
         assert_eq!(urls(asked("hero.example:81", None)), ["http://hero.example:81/", "ws://hero.example:81/"]);

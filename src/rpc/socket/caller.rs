@@ -36,6 +36,13 @@ impl Caller {
         Self { methods, connection: ConnectionId(0), response_bytes, subscriptions, sink }
     }
 
+    /// Begins one subscription, which is followed over HTTP.
+    pub(in crate::rpc) fn of_stream(methods: Methods, response_bytes: usize, sink: MethodSink) -> Self {
+        // No WebSocket has this number, so nobody ends a subscription of another connection.
+        let (subscriptions, connection) = (BoundedSubscriptions::new(1), ConnectionId(usize::MAX));
+        Self { methods, connection, response_bytes, subscriptions, sink }
+    }
+
     /// Calls a method, or begins or ends a subscription.
     pub(in crate::rpc) fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a> {
         let Request { id, method, params, extensions, .. } = request;

@@ -8,6 +8,7 @@ mod login;
 mod operator;
 mod outages;
 mod permissions;
+mod presented;
 mod scripts;
 mod spoilt;
 mod strangers;

@@ -126,6 +126,9 @@ async fn every_call_in_every_role_is_allowed_as_the_page_says() {
                 let things = Things::of(if is_own { identity } else { guarded.identity(&[]).await }, &guarded).await;
                 let mut params = example.at_once(&mut made);
                 let concerned = things.concern(example, &mut params);
+                if example.takes.contains_key("token") {
+                    params.insert("token".to_owned(), json!(guarded.secret(identity).await));
+                }
                 let answer = client.call::<Value>(&example.method, params).await;
                 let code = match &answer {
                     Ok(answer) => {

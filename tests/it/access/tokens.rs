@@ -195,6 +195,7 @@ async fn a_subscription_ends_with_the_role_that_it_needs() {
     };
     let opened = next().await;
     assert!(opened["result"].is_string(), "{opened}");
+    assert_eq!(next().await["params"]["result"]["type"], "began");
     guarded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
     assert_eq!(next().await["params"]["result"]["type"], "event");
     // That of another one changes nothing.

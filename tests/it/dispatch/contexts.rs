@@ -110,9 +110,9 @@ async fn every_method_works_in_every_context_and_none_reaches_another() {
         let others: Vec<u32> = (0..3).filter(|other| *other != context).collect();
         let mut strangers = Vec::new();
         for other in &others {
-            strangers.push(town.client.subscribe("subscribe_events", within(*other, json!({}))).await.unwrap());
+            strangers.push(town.client.subscribe("subscribe_events", within(*other, json!({}))).await.unwrap().begun().await);
         }
-        let mut events = town.client.subscribe("subscribe_events", within(context, json!({}))).await.unwrap();
+        let mut events = town.client.subscribe("subscribe_events", within(context, json!({}))).await.unwrap().begun().await;
         let spec =
             json!({ "script": "print(`log of ${CONTEXT_ID}`); CONTEXT_ID", "idempotency_key": "same", "name": format!("of {context}") });
         let id = town.start(context, spec).await;

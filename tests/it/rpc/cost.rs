@@ -116,7 +116,8 @@ async fn a_filter_reads_a_job_once_for_all_who_follow() {
     let (house, _server, client) = open(1).await;
     let mut all = Vec::new();
     for _ in 0..10 {
-        all.push(client.subscribe("subscribe_events", json!([{"name": "b", "labels": {"x": "1"}}])).await.unwrap());
+        let filter = json!([{"name": "b", "labels": {"x": "1"}}]);
+        all.push(client.subscribe("subscribe_events", filter).await.unwrap().begun().await);
     }
     let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
     for number in 0..JOBS {

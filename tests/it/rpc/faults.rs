@@ -183,8 +183,8 @@ async fn who_subscribes_while_redis_is_gone_is_refused_or_misses_nothing() {
         }
     }
     let id = create(&client, json!(["1"])).await;
-    for items in &mut followers {
-        assert_eq!(items.next().await["job_id"], id);
+    for items in followers {
+        assert_eq!(items.begun().await.next().await["job_id"], id);
     }
 }
 

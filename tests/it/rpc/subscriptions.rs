@@ -147,8 +147,9 @@ async fn many_who_begin_to_follow_at_once_miss_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_filtered() {
     let (_house, _server, client) = open(1).await;
-    let mut ended = client.subscribe("subscribe_events", json!([{"status": "finished"}])).await.unwrap();
-    let mut named = client.subscribe("subscribe_events", json!({"filter": {"name": "b", "labels": {"x": "1"}}})).await.unwrap();
+    let mut ended = client.subscribe("subscribe_events", json!([{"status": "finished"}])).await.unwrap().begun().await;
+    let filter = json!({"filter": {"name": "b", "labels": {"x": "1"}}});
+    let mut named = client.subscribe("subscribe_events", filter).await.unwrap().begun().await;
     let a = client.ok("run_and_wait", json!({"script": "1", "name": "a"})).await["job_id"].clone();
     let b = client.ok("run_and_wait", json!({"script": "1", "name": "b", "labels": {"x": "1", "y": "2"}})).await["job_id"].clone();
     client.fault("run_and_wait", json!({"script": "throw 1", "name": "c"})).await;
@@ -163,6 +164,21 @@ async fn events_are_filtered() {
         client.ok("ping", json!([])).await;
     }
     assert!(ended.waiting().is_empty(), "an item came after the end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_breaks_off_before_the_first_event_goes_on_from_where_it_began() {
+    let (house, server, client) = open(1).await;
+    client.ok("run_and_wait", json!(["1"])).await;
+    let broken = server.connect().await;
+    let began = broken.subscribe("subscribe_events", json!({})).await.unwrap().next().await;
+    assert_eq!(began["type"], "began");
+    drop(broken);
+    let before = stream(&house).await;
+    client.ok("run_and_wait", json!(["2"])).await;
+    let all = stream(&house).await;
+    let mut items = client.subscribe("subscribe_events", json!([{}, began["cursor"]])).await.unwrap();
+    assert_eq!(seen(&take(&mut items, all.len() - before.len()).await), all[before.len()..]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -123,7 +123,7 @@ async fn an_actor_that_only_writes_the_hash_ends_the_wait() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_leaves_takes_nothing_with_it() {
     let (house, server, client) = open(1).await;
-    let mut items = client.subscribe("subscribe_events", json!([{"status": "started"}])).await.unwrap();
+    let mut items = client.subscribe("subscribe_events", json!([{"status": "started"}])).await.unwrap().begun().await;
     let leaving = server.connect().await;
     leaving.send(
         json!({"jsonrpc": "2.0", "id": 1, "method": "run_and_wait", "params": ["while true { sleep(0.01); if args == 1 { return 7 } }"]})

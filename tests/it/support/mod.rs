@@ -12,6 +12,7 @@ mod redis;
 mod seed;
 mod server;
 mod story;
+mod stream;
 mod web;
 
 pub use authority::Authority;
@@ -24,8 +25,9 @@ pub use pool::{DEADLY, DEADLY_LEVELS, hero, objects, pool_settings};
 pub use process::{Kin, Process, faketime};
 pub use redis::Redis;
 pub use seed::{random, seed};
-pub use server::{Client, Fault, Items, Server, get};
+pub use server::{Client, Fault, Items, Server, get, request};
 pub use story::{Example, Made, examples};
+pub use stream::{Event, Stream};
 pub use web::Web;
 
 use std::future::Future;

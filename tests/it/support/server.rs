@@ -161,12 +161,18 @@ pub async fn get(address: &str, path: &str) -> (u16, String) {
 }
 
 async fn http(address: &str, host: &str, head: &str, body: &str) -> (u16, String) {
+    let (head, body) = request(address, host, head, body).await;
+    (head[9..12].parse().unwrap(), String::from_utf8(body).unwrap())
+}
+
+/// What a server answers to a request: the head, its names in lower case, and the body.
+pub async fn request(address: &str, host: &str, head: &str, body: &str) -> (String, Vec<u8>) {
     let mut tcp = TcpStream::connect(address).await.unwrap();
     tcp.write_all(format!("{head}\r\nhost: {host}\r\nconnection: close\r\n\r\n{body}").as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    tokio::time::timeout(PATIENCE, tcp.read_to_string(&mut answer)).await.expect("an answer").unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no HTTP: {answer}"));
-    (head[9..12].parse().unwrap(), body.to_owned())
+    let mut answer = Vec::new();
+    tokio::time::timeout(PATIENCE, tcp.read_to_end(&mut answer)).await.expect("an answer").unwrap();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_else(|| panic!("no HTTP: {answer:?}"));
+    (String::from_utf8(answer[..end + 2].to_vec()).unwrap(), answer.split_off(end + 4))
 }
 
 /// An error object.
@@ -298,6 +304,13 @@ impl Items {
             Some(error) => json!({"error": error}),
             None => params["result"].take(),
         }
+    }
+
+    /// The same items behind the first, which says where they begin.
+    pub async fn begun(mut self) -> Self {
+        let first = self.next().await;
+        assert_eq!(first["type"], "began", "{first}");
+        self
     }
 
     /// Every item up to the end marker, without it.

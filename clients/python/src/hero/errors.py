@@ -402,6 +402,11 @@ class IdempotencyReused(RpcError):
         return self._field("flow_id", int)
 
     @property
+    def schedule_id(self) -> str | None:
+        """The schedule."""
+        return self._field("schedule_id", str)
+
+    @property
     def index(self) -> int | None:
         """The place of the job among those of `create_jobs`, from 0."""
         return self._field("index", int)

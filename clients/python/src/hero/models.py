@@ -13,6 +13,7 @@ from ._base import Input, Model, Word
 __all__ = [
     "Actor",
     "Attempt",
+    "BeganNotice",
     "Capability",
     "Collection",
     "Context",
@@ -85,6 +86,7 @@ __all__ = [
     "Pong",
     "PongAnswer",
     "PoolDetails",
+    "Presented",
     "Progress",
     "QueueFullData",
     "QueueInfo",
@@ -1044,6 +1046,16 @@ class NewToken(Model):
     """What whoever has it shows."""
 
 
+class Presented(Model):
+    """Whom a token stands for."""
+
+    identity_id: int
+    """Its identity."""
+
+    expires_at: datetime | None = None
+    """When the token ends, if it does."""
+
+
 class Token(Model):
     """What is known of a token. Its secret is not: whoever made it was shown it once."""
 
@@ -1662,6 +1674,15 @@ class EventNotice(Model):
     progress: Progress | None = None
 
 
+class BeganNotice(Model):
+    """Nothing is missing behind this cursor: the subscription begins there."""
+
+    type: Literal["began"] = "began"
+
+    cursor: str
+    """Where to go on from as long as nothing else has come."""
+
+
 class LaggedNotice(Model):
     """Items were lost, because the subscriber reads too slowly or its cursor is too old."""
 
@@ -2038,6 +2059,9 @@ class IdempotencyReusedData(Model):
     flow_id: int | None = None
     """The flow."""
 
+    schedule_id: str | None = None
+    """The schedule."""
+
     index: int | None = None
     """The place of the job among those of `create_jobs`, from 0."""
 
@@ -2157,7 +2181,7 @@ class JobStoppedData(Model):
     """The name of the job in its flow."""
 
 
-JobItem = Annotated[Union[EventNotice, LaggedNotice, EndedNotice], Field(discriminator="type")]
+JobItem = Annotated[Union[EventNotice, BeganNotice, LaggedNotice, EndedNotice], Field(discriminator="type")]
 """An item of `subscribe_job`; `type` tells which."""
 
 
@@ -2165,7 +2189,7 @@ FlowItem = Annotated[Union[FlowNotice, EndedNotice], Field(discriminator="type")
 """An item of `subscribe_flow`; `type` tells which."""
 
 
-EventsItem = Annotated[Union[EventNotice, LaggedNotice, EndedNotice], Field(discriminator="type")]
+EventsItem = Annotated[Union[EventNotice, BeganNotice, LaggedNotice, EndedNotice], Field(discriminator="type")]
 """An item of `subscribe_events`; `type` tells which."""
 
 

@@ -57,7 +57,7 @@ export class TooLarge extends RpcError<"TooLarge", { limit?: number; index?: num
 export class StoreUnavailable extends RpcError<"StoreUnavailable", { outcome?: Outcome; job_id?: string; key?: string; index?: number; job?: string }> {}
 
 /** The idempotency key was used with other parameters (1010). */
-export class IdempotencyReused extends RpcError<"IdempotencyReused", { job_id?: string; flow_id?: number; index?: number; job?: string }> {}
+export class IdempotencyReused extends RpcError<"IdempotencyReused", { job_id?: string; flow_id?: number; schedule_id?: string; index?: number; job?: string }> {}
 
 /** There is no such context, schedule, flow, object, identity, token, runner or message (1011). */
 export class NotFound extends RpcError<"NotFound", { flow_id?: number; schedule_id?: string; collection?: string; id?: string; index?: number; job?: string }> {}

@@ -6,6 +6,7 @@ import * as calls from "./methods.js";
 import type {
   AcknowledgeMessageOptions,
   Actor,
+  BeganNotice,
   Collection,
   Context,
   ContextPage,
@@ -71,6 +72,7 @@ import type {
   PauseQueueOptions,
   PingNodeOptions,
   Pong,
+  Presented,
   QueueInfo,
   ResumeQueueOptions,
   RetryFlowOptions,
@@ -204,7 +206,7 @@ export class JobsCalls {
   follow(
     jobId: string,
     options?: SubscribeJobOptions & FollowOptions,
-  ): Following<EventNotice | LaggedNotice | EndedNotice> {
+  ): Following<EventNotice | BeganNotice | LaggedNotice | EndedNotice> {
     return calls.followJob(this.client, jobId, options);
   }
 
@@ -317,13 +319,12 @@ export class SchedulesCalls {
   /**
    * Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with
    * its next runs. It belongs to the context of its job. Each run is a job of its own, with the
-   * labels `schedule` and `slot`, the time it was due at. Whatever servers run or die, a run has
-   * one job. When the queue is full, the run waits for room. A time of day that the clock leaves
-   * out is met when it goes on, and one that it shows twice is met once. A script that does not
-   * compile is refused (-32602, with `error` as a failed job has it) if this server has a pool for
-   * its type.
-   *
-   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   * labels `schedule` and `slot`, the time it was due at. A call whose answer was lost can be
+   * repeated where it had an `idempotency_key`: it gives the same schedule. Whatever servers run or
+   * die, a run has one job. When the queue is full, the run waits for room. A time of day that the
+   * clock leaves out is met when it goes on, and one that it shows twice is met once. A script that
+   * does not compile is refused (-32602, with `error` as a failed job has it) if this server has a
+   * pool for its type.
    */
   create(job: JobSpecInput, options?: CreateScheduleOptions & CallOptions): Promise<Schedule> {
     return calls.createSchedule(this.client, job, options);
@@ -528,7 +529,7 @@ export class PlainCalls {
   }
 }
 
-/** Calls of `tokens`: `create_token`, `list_tokens`, `revoke_token`. */
+/** Calls of `tokens`: `create_token`, `present_token`, `list_tokens`, `revoke_token`. */
 export class TokensCalls {
   /** Over this client. */
   constructor(readonly client: Client) {}
@@ -543,6 +544,20 @@ export class TokensCalls {
    */
   create(identityId: number, options?: CreateTokenOptions & CallOptions): Promise<NewToken> {
     return calls.createToken(this.client, identityId, options);
+  }
+
+  /**
+   * Has the connection go on with this token: a new one, before that by which it has logged in
+   * ends. On a WebSocket where callers have to log in, the connection is from then on whoever the
+   * token stands for, as after `authenticate`: what it waits for and follows goes on as far as that
+   * one may, and ends with an error (1004) where it may not. A token that is none changes nothing.
+   * Over HTTP each request has its own token, so there, and where nobody has to log in, this only
+   * tells whose token it is.
+   *
+   * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+   */
+  present(token: string, options?: CallOptions): Promise<Presented> {
+    return calls.presentToken(this.client, token, options);
   }
 
   /** Lists the tokens of an identity that have not ended, the oldest first. */
@@ -832,10 +847,13 @@ export class EventsCalls {
   /** Over this client. */
   constructor(readonly client: Client) {}
 
-  /** Follows every change of the jobs that fit a filter, from now on or from a cursor. */
+  /**
+   * Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a
+   * cursor the first item says where it begins.
+   */
   follow(
     options?: SubscribeEventsOptions & FollowOptions,
-  ): Following<EventNotice | LaggedNotice | EndedNotice> {
+  ): Following<EventNotice | BeganNotice | LaggedNotice | EndedNotice> {
     return calls.followEvents(this.client, options);
   }
 }

@@ -6,6 +6,7 @@ import { follow, type Following, type FollowOptions } from "../follow.js";
 import type {
   AcknowledgeMessageOptions,
   Actor,
+  BeganNotice,
   Collection,
   Context,
   ContextPage,
@@ -71,6 +72,7 @@ import type {
   PauseQueueOptions,
   PingNodeOptions,
   Pong,
+  Presented,
   QueueInfo,
   ResumeQueueOptions,
   RetryFlowOptions,
@@ -310,19 +312,18 @@ export const deleteFlow = (
 /**
  * Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its
  * next runs. It belongs to the context of its job. Each run is a job of its own, with the labels
- * `schedule` and `slot`, the time it was due at. Whatever servers run or die, a run has one job.
- * When the queue is full, the run waits for room. A time of day that the clock leaves out is met
- * when it goes on, and one that it shows twice is met once. A script that does not compile is
- * refused (-32602, with `error` as a failed job has it) if this server has a pool for its type.
- *
- * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ * `schedule` and `slot`, the time it was due at. A call whose answer was lost can be repeated where
+ * it had an `idempotency_key`: it gives the same schedule. Whatever servers run or die, a run has
+ * one job. When the queue is full, the run waits for room. A time of day that the clock leaves out
+ * is met when it goes on, and one that it shows twice is met once. A script that does not compile
+ * is refused (-32602, with `error` as a failed job has it) if this server has a pool for its type.
  */
 export const createSchedule = (
   client: Client,
   job: JobSpecInput,
   options?: CreateScheduleOptions & CallOptions,
 ): Promise<Schedule> =>
-  change(client, "create_schedule", { job }, options);
+  create(client, "create_schedule", { job }, options);
 
 /**
  * Lists schedules in the order of their next runs. A schedule that runs meanwhile may be on two
@@ -506,6 +507,23 @@ export const createToken = (
   options?: CreateTokenOptions & CallOptions,
 ): Promise<NewToken> =>
   change(client, "create_token", { identity_id: identityId }, options);
+
+/**
+ * Has the connection go on with this token: a new one, before that by which it has logged in ends.
+ * On a WebSocket where callers have to log in, the connection is from then on whoever the token
+ * stands for, as after `authenticate`: what it waits for and follows goes on as far as that one
+ * may, and ends with an error (1004) where it may not. A token that is none changes nothing. Over
+ * HTTP each request has its own token, so there, and where nobody has to log in, this only tells
+ * whose token it is.
+ *
+ * It is not sent again if the connection ends before the answer: see {@link OutcomeUnknown}.
+ */
+export const presentToken = (
+  client: Client,
+  token: string,
+  options?: CallOptions,
+): Promise<Presented> =>
+  change(client, "present_token", { token }, options);
 
 /** Lists the tokens of an identity that have not ended, the oldest first. */
 export const listTokens = (
@@ -807,7 +825,7 @@ export const followJob = (
   client: Client,
   jobId: string,
   options?: SubscribeJobOptions & FollowOptions,
-): Following<EventNotice | LaggedNotice | EndedNotice> =>
+): Following<EventNotice | BeganNotice | LaggedNotice | EndedNotice> =>
   follow(client, "subscribe_job", "unsubscribe_job", { job_id: jobId }, options);
 
 /**
@@ -823,11 +841,14 @@ export const followFlow = (
 ): Following<FlowNotice | EndedNotice> =>
   follow(client, "subscribe_flow", "unsubscribe_flow", { flow_id: flowId }, options);
 
-/** Follows every change of the jobs that fit a filter, from now on or from a cursor. */
+/**
+ * Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a
+ * cursor the first item says where it begins.
+ */
 export const followEvents = (
   client: Client,
   options?: SubscribeEventsOptions & FollowOptions,
-): Following<EventNotice | LaggedNotice | EndedNotice> =>
+): Following<EventNotice | BeganNotice | LaggedNotice | EndedNotice> =>
   follow(client, "subscribe_events", "unsubscribe_events", {}, options);
 
 /**

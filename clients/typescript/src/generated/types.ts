@@ -752,6 +752,14 @@ export interface NewToken {
   secret: string;
 }
 
+/** Whom a token stands for. */
+export interface Presented {
+  /** Its identity. */
+  identity_id: number;
+  /** When the token ends, if it does. */
+  expires_at?: string;
+}
+
 /** What is known of a token. Its secret is not: whoever made it was shown it once. */
 export interface Token {
   /** Its public name. */
@@ -1227,6 +1235,13 @@ export interface EventNotice {
   progress?: Progress;
 }
 
+/** Nothing is missing behind this cursor: the subscription begins there. */
+export interface BeganNotice {
+  type: "began";
+  /** Where to go on from as long as nothing else has come. */
+  cursor: string;
+}
+
 /** Items were lost, because the subscriber reads too slowly or its cursor is too old. */
 export interface LaggedNotice {
   type: "lagged";
@@ -1512,6 +1527,8 @@ export interface IdempotencyReusedData {
   job_id?: string;
   /** The flow. */
   flow_id?: number;
+  /** The schedule. */
+  schedule_id?: string;
   /** The place of the job among those of `create_jobs`, from 0. */
   index?: number;
   /** The name of the job in its flow. */
@@ -1829,6 +1846,12 @@ export interface CreateScheduleOptions {
   end_at?: string;
   /** A name for people. */
   name?: string;
+  /**
+   * A key for this request: repeated with the same parameters within 24 hours, it gives the same
+   * schedule again, as it is then. This client makes one if none is given; with `null` there is
+   * none, and the call is sent only once.
+   */
+  idempotency_key?: string | null;
   /** The id the schedule shall have; a new one by default. */
   schedule_id?: string;
 }
@@ -2255,6 +2278,7 @@ export interface Methods {
   fetch_nonce: { params: { pubkey: string }; result: string };
   authenticate: { params: { pubkey: string; signature: string; nonce: string }; result: LoggedIn };
   create_token: { params: { identity_id: number } & CreateTokenOptions; result: NewToken };
+  present_token: { params: { token: string }; result: Presented };
   list_tokens: { params: { identity_id: number }; result: Token[] };
   revoke_token: { params: { token_id: string }; result: boolean };
   create_context: { params: CreateContextOptions; result: Context };
@@ -2295,8 +2319,8 @@ export interface Methods {
 
 /** Every subscription by the call that opens it: what it takes, and its items. */
 export interface Subscriptions {
-  subscribe_job: { params: { job_id: string } & SubscribeJobOptions; item: EventNotice | LaggedNotice | EndedNotice };
+  subscribe_job: { params: { job_id: string } & SubscribeJobOptions; item: EventNotice | BeganNotice | LaggedNotice | EndedNotice };
   subscribe_flow: { params: { flow_id: number } & SubscribeFlowOptions; item: FlowNotice | EndedNotice };
-  subscribe_events: { params: SubscribeEventsOptions; item: EventNotice | LaggedNotice | EndedNotice };
+  subscribe_events: { params: SubscribeEventsOptions; item: EventNotice | BeganNotice | LaggedNotice | EndedNotice };
   subscribe_logs: { params: { job_id: string } & SubscribeLogsOptions; item: LineNotice | LaggedNotice | EndedNotice };
 }

@@ -1,13 +1,36 @@
 -- Flags:
 -- Stores a schedule.
 -- ARGV  id · first occurrence, ms · most schedules · specification (JSON) · time of its creation
--- Gives 'created', 'exists' (id taken) or 'full'.
+--       · digest of caller and idempotency key or '' · digest of what the schedule is to be
+-- Gives {'created'} · {'exists'} (id taken) · {'full'}; or of the schedule that the idempotency key stands for:
+-- {'same', id, next occurrence, ms} · {'reused', id} (it was to be something else).
+local try, insist = commands.try, commands.insist
+
+-- The schedule that an idempotency key stands for, as an answer, or nil. One that was deleted stands for nothing any more.
+local function find_known(keyed, digest)
+  local id, known = unpack(try('HMGET', keys.idempotency(keyed), 'schedule', 'digest') or {}, 1, 2)
+  local occurrence = id and try('ZSCORE', keys.schedules, id)
+  -- Another one may have that id by now.
+  if not occurrence or try('HGET', keys.schedule(id), 'keyed') ~= keyed then return nil end
+  if known ~= digest then return { 'reused', id } end
+  return { 'same', id, occurrence }
+end
+
 return function()
   local id, first, most, spec, created_at = request.take(), request.take(), request.take_number(), request.take(), request.take()
+  local keyed, digest = request.take_many(2)
+  local found = keyed ~= '' and find_known(keyed, digest)
+  if found then return found end
   local key = keys.schedule(id)
-  if redis.call('EXISTS', key) == 1 then return 'exists' end
-  if redis.call('ZCARD', keys.schedules) >= most then return 'full' end
+  if redis.call('EXISTS', key) == 1 then return { 'exists' } end
+  if redis.call('ZCARD', keys.schedules) >= most then return { 'full' } end
   redis.call('HSET', key, 'spec', spec, 'created_at', created_at)
   redis.call('ZADD', keys.schedules, first, id)
-  return 'created'
+  if keyed ~= '' then
+    local of_key = keys.idempotency(keyed)
+    redis.call('HSET', key, 'keyed', keyed)
+    insist('HSET', of_key, 'schedule', id, 'digest', digest)
+    redis.call('EXPIRE', of_key, jobs.IDEMPOTENCY_SECONDS)
+  end
+  return { 'created' }
 end

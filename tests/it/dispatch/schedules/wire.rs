@@ -149,3 +149,36 @@ async fn a_script_that_does_not_compile_is_refused_before_it_is_stored() {
     assert_eq!(client.ok("list_schedules", json!([])).await["schedules"].as_array().unwrap().len(), 2);
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idempotency_key_stands_for_one_schedule() {
+    let (house, server, client) = open(0).await;
+    let spec = json!({"job": {"script": "1"}, "every": 3600, "idempotency_key": "k"});
+    let made = client.ok("create_schedule", spec.clone()).await;
+    // At once, and after a while on another connection: that of somebody who heard no answer.
+    let others: Vec<Client> = vec![server.connect().await, server.connect().await];
+    for other in &others {
+        assert_eq!(other.ok("create_schedule", spec.clone()).await, made);
+    }
+    let mut at_once = Vec::new();
+    for each in 0..20 {
+        let (client, spec) = (others[each % 2].clone(), json!({"job": {"script": "1"}, "every": 60, "idempotency_key": "many"}));
+        at_once.push(tokio::spawn(async move { client.ok("create_schedule", spec).await["schedule_id"].clone() }));
+    }
+    let ids: Vec<Value> = futures_util::future::join_all(at_once).await.into_iter().map(Result::unwrap).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    assert_eq!(client.ok("list_schedules", json!({})).await["schedules"].as_array().unwrap().len(), 2);
+    // Another spec, or another caller, is another request.
+    let fault = client.fault("create_schedule", json!({"job": {"script": "2"}, "every": 3600, "idempotency_key": "k"})).await;
+    assert_eq!((fault.code, &fault.data["schedule_id"]), (1010, &made["schedule_id"]), "{fault:?}");
+    let of_other = json!({"job": {"script": "1", "caller_id": "7"}, "every": 3600, "idempotency_key": "k"});
+    assert_ne!(client.ok("create_schedule", of_other).await["schedule_id"], made["schedule_id"]);
+    // Neither a job nor a flow is it that has the same key.
+    client.ok("create_job", json!({"script": "1", "idempotency_key": "k"})).await;
+    assert_eq!(client.ok("create_schedule", spec.clone()).await, made);
+    // One that was deleted stands for nothing.
+    client.ok("delete_schedule", json!([made["schedule_id"]])).await;
+    assert_ne!(client.ok("create_schedule", spec).await["schedule_id"], made["schedule_id"]);
+    assert_eq!(client.fault("create_schedule", json!({"job": {"script": "1"}, "every": 9, "idempotency_key": ""})).await.code, -32602);
+    house.close().await;
+}

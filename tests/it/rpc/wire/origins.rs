@@ -71,6 +71,40 @@ async fn an_allowed_page_gets_the_headers_that_browsers_want() {
 }
 
 #[tokio::test]
+async fn the_openrpc_playground_reads_the_document_where_it_is_allowed() {
+    let playground = "https://playground.open-rpc.org";
+    let server = Server::with(|settings| settings.allowed_origins = vec![playground.into()]).await;
+    // As Chromium asks for a page on the Internet that wants something of this machine.
+    let preflight = format!(
+        "OPTIONS / HTTP/1.1\r\nhost: localhost:8700\r\norigin: {playground}\r\naccess-control-request-method: POST\r\n\
+         access-control-request-headers: content-type\r\naccess-control-request-private-network: true\r\nconnection: close\r\n\r\n"
+    );
+    let answer = server.raw(preflight.as_bytes()).await;
+    for header in [
+        &format!("access-control-allow-origin: {playground}"),
+        "access-control-allow-methods: GET, POST",
+        "access-control-allow-headers: content-type, authorization, last-event-id",
+        "access-control-allow-private-network: true",
+    ] {
+        assert!(answer.starts_with("HTTP/1.1 204") && answer.contains(header), "{header}: {answer}");
+    }
+    // As its `fetchSchemaFromRpcDiscover` asks.
+    let body = r#"{"id":0,"jsonrpc":"2.0","method":"rpc.discover","params":[]}"#;
+    let request = format!(
+        "POST / HTTP/1.1\r\nhost: localhost:8700\r\norigin: {playground}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = server.raw(request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(&format!("access-control-allow-origin: {playground}")), "{answer}");
+    assert!(answer.contains(r#""result":{"openrpc":"1.2.6""#), "{answer}");
+    // Nobody else is told so.
+    let other = preflight.replace(playground, "https://evil.example");
+    let answer = server.raw(other.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 403") && !answer.contains("access-control"), "{answer}");
+}
+
+#[tokio::test]
 async fn plain_routes_answer() {
     let server = Server::start().await;
     assert_eq!(server.get("/healthz").await, (200, "ok\n".into()));

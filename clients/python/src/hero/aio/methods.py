@@ -13,7 +13,7 @@ from .._core.call import ONCE, REPEAT, Keyed, Wait
 from .face import Face
 from .stream import Subscription
 
-__all__ = ["CreateFlowOptions", "CreateJobOptions", "METHODS", "Methods", "VERSION", "WAITS"]
+__all__ = ["CreateFlowOptions", "CreateJobOptions", "CreateScheduleOptions", "METHODS", "Methods", "VERSION", "WAITS"]
 
 VERSION = "0.1.0"
 """The version of the document that this client was made of."""
@@ -61,6 +61,7 @@ METHODS: dict[str, str] = {
     "fetch_nonce": "fetch_nonce",
     "authenticate": "authenticate",
     "create_token": "create_token",
+    "present_token": "present_token",
     "list_tokens": "list_tokens",
     "revoke_token": "revoke_token",
     "create_context": "create_context",
@@ -146,6 +147,22 @@ class CreateFlowOptions(TypedDict, total=False):
     caller_id: str | None
     context_id: int | None
     idempotency_key: str | None
+
+
+class CreateScheduleOptions(TypedDict, total=False):
+    """What `create_schedule` takes besides."""
+
+    cron: str | None
+    every: float | None
+    time_zone: str | None
+    overlap: models.Overlap | models.OverlapWord | None
+    missed: models.Missed | models.MissedWord | None
+    missed_limit: int | None
+    start_at: datetime | str | None
+    end_at: datetime | str | None
+    name: str | None
+    idempotency_key: str | None
+    schedule_id: str | UUID | None
 
 
 class Methods(Face):
@@ -930,13 +947,15 @@ class Methods(Face):
         start_at: datetime | str | None = None,
         end_at: datetime | str | None = None,
         name: str | None = None,
+        idempotency_key: str | None = None,
         schedule_id: str | UUID | None = None,
     ) -> models.Schedule:
         """Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs. It belongs to
-        the context of its job. Each run is a job of its own, with the labels `schedule` and `slot`, the time it was due at. Whatever
-        servers run or die, a run has one job. When the queue is full, the run waits for room. A time of day that the clock leaves out
-        is met when it goes on, and one that it shows twice is met once. A script that does not compile is refused (-32602, with `error`
-        as a failed job has it) if this server has a pool for its type.
+        the context of its job. Each run is a job of its own, with the labels `schedule` and `slot`, the time it was due at. A call
+        whose answer was lost can be repeated where it had an `idempotency_key`: it gives the same schedule. Whatever servers run or
+        die, a run has one job. When the queue is full, the run waits for room. A time of day that the clock leaves out is met when it
+        goes on, and one that it shows twice is met once. A script that does not compile is refused (-32602, with `error` as a failed
+        job has it) if this server has a pool for its type.
 
         Args:
             job: What each of its jobs is. Without `job_id`, `idempotency_key`, `run_at` and relations: those are for single jobs.
@@ -950,6 +969,8 @@ class Methods(Face):
             start_at: No run is before this time (RFC 3339).
             end_at: No run is after this time.
             name: A name for people.
+            idempotency_key: A key for this request: repeated with the same parameters within 24 hours, it gives the same schedule
+                again, as it is then.
             schedule_id: The id the schedule shall have; a new one by default.
 
         Returns:
@@ -966,9 +987,10 @@ class Methods(Face):
             "start_at": start_at,
             "end_at": end_at,
             "name": name,
+            "idempotency_key": idempotency_key,
             "schedule_id": schedule_id,
         }
-        answer: models.Schedule = await self._call("create_schedule", params, models.Schedule, ONCE)
+        answer: models.Schedule = await self._call("create_schedule", params, models.Schedule, Keyed())
         return answer
 
     async def list_schedules(
@@ -1370,6 +1392,27 @@ class Methods(Face):
             "lifetime": lifetime,
         }
         answer: models.NewToken = await self._call("create_token", params, models.NewToken, ONCE)
+        return answer
+
+    async def present_token(
+        self,
+        token: str,
+    ) -> models.Presented:
+        """Has the connection go on with this token: a new one, before that by which it has logged in ends. On a WebSocket where callers
+        have to log in, the connection is from then on whoever the token stands for, as after `authenticate`: what it waits for and
+        follows goes on as far as that one may, and ends with an error (1004) where it may not. A token that is none changes nothing.
+        Over HTTP each request has its own token, so there, and where nobody has to log in, this only tells whose token it is.
+
+        Args:
+            token: The token, as `create_token` or `authenticate` gave it.
+
+        Returns:
+            Whom the token stands for, and until when.
+        """
+        params: dict[str, Any] = {
+            "token": token,
+        }
+        answer: models.Presented = await self._call("present_token", params, models.Presented, ONCE)
         return answer
 
     async def list_tokens(
@@ -2107,7 +2150,8 @@ class Methods(Face):
         cursor: str | None = None,
         context_id: int | None = None,
     ) -> Subscription[models.EventsItem]:
-        """Follows every change of the jobs that fit a filter, from now on or from a cursor.
+        """Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a cursor the first item says where
+        it begins.
 
         Args:
             filter: Which jobs; all that is given must fit.
