@@ -2,6 +2,8 @@ import { connect } from "hero-client";
 
 /** The most lines that the page shows: the oldest go. */
 const LINES = 5_000;
+/** What people read of how a job ended badly, where the server has another word. */
+const ENDS = { script: "failed", timeout: "timed out" };
 
 const $ = (id) => document.getElementById(id);
 const at = new URLSearchParams(location.search).get("server") ?? "ws://127.0.0.1:8700";
@@ -43,9 +45,11 @@ const showLog = async (id, signal) => {
 const showProgress = async (id, signal) => {
   for await (const item of hero.jobs.follow(id, { signal })) {
     if (item.type !== "event") continue;
-    $("status").textContent = item.kind ?? item.status;
-    $("progress").value = item.progress?.value ?? $("progress").value;
-    $("doing").textContent = item.progress?.text ?? $("doing").textContent;
+    $("status").textContent = ENDS[item.kind] ?? item.kind ?? item.status;
+    if (!item.progress) continue;
+    $("far").hidden = false;
+    $("progress").value = item.progress.value;
+    $("doing").textContent = item.progress.text;
   }
 };
 
@@ -62,8 +66,7 @@ const follow = async (id) => {
   followed = new AbortController();
   const { signal } = followed;
   $("log").replaceChildren();
-  $("progress").value = 0;
-  $("doing").textContent = "";
+  $("far").hidden = true;
   $("result").hidden = true;
   $("stop").disabled = false;
   try {

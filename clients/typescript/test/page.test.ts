@@ -1,5 +1,5 @@
 // The page of examples/browser in Chromium, as a server of files gives it, with the client as it is built.
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { launch, web } from "./chromium.js";
 
 const EXAMPLE = resolve(import.meta.dirname, "../../../examples/browser");
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+const REDIS = spawnSync("redis-server", ["--version"]).error ? "valkey" : "redis";
 /** Liveness, not speed. */
 const PATIENCE = 60_000;
 
@@ -32,9 +33,9 @@ const open = (listen: string) =>
     args: ["--redis", `unix://${home}/redis.sock`, "--pool", "none", "--allowed-origins", origin("allowed.test")],
   });
 
-/** What `redis-cli` says. */
+/** What Redis says. */
 const ask = async (...words: string[]) =>
-  (await promisify(execFile)("redis-cli", ["-s", join(home, "redis.sock"), ...words])).stdout.trim();
+  (await promisify(execFile)(`${REDIS}-cli`, ["-s", join(home, "redis.sock"), ...words])).stdout.trim();
 
 /** Waits until this holds. */
 const until = async (holds: () => Promise<boolean>) => {
@@ -51,11 +52,28 @@ beforeAll(async () => {
       () => response.writeHead(404).end(),
     );
   });
-  redis = spawn("redis-server", ["--port", "0", "--unixsocket", join(home, "redis.sock"), "--save", "", "--dir", home]);
+  redis = spawn(`${REDIS}-server`, [
+    "--port",
+    "0",
+    "--unixsocket",
+    join(home, "redis.sock"),
+    "--save",
+    "",
+    "--dir",
+    home,
+  ]);
   await until(async () => (await ask("PING").catch(() => "")) === "PONG");
   server = await open("127.0.0.1:0");
   const program = process.env["HERO"] ?? "hero";
-  actor = spawn(program, ["actor", "--redis", `unix://${home}/redis.sock`, "--data", join(home, "actor"), "--pool", "osis=1"]);
+  actor = spawn(program, [
+    "actor",
+    "--redis",
+    `unix://${home}/redis.sock`,
+    "--data",
+    join(home, "actor"),
+    "--pool",
+    "osis=1",
+  ]);
   browser = await launch("--host-resolver-rules=MAP *.test 127.0.0.1");
 });
 
