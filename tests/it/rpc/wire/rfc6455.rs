@@ -190,7 +190,7 @@ async fn to_each_frame_the_server_says_what_rfc_6455_wants() {
 async fn of_more_pings_at_once_than_pongs_are_kept_the_newest_is_answered() {
     let server = Server::start().await;
     let mut tcp = upgraded(&server).await;
-    let pings = [[frame(LAST | PING, "old")].repeat(1000).concat(), frame(LAST | PING, "newest")].concat();
+    let pings = [frame(LAST | PING, "old").repeat(1000), frame(LAST | PING, "newest")].concat();
     tcp.write_all(&pings).await.unwrap();
     let newest = async { while hear(&mut tcp).await != Pong(b"newest".to_vec()) {} };
     tokio::time::timeout(ALIVE, newest).await.expect("the newest is answered");
