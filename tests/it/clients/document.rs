@@ -55,6 +55,8 @@ async fn the_types_of_quicktype_compile_and_check_what_the_server_answers() {
     runs(quicktype.args(["-s", "schema", &schemas, "-l", "ts", "-o"]).arg(scratch.path().join("types.ts"))).await;
     std::fs::copy(home().join("quicktype.ts"), scratch.path().join("quicktype.ts")).unwrap();
     let mut compiler = node("node_modules/typescript/bin/tsc");
+    // Types of Node are found from where the compiler is called.
+    compiler.current_dir(scratch.path());
     compiler.args(["--strict", "--skipLibCheck", "--target", "es2022", "--module", "commonjs", "--moduleResolution", "node"]);
     runs(compiler.arg("--outDir").arg(scratch.path().join("built")).arg(scratch.path().join("quicktype.ts"))).await;
     assert_eq!(runs(node(scratch.path().join("built/quicktype.js")).arg(http(&server))).await.trim(), "well");
