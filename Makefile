@@ -94,7 +94,7 @@ setup-tests: setup ## Install what only the tests need: faketime, Chromium, and 
 	  $(call install,nodejs npm,install Node.js 20.19 or newer with npm); \
 	fi
 	@if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then \
-	  $(call install,python3-venv,install Python 3.10 or newer with venv); \
+	  $(call install,python3-venv,install Python 3.11 or newer with venv); \
 	fi
 	@if ! test -x "$${CHROMIUM:-/usr/bin/chromium}"; then \
 	  $(call install,chromium,install Chromium and name it in CHROMIUM); \

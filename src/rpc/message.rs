@@ -24,7 +24,8 @@ use super::request_id::{Given, NumberId};
 /// The future does not borrow the message, which can be dropped while the call takes long.
 pub(super) fn answer<'w>(layers: &'w Layers, message: &[u8], extensions: &Extensions, batch_limit: u32) -> BoxFuture<'w, Option<Reply>> {
     let Ok(text) = std::str::from_utf8(message) else { return parse_error() };
-    let text = text.trim_ascii_start();
+    // What is white space to JSON, and no more.
+    let text = text.trim_start_matches([' ', '\t', '\n', '\r']);
     if !text.starts_with('[') {
         return read(text, extensions).map_or_else(|_| parse_error(), |entry| layers.one(entry).boxed());
     }

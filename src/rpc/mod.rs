@@ -13,6 +13,9 @@ mod auth;
 mod destination;
 mod entry;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod guard;
 mod http;
 mod key;

@@ -14,7 +14,7 @@ if ! cmp -s requirements.txt venv/.lock || ! venv/bin/python -c 'import aiorpcx,
   echo "installing the clients in Python …"
   rm -rf venv
   python3 -m venv venv
-  venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements.txt
+  venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes --requirement requirements.txt
   cp requirements.txt venv/.lock
 fi
 ../../clients/python/setup.sh

@@ -21,6 +21,13 @@ const unmade = (url: string, token: string | undefined, cause: Error & { code?: 
   return { message, kind: "login", cause };
 };
 
+/** Whether anything answers there. A page is not shown the answer to others than its own, but whether there is one. */
+const isThere = (at: string, seconds: number): Promise<boolean> =>
+  fetch(at, { mode: "no-cors", signal: AbortSignal.timeout(seconds * 1000) }).then(
+    () => true,
+    () => false,
+  );
+
 /** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
 export const explain = async (
   url: string,
@@ -42,9 +49,17 @@ export const explain = async (
     text = (await answer.text()).slice(0, 200).trim();
   } catch (error) {
     const cause = error as Error & { cause?: { code?: string; message?: string } };
+    const page = (globalThis as { location?: { origin: string } }).location?.origin;
+    if (page && (await isThere(at, seconds))) {
+      return {
+        message: `the server at ${url} takes no calls of pages of ${page}: start it with --allowed-origins ${page}`,
+        kind: "other",
+        cause,
+      };
+    }
     const why = cause.cause?.code ?? cause.cause?.message ?? cause.message;
     return {
-      message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address? A page may have to be among its --allowed-origins`,
+      message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address?`,
       kind: "away",
       cause,
     };

@@ -1,11 +1,10 @@
 // In Chromium, from a page of localhost: the client as a bundler makes it, with nothing beside it.
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { build } from "esbuild";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type * as Client from "../src/index.js";
+import { launch, web } from "./chromium.js";
 import { breaking, numbers } from "./support.js";
 
 declare global {
@@ -16,7 +15,7 @@ declare global {
 const url = inject("url");
 let browser: Browser;
 let page: Page;
-const web = createServer();
+let pages: Awaited<ReturnType<typeof web>>;
 
 beforeAll(async () => {
   const { outputFiles } = await build({
@@ -29,28 +28,22 @@ beforeAll(async () => {
     platform: "browser",
     write: false,
   });
-  web.on("request", (request, response) => {
+  pages = await web((request, response) => {
     const script = request.url === "/client.js";
     response.setHeader("content-type", script ? "text/javascript" : "text/html");
     response.end(
       script ? outputFiles[0]?.text : "<!doctype html><title>hero</title><script type=module src=/client.js></script>",
     );
   });
-  await new Promise<void>((done) => web.listen(0, "127.0.0.1", done));
-  // As root, which tests may be, Chromium has no sandbox.
-  browser = await chromium.launch({
-    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox"],
-  });
+  browser = await launch();
   page = await browser.newPage();
-  await page.goto(`http://127.0.0.1:${(web.address() as AddressInfo).port}/`);
+  await page.goto(`http://127.0.0.1:${pages.port}/`);
   await page.waitForFunction(() => "client" in globalThis);
 });
 
 afterAll(async () => {
   await browser.close();
-  web.closeAllConnections();
-  web.close();
+  pages[Symbol.dispose]();
 });
 
 test("a page runs a script, and reads its error", async () => {

@@ -19,6 +19,8 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 /// The opcode of a pong.
 const PONG: u8 = 10;
+/// The code to close with when all is well (RFC 6455, 7.4.1).
+const NORMAL: u16 = 1000;
 /// How many bytes a control frame may carry.
 const CONTROL: usize = 125;
 /// A message grows by so much at a time, so that no memory is used for what a client only announced.
@@ -35,7 +37,8 @@ pub(super) enum Incoming {
     TooLarge(usize, IdReader),
     Ping(Vec<u8>),
     Pong,
-    Close,
+    /// With the code to answer it with.
+    Close(u16),
 }
 
 /// Why a connection cannot go on.
@@ -48,7 +51,7 @@ pub(super) enum Fault {
     #[error("{0}")]
     Protocol(&'static str),
     /// A text is none.
-    #[error("a text message is not UTF-8")]
+    #[error("a text is not UTF-8")]
     Text,
     /// A message is so large that it is not even skipped.
     #[error("a message is too large")]
@@ -65,7 +68,7 @@ impl Fault {
     /// The code to close with (RFC 6455, 7.4.1).
     pub(super) const fn code(&self) -> u16 {
         match self {
-            Self::Gone => 1000,
+            Self::Gone => NORMAL,
             Self::Protocol(_) => 1002,
             Self::Text => 1007,
             Self::Late => 1008,
@@ -178,6 +181,9 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             127 => {
                 let mut length = [0; 8];
                 self.fill(&mut length).await?;
+                if length[0] & 0x80 != 0 {
+                    return Err(Fault::Protocol("a length has 63 bits"));
+                }
                 u64::from_be_bytes(length)
             }
             length => u64::from(length),
@@ -197,7 +203,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         Ok(match head.kind {
             PING => Incoming::Ping(bytes),
             PONG => Incoming::Pong,
-            _ => Incoming::Close,
+            _ => Incoming::Close(closing(&bytes)?),
         })
     }
 
@@ -242,6 +248,18 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         let open = self.open.as_mut().expect("it was opened above");
         unmask(&mut open.bytes[from..], head.mask);
         Ok(())
+    }
+}
+
+/// The code to answer a close frame with: its own, if it may have that (RFC 6455, 7.4).
+fn closing(content: &[u8]) -> Result<u16, Fault> {
+    let [high, low, why @ ..] = content else {
+        return if content.is_empty() { Ok(NORMAL) } else { Err(Fault::Protocol("a code has two bytes")) };
+    };
+    match u16::from_be_bytes([*high, *low]) {
+        code @ (1000..=1003 | 1007..=1014 | 3000..=4999) if std::str::from_utf8(why).is_ok() => Ok(code),
+        1000..=1003 | 1007..=1014 | 3000..=4999 => Err(Fault::Text),
+        _ => Err(Fault::Protocol("there is no such code to close with")),
     }
 }
 

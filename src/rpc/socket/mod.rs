@@ -20,7 +20,7 @@ use http::{Extensions, StatusCode};
 use hyper_util::rt::TokioIo;
 use jsonrpsee::server::{BoundedSubscriptions, ConnectionId, MethodSink, Methods, StopHandle};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio_util::task::TaskTracker;
 
 use super::auth::Session;
@@ -39,8 +39,8 @@ use writer::{Control, write};
 
 /// How many messages may be answered at once in addition to the calls of a connection, mostly refusals. When there are more, reading pauses.
 const MORE: u32 = 64;
-/// How many control frames may wait to be written.
-const CONTROLS: usize = 8;
+/// How many control frames may wait to be written. With more the oldest go, which are pongs: an answer to the latest ping is enough (RFC 6455, 5.5.3).
+const CONTROLS: usize = 16;
 /// What is said when a connection is closed because its token has ended: the code is that of a policy that is violated (RFC 6455).
 pub(crate) const LOGGED_OUT: (u16, &str) = (1008, "the token was revoked or has expired");
 /// What is said when one is closed on which nobody has logged in for long.
@@ -87,7 +87,7 @@ impl Sockets {
     async fn serve(&self, io: impl AsyncRead + AsyncWrite + Send + 'static, session: Arc<Session>) {
         let (reader, writer) = tokio::io::split(io);
         let (sender, messages) = mpsc::channel(self.limits.send_buffer.max(1) as usize);
-        let (controls, receiver) = mpsc::channel(CONTROLS);
+        let (controls, receiver) = broadcast::channel(CONTROLS);
         let ping_interval = self.limits.ping_interval.duration().max(Duration::from_millis(100));
         let writing = tokio::spawn(write(writer, messages, receiver, ping_interval));
 
@@ -129,7 +129,7 @@ impl Sockets {
             }
         }
         // The writer still runs, and has a deadline. It closes the queue, which ends calls and subscriptions.
-        let _ = controls.send(Control::Close(code, why)).await;
+        let _ = controls.send(Control::Close(code, why));
         let abort = writing.abort_handle();
         tokio::select! {
             _ = writing => {}
@@ -154,7 +154,7 @@ struct Socket<'a> {
 
 impl Socket<'_> {
     /// Reads and answers until the end, and gives the code to close with, if the peer is still there.
-    async fn run<R>(&self, frames: &mut Frames<R>, controls: &mpsc::Sender<Control>, stop: StopHandle) -> Option<u16>
+    async fn run<R>(&self, frames: &mut Frames<R>, controls: &broadcast::Sender<Control>, stop: StopHandle) -> Option<u16>
     where
         R: AsyncRead + Unpin + Send,
     {
@@ -209,10 +209,9 @@ impl Socket<'_> {
                         drop(permit);
                     });
                 }
-                // A pong may be lost here while many wait, because an answer to the latest ping is enough.
-                Ok(Incoming::Ping(content)) => drop(controls.try_send(Control::Pong(content))),
+                Ok(Incoming::Ping(content)) => drop(controls.send(Control::Pong(content))),
                 Ok(Incoming::Pong) => {}
-                Ok(Incoming::Close) => return Some(1000),
+                Ok(Incoming::Close(code)) => return Some(code),
                 Err(Fault::Gone) => return None,
                 Err(fault) => {
                     tracing::debug!(%fault, peer = %self.session.peer(), "a WebSocket is closed");
@@ -223,7 +222,7 @@ impl Socket<'_> {
         // Calls that are under way are answered; what arrives now is not read any more, except a close.
         tokio::select! {
             _ = under_way.acquire_many(most) => {}
-            () = async { while !matches!(incoming.next().await, Some(Ok(Incoming::Close) | Err(_))) {} } => {}
+            () = async { while !matches!(incoming.next().await, Some(Ok(Incoming::Close(_)) | Err(_))) {} } => {}
         }
         Some(GOING_AWAY)
     }

@@ -2,13 +2,14 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::frame;
 
 /// What is written besides messages.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Control {
     /// The answer to a ping.
     Pong(Vec<u8>),
@@ -25,7 +26,7 @@ const TOGETHER: usize = 16 * 1024;
 pub(super) async fn write(
     mut io: impl AsyncWrite + Unpin,
     mut messages: mpsc::Receiver<Box<RawValue>>,
-    mut controls: mpsc::Receiver<Control>,
+    mut controls: broadcast::Receiver<Control>,
     ping_interval: Duration,
 ) {
     let mut pings = interval(ping_interval);
@@ -35,9 +36,11 @@ pub(super) async fn write(
         tokio::select! {
             biased;
             control = controls.recv() => match control {
-                Some(Control::Pong(content)) => frame::pong(&mut buffer, &content),
-                Some(Control::Close(code, why)) => break (code, why),
-                None => return,
+                Ok(Control::Pong(content)) => frame::pong(&mut buffer, &content),
+                Ok(Control::Close(code, why)) => break (code, why),
+                // The oldest pongs gave way to newer ones.
+                Err(RecvError::Lagged(_)) => continue,
+                Err(RecvError::Closed) => return,
             },
             Some(message) = messages.recv() => {
                 if put(&mut io, &mut buffer, &message).await.is_err() {

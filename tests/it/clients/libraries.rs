@@ -1,4 +1,4 @@
-//! One JSON-RPC client library of each language calls, is refused, follows a log, and notifies while a call waits.
+//! JSON-RPC client libraries call, are refused, notify while a call waits, and, on a WebSocket that has room for that, follow a log.
 
 use super::*;
 
@@ -6,6 +6,20 @@ use super::*;
 async fn rpc_websockets_of_node_calls_follows_and_notifies() {
     let (house, server) = open().await;
     assert_eq!(runs(node("rpc_websockets.js").arg(server.url())).await.trim(), "well");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn json_rpc_2_of_node_calls_follows_notifies_and_batches() {
+    let (house, server) = open().await;
+    assert_eq!(runs(node("json_rpc_2.js").arg(server.url())).await.trim(), "well");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn jayson_of_node_calls_notifies_and_batches_over_http_and_on_a_websocket() {
+    let (house, server) = open().await;
+    assert_eq!(runs(node("jayson.js").arg(server.url())).await.trim(), "well");
     house.close().await;
 }
 

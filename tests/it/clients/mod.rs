@@ -47,9 +47,14 @@ fn node(program: impl AsRef<Path>) -> Command {
     command
 }
 
+/// What is installed for Python.
+fn environment() -> PathBuf {
+    installed("requirements.txt", "venv")
+}
+
 /// Python, with a program of `tests/clients`.
 fn python(program: &str) -> Command {
-    let mut command = bare(installed("requirements.txt", "venv").join("bin/python"));
+    let mut command = bare(environment().join("bin/python"));
     command.args(["-B".into(), home().join(program)]);
     command
 }

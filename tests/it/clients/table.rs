@@ -30,11 +30,17 @@ fn the_table_of_foreign_programs_names_the_versions_that_the_tests_run() {
         ("wscat", version("wscat")),
         ("jsonrpsee", locked("jsonrpsee")),
         ("rpc-websockets", version("rpc-websockets")),
+        ("json-rpc-2.0", version("json-rpc-2.0")),
+        ("jayson", version("jayson")),
         ("@open-rpc/client-js", version("@open-rpc/client-js")),
         ("aiorpcX", required("aiorpcx")),
         ("@open-rpc/generator", version("@open-rpc/generator")),
         ("tsc", version("typescript")),
         ("@open-rpc/schema-utils-js", version("schema-utils-2")),
+        ("@open-rpc/test-coverage", version("@open-rpc/test-coverage")),
+        ("openrpcclientgenerator", required("openrpcclientgenerator")),
+        ("datamodel-code-generator", required("datamodel-code-generator")),
+        ("quicktype", version("quicktype")),
     ];
     for (program, version) in programs {
         let line = table.lines().find(|line| line.contains(&format!("**{program}**")));

@@ -54,6 +54,11 @@ async fn the_client_in_typescript_runs_in_chromium() {
 }
 
 #[tokio::test]
+async fn the_page_of_the_example_runs_stops_is_refused_and_outlives_its_server() {
+    pass(&["page"]).await;
+}
+
+#[tokio::test]
 async fn the_client_in_typescript_does_what_its_readme_says() {
     pass(&["live", "reach", "readme", "size"]).await;
 }

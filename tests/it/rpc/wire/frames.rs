@@ -108,7 +108,7 @@ async fn a_text_that_is_not_utf_8_closes_its_connection_and_no_other() {
 #[tokio::test]
 async fn a_frame_that_is_far_too_large_closes_its_connection() {
     let server = Server::start().await;
-    for length in [1_u64 << 63, u64::MAX, 1 << 40] {
+    for length in [u64::MAX >> 1, 1 << 40] {
         let frame = [&[0x81, 0xff][..], &length.to_be_bytes(), &[0; 4], b"{"].concat();
         assert_eq!(close_code(&server, &frame).await, 1009, "{length}");
     }

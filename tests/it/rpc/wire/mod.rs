@@ -10,6 +10,7 @@ mod notifications;
 mod origins;
 mod oversize;
 mod readers;
+mod rfc6455;
 mod specification;
 mod subscriptions;
 

@@ -132,19 +132,6 @@ async fn a_subscriber_that_never_reads_is_closed() {
     assert_alive(&mut server.websocket().await).await;
 }
 
-#[tokio::test]
-async fn frames_without_a_mask_end_the_connection_with_1002() {
-    let server = Server::start().await;
-    let mut socket = server.websocket().await;
-    assert_alive(&mut socket).await;
-    let MaybeTlsStream::Plain(tcp) = socket.get_mut() else { panic!("no TLS here") };
-    let text = call(1, "get_data", json!([]));
-    let mut frame = vec![0x81, u8::try_from(text.len()).unwrap()];
-    frame.extend_from_slice(text.as_bytes());
-    tcp.write_all(&frame).await.unwrap();
-    assert_eq!(close_code(&mut socket).await, CloseCode::Protocol);
-}
-
 pub(super) async fn close_code(socket: &mut Socket) -> CloseCode {
     loop {
         let message = tokio::time::timeout(ALIVE, socket.next()).await.expect("a message in time").expect("a message").unwrap();
@@ -154,26 +141,6 @@ pub(super) async fn close_code(socket: &mut Socket) -> CloseCode {
             message => panic!("{message}"),
         }
     }
-}
-
-#[tokio::test]
-async fn frames_that_no_protocol_allows_end_the_connection_with_1002() {
-    let server = Server::start().await;
-    let bad: [&[u8]; 6] = [
-        &[0xc1, 0x80, 0, 0, 0, 0],                               // An extension that nobody agreed on.
-        &[0x83, 0x80, 0, 0, 0, 0],                               // No such frame.
-        &[0x80, 0x80, 0, 0, 0, 0],                               // A continuation of nothing.
-        &[0x01, 0x81, 0, 0, 0, 0, b'{', 0x81, 0x80, 0, 0, 0, 0], // A message within a message.
-        &[0x09, 0x80, 0, 0, 0, 0],                               // A ping in pieces.
-        &[0x89, 0xfe, 0, 126, 0, 0, 0, 0],                       // A long ping.
-    ];
-    for frame in bad {
-        let mut socket = server.websocket().await;
-        let MaybeTlsStream::Plain(tcp) = socket.get_mut() else { panic!("no TLS here") };
-        tcp.write_all(frame).await.unwrap();
-        assert_eq!(close_code(&mut socket).await, CloseCode::Protocol, "{frame:?}");
-    }
-    assert_alive(&mut server.websocket().await).await;
 }
 
 #[tokio::test]

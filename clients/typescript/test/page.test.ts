@@ -1,0 +1,162 @@
+// The page of examples/browser in Chromium, as a server of files gives it, with the client as it is built.
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { extname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Served, serve } from "../src/testing.js";
+import { launch, web } from "./chromium.js";
+
+const EXAMPLE = resolve(import.meta.dirname, "../../../examples/browser");
+const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
+const REDIS = spawnSync("redis-server", ["--version"]).error ? "valkey" : "redis";
+/** Liveness, not speed. */
+const PATIENCE = 60_000;
+
+let home: string;
+let redis: ChildProcess;
+let actor: ChildProcess;
+let server: Served;
+let pages: Awaited<ReturnType<typeof web>>;
+let browser: Browser;
+
+const origin = (host: string) => `http://${host}:${pages.port}`;
+
+/** A server without actors, which live on when it ends. */
+const open = (listen: string) =>
+  serve({
+    listen,
+    data: join(home, "server"),
+    args: ["--redis", `unix://${home}/redis.sock`, "--pool", "none", "--allowed-origins", origin("allowed.test")],
+  });
+
+/** What Redis says. */
+const ask = async (...words: string[]) =>
+  (await promisify(execFile)(`${REDIS}-cli`, ["-s", join(home, "redis.sock"), ...words])).stdout.trim();
+
+/** Waits until this holds. */
+const until = async (holds: () => Promise<boolean>) => {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "hero-page-"));
+  pages = await web((request, response) => {
+    const path = new URL(request.url ?? "/", "http://localhost").pathname;
+    const file = path === "/" ? "/index.html" : path;
+    readFile(join(EXAMPLE, file)).then(
+      (bytes) => response.setHeader("content-type", TYPES[extname(file)] ?? "text/plain").end(bytes),
+      () => response.writeHead(404).end(),
+    );
+  });
+  redis = spawn(`${REDIS}-server`, [
+    "--port",
+    "0",
+    "--unixsocket",
+    join(home, "redis.sock"),
+    "--save",
+    "",
+    "--dir",
+    home,
+  ]);
+  await until(async () => (await ask("PING").catch(() => "")) === "PONG");
+  server = await open("127.0.0.1:0");
+  const program = process.env["HERO"] ?? "hero";
+  actor = spawn(program, [
+    "actor",
+    "--redis",
+    `unix://${home}/redis.sock`,
+    "--data",
+    join(home, "actor"),
+    "--pool",
+    "osis=1",
+  ]);
+  browser = await launch("--host-resolver-rules=MAP *.test 127.0.0.1");
+});
+
+afterAll(async () => {
+  await browser.close();
+  pages[Symbol.dispose]();
+  await server.stop("SIGKILL");
+  for (const process of [actor, redis]) {
+    process.kill("SIGKILL");
+    if (process.exitCode === null && process.signalCode === null) await once(process, "exit");
+  }
+  await rm(home, { recursive: true, force: true, maxRetries: 10 });
+});
+
+/** The page, from this host, beside the server. */
+const show = async (host: string): Promise<Page> => {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  await page.goto(`${origin(host)}/?server=${server.url}`);
+  return page;
+};
+
+const run = async (page: Page, script: string) => {
+  await page.fill("#script", script);
+  await page.click("#run");
+};
+
+const says = (page: Page, place: string, text: string) => page.locator(place, { hasText: text }).waitFor();
+
+const lines = (page: Page) => page.locator("#log li").allTextContents();
+
+test("the page runs a script from an allowed origin, and shows its log, its progress and its result", async () => {
+  const page = await show("allowed.test");
+  await says(page, "#state", "connected");
+  await run(page, 'print("hello"); job::progress(70, "counting"); #{ answer: 40 + 2 }');
+  await says(page, "#result", '"answer": 42');
+  expect(await lines(page)).toEqual(["hello"]);
+  expect(await page.locator("#status").textContent()).toBe("finished");
+  expect(await page.locator("#progress").evaluate((bar: HTMLProgressElement) => bar.value)).toBe(70);
+  expect(await page.locator("#doing").textContent()).toBe("counting");
+
+  await run(page, 'print("again"); throw "no plums"');
+  await says(page, "#result", "no plums");
+  expect(await lines(page)).toEqual(["again"]);
+  // Loaded again, it shows the same job again.
+  await page.reload();
+  await says(page, "#result", "no plums");
+  expect(await lines(page)).toEqual(["again"]);
+  expect(await page.locator("#trouble").isHidden()).toBe(true);
+});
+
+test("the page stops what runs", async () => {
+  const page = await show("localhost");
+  await run(page, 'print("begun"); loop { sleep(0.01); }');
+  await says(page, "#log", "begun");
+  await page.click("#stop");
+  await says(page, "#status", "stopped");
+  await says(page, "#result", "stopped");
+  expect(await page.locator("#stop").isDisabled()).toBe(true);
+});
+
+test("a page of a foreign origin is refused, and says so", async () => {
+  const page = await show("foreign.test");
+  await says(page, "#trouble", `--allowed-origins ${origin("foreign.test")}`);
+  await run(page, '"never"');
+  await says(page, "#state", "no connection");
+  expect(await ask("KEYS", "hero:job:*")).not.toContain("never");
+});
+
+test("over a server that is killed and starts again, the page shows each line of the log once", async () => {
+  const LINES = 200;
+  const page = await show("allowed.test");
+  await run(page, `for n in 0..${LINES} { print(\`line \${n}\`); sleep(0.02); }`);
+  await says(page, "#log", "line 20");
+  const listen = new URL(server.url).host;
+  await server.stop("SIGKILL");
+  await says(page, "#state", "connecting again");
+  // The job runs on meanwhile, and logs.
+  const job = new URL(page.url()).hash.replace("#job=", "");
+  const seen = Number(await ask("XLEN", `hero:log:${job}`));
+  await until(async () => Number(await ask("XLEN", `hero:log:${job}`)) > seen);
+  server = await open(listen);
+  await says(page, "#status", "finished");
+  await page.locator("#result:not([hidden])").waitFor();
+  expect(await lines(page)).toEqual(Array.from({ length: LINES }, (_, at) => `line ${at}`));
+});

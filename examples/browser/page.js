@@ -1,0 +1,104 @@
+import { connect } from "hero-client";
+
+/** The most lines that the page shows: the oldest go. */
+const LINES = 5_000;
+/** What people read of how a job ended badly, where the server has another word. */
+const ENDS = { script: "failed", timeout: "timed out" };
+
+const $ = (id) => document.getElementById(id);
+const at = new URLSearchParams(location.search).get("server") ?? "ws://127.0.0.1:8700";
+const hero = connect(at, { reconnect: { attempts: Infinity, maxDelay: 2 } });
+/** Ends what is followed, when another job is. */
+let followed = new AbortController();
+
+const trouble = (error) => {
+  $("trouble").hidden = !error;
+  $("trouble").textContent = error?.message ?? "";
+};
+
+hero.onStatus(({ state, attempt, error }) => {
+  const words = { connecting: attempt > 1 ? "connecting again" : "connecting", waiting: "connecting again", down: "no connection", open: "connected" };
+  $("connection").dataset.state = state;
+  $("state").textContent = words[state];
+  if (error || state === "open") trouble(error);
+});
+
+const line = ({ level, text }) => {
+  const log = $("log");
+  const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  const item = document.createElement("li");
+  item.dataset.level = level;
+  item.textContent = text;
+  log.append(item);
+  if (log.childElementCount > LINES) log.firstElementChild.remove();
+  if (isAtEnd) log.scrollTop = log.scrollHeight;
+};
+
+/** Shows each line once, over any number of broken connections. */
+const showLog = async (id, signal) => {
+  for await (const item of hero.jobs.followLogs(id, { signal })) {
+    if (item.type === "line") line(item);
+    if (item.type === "lagged") line({ level: "note", text: "the server does not have the lines that were here any more" });
+  }
+};
+
+const showProgress = async (id, signal) => {
+  for await (const item of hero.jobs.follow(id, { signal })) {
+    if (item.type !== "event") continue;
+    $("status").textContent = ENDS[item.kind] ?? item.kind ?? item.status;
+    if (!item.progress) continue;
+    $("far").hidden = false;
+    $("progress").value = item.progress.value;
+    $("doing").textContent = item.progress.text;
+  }
+};
+
+const showResult = async (id) => {
+  const { value, error } = await hero.jobs.wait(id).catch((error) => ({ error }));
+  $("result").hidden = false;
+  $("result").dataset.failed = Boolean(error);
+  $("result").textContent = error ? error.message : JSON.stringify(value, null, 2);
+};
+
+/** Follows a job from its first line to its result. */
+const follow = async (id) => {
+  followed.abort();
+  followed = new AbortController();
+  const { signal } = followed;
+  $("log").replaceChildren();
+  $("far").hidden = true;
+  $("result").hidden = true;
+  $("stop").disabled = false;
+  try {
+    await Promise.all([showLog(id, signal), showProgress(id, signal)]);
+    await showResult(id);
+  } catch (error) {
+    if (!signal.aborted) trouble(error);
+  }
+  if (!signal.aborted) $("stop").disabled = true;
+};
+
+/** The job is named in the address, so that a page that is loaded again shows it again. */
+const named = () => new URLSearchParams(location.hash.slice(1)).get("job");
+
+$("job").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  $("run").disabled = true;
+  try {
+    const id = await hero.jobs.create($("script").value, { timeout: 600 });
+    location.hash = `job=${id}`;
+    await hero.jobs.start(id);
+    trouble();
+  } catch (error) {
+    trouble(error);
+  } finally {
+    $("run").disabled = false;
+  }
+});
+
+$("stop").addEventListener("click", () => hero.jobs.stop(named()).catch(trouble));
+addEventListener("hashchange", () => named() && follow(named()));
+
+$("where").textContent = at;
+if (named()) follow(named());
+else hero.ping().catch(trouble);
