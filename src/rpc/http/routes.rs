@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 
+use super::docs::documents;
 use super::endpoint::Endpoint;
 use super::origin::{OriginCheck, check_origin};
 use crate::rpc::app::Probes;
@@ -33,7 +34,7 @@ pub(in crate::rpc) fn router(endpoint: Endpoint, probes: Probes, document: Arc<S
         let (body, length) = document.body(session.and_then(|session| session.server_address()).as_ref());
         ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
     };
-    look(Router::new().route("/openrpc.json", get(document)))
+    look(documents(Router::new().route("/openrpc.json", get(document))))
         .with_state(probes)
         .route_service("/", endpoint)
         .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), check_origin))
