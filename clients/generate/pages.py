@@ -121,10 +121,9 @@ def section(document: Document, method: Method, rights: dict[str, str]) -> str:
     if method.subscription:
         items = ", ".join(shape(Named(each)) for each in method.subscription.items)
         lines.append(
-            f"- **Items** are notifications `{method.subscription.notification}`: {items}. "
-            f"`{method.subscription.unsubscribe}` ends them.\n"
+            f"- **Items** are notifications `{method.subscription.notification}`: {items}. `{method.subscription.unsubscribe}` ends them.\n"
         )
-    lines.append(f"- **Who may**: {rights.get(method.name, 'whoever has subscribed')}\n")
+    lines.append(f"- **Who may**: {rights.get(method.name, 'whoever has subscribed.')}\n")
     lines.append(f"- **As a notification**: {as_notification(document, method)}\n")
     own = [document.error(each) for each in method.errors if each not in common(document)]
     listed = "".join(f"\n  - {linked(each)}: {each.message}" for each in own)
@@ -325,7 +324,9 @@ def errors(document: Document) -> str:
     lines = [
         "# Errors\n\nEach error has a `code`, a `message` for people, and `data` for programs where there is something to say. ",
         "The word behind the code is what clients call it.\n\n## Of every call\n\nBeside what a request itself may be answered with ",
-        "([json-rpc.md](../json-rpc.md#what-is-no-request)): " + ", ".join(linked(document.error(each)) for each in common(document)) + ".\n",
+        "([json-rpc.md](../json-rpc.md#what-is-no-request)): "
+        + ", ".join(linked(document.error(each)) for each in common(document))
+        + ".\n",
     ]
     for each in document.errors:
         lines.append(f"\n## {each.code} {each.name}\n\n{each.message[0].upper()}{each.message[1:]}.\n")
@@ -385,5 +386,3 @@ def shape(given: Shape) -> str:
 def cell(text: str) -> str:
     """A text for one cell of a table."""
     return " ".join(text.replace("|", "\\|").split())
-
-
