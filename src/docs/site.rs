@@ -134,8 +134,8 @@ fn contents(titles: &Titles<'_>) -> String {
         let _ = writeln!(text, "<h2 id=\"{0}\">{0}</h2>\n<ul class=\"contents\">", section.title);
         for (path, page) in section.sources.iter().filter_map(|source| titles.get(source.path)) {
             let about = page.parts.iter().map(|part| part.prose.trim()).find(|prose| !prose.is_empty()).unwrap_or_default();
-            let sentence = about.split_inclusive(['.', ':']).next().unwrap_or_default();
-            let _ = writeln!(text, "<li><a href=\"{path}\">{}</a> {}</li>", escaped(page.title()), escaped(sentence));
+            let sentence = about.split(". ").next().unwrap_or_default().trim_end_matches('.');
+            let _ = writeln!(text, "<li><a href=\"{path}\">{}</a> {}.</li>", escaped(page.title()), escaped(sentence));
         }
         text.push_str("</ul>\n");
     }
