@@ -26,7 +26,7 @@ impl Page {
 }
 
 /// The anchor of a heading, as GitHub makes it.
-pub fn anchor(heading: &str) -> String {
+fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase().replace(' ', "-");
     kept.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_')).collect()
 }

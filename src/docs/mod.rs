@@ -11,8 +11,6 @@ mod source;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-pub use markdown::anchor;
-
 /// What stands at a path of the site.
 #[derive(Debug)]
 pub struct File {
