@@ -99,13 +99,9 @@ impl<'a> Writer<'a> {
         match event {
             Event::Text(words) if !self.is_code => text.push_str(words),
             Event::Code(words) => text.push_str(words),
-            Event::SoftBreak | Event::HardBreak | Event::End(_) => {
-                self.is_code &= !matches!(event, Event::End(TagEnd::CodeBlock));
-                if !text.ends_with(' ') && self.heading.is_none() {
-                    text.push(' ');
-                }
-            }
             Event::Start(Tag::CodeBlock(_)) => self.is_code = true,
+            Event::End(TagEnd::CodeBlock) => self.is_code = false,
+            Event::SoftBreak | Event::HardBreak | Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::TableCell) => text.push(' '),
             _ => {}
         }
     }
