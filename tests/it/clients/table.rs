@@ -35,6 +35,7 @@ fn the_table_of_foreign_programs_names_the_versions_that_the_tests_run() {
         ("@open-rpc/generator", version("@open-rpc/generator")),
         ("tsc", version("typescript")),
         ("@open-rpc/schema-utils-js", version("schema-utils-2")),
+        ("ioredis", version("ioredis")),
     ];
     for (program, version) in programs {
         let line = table.lines().find(|line| line.contains(&format!("**{program}**")));
