@@ -88,6 +88,8 @@
 pub mod model; // Plain data.
 
 #[doc(hidden)]
+pub mod docs; // The documents as a site.
+#[doc(hidden)]
 pub mod keys; // Every Redis key.
 #[doc(hidden)]
 pub mod process; // Child processes, started by one thread and confined.

@@ -12,7 +12,7 @@ from . import document
 
 CLIENTS = Path(__file__).resolve().parent.parent
 # Each has `files(document) -> {path below clients/: text}`.
-LANGUAGES = ("python", "typescript")
+LANGUAGES = ("python", "typescript", "pages")
 
 
 def files(read: document.Document) -> Iterator[tuple[Path, str]]:

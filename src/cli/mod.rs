@@ -21,6 +21,7 @@ mod context;
 mod context_pool;
 mod daemon;
 mod demo;
+mod docs;
 mod drain;
 mod engines;
 mod environment;
@@ -168,6 +169,8 @@ enum Command {
     Redis(redis_admin::RedisCommand),
     /// Print the description of the wire protocol (OpenRPC)
     Openrpc,
+    /// Write the documents as pages to read in a browser, as a server has them at /docs
+    Docs(docs::Docs),
     /// Show the whole system at work, in a minute and without leaving anything behind
     Demo,
     /// Measure a server
@@ -288,6 +291,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Repl(repl) => client(repl.main()),
         Command::Redis(redis) => redis.main(global.json),
         Command::Openrpc => openrpc::main(),
+        Command::Docs(docs) => docs.main(global.json),
         Command::Demo => client(interrupt::interruptible(demo::main(global.json))),
         Command::Bench(bench) => client(bench.main(&global)),
         Command::Completions(completions) => completions.main(&mut Cli::command()),

@@ -30,6 +30,7 @@ export class SocketClient implements Client {
   readonly #stopping = new AbortController();
   #sweeper: ReturnType<typeof setInterval> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #heart: ReturnType<typeof setInterval> | undefined;
   #skip: (() => void) | undefined;
 
   constructor(transport: Transport, options: SocketOptions = {}) {
@@ -104,6 +105,7 @@ export class SocketClient implements Client {
     this.#set({ state: "closed" });
     this.#stopping.abort();
     clearTimeout(this.#timer);
+    clearInterval(this.#heart);
     clearInterval(this.#sweeper);
     this.#skip?.();
     this.#ready = false;
@@ -303,7 +305,7 @@ export class SocketClient implements Client {
     let seen = this.#heard;
     let asked = false;
     const timer = setInterval(() => {
-      if (connection !== this.#connection || this.#closed) return clearInterval(timer);
+      if (connection !== this.#connection) return clearInterval(timer);
       if (this.#heard !== seen) {
         seen = this.#heard;
         asked = false;
@@ -315,6 +317,8 @@ export class SocketClient implements Client {
         this.#break(1001, `nothing was said for ${2 * every} s`);
       }
     }, every * 1000);
+    // A timer that is left keeps a program from ending.
+    this.#heart = timer;
   }
 
   /** Ends a connection that is of no use any more. */
@@ -368,6 +372,7 @@ export class SocketClient implements Client {
   /** The connection has ended. Calls that were sent on it go on or fail. */
   #lost(code: number, reason: string): void {
     const connection = this.#connection++;
+    clearInterval(this.#heart);
     const renews = this.#options.login ?? this.#transport.renews;
     this.#late.clear();
     this.#channel = undefined;

@@ -35,3 +35,16 @@ test("the first program of the README has at most ten lines, and prints what the
     await rm(at, { recursive: true });
   }
 });
+
+test("a program that has closed its client ends, however long the heartbeat is", async () => {
+  const code = `
+    import { connect } from ${JSON.stringify(join(root, "dist/index.js"))};
+    const hero = connect(${JSON.stringify(inject("url"))}, { heartbeat: 3600 });
+    console.log(await hero.ping());
+    hero.close();
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", code], {
+    timeout: 60_000,
+  });
+  expect(stdout).toBe("pong\n");
+});

@@ -1,5 +1,6 @@
 //! HTTP: which origins and hosts are allowed, the endpoint for JSON-RPC, and the plain routes.
 
+mod docs;
 mod endpoint;
 mod gzip;
 mod origin;

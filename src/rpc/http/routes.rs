@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 
+use super::docs::documents;
 use super::endpoint::Endpoint;
 use super::gzip::{Gzip, compress};
 use super::origin::{OriginCheck, check_origin};
@@ -41,7 +42,7 @@ pub(in crate::rpc) fn router(
         let (body, length) = document.body(session.and_then(|session| session.server_address()).as_ref());
         ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
     };
-    let plain = look(Router::new().route("/openrpc.json", get(document)))
+    let plain = look(documents(Router::new().route("/openrpc.json", get(document))))
         .with_state(probes)
         .layer(axum::middleware::from_fn_with_state(gzip, compress));
     let followed = subscriptions.iter().fold(plain, |router, name| router.route_service(&format!("/{name}"), endpoint.clone()));

@@ -7,14 +7,14 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use super::*;
 
 /// wscat with somebody who types.
-struct Wscat {
+pub(super) struct Wscat {
     _process: Child,
     keyboard: ChildStdin,
     screen: BufReader<ChildStdout>,
 }
 
 impl Wscat {
-    async fn connect(url: &str) -> Self {
+    pub(super) async fn connect(url: &str) -> Self {
         let program = modules().join("wscat/bin/wscat");
         // It reads lines only once it is connected, and says so only to a terminal.
         let mut command = bare("script");
@@ -27,7 +27,7 @@ impl Wscat {
         wscat
     }
 
-    async fn types(&mut self, line: &str) {
+    pub(super) async fn types(&mut self, line: &str) {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
@@ -48,7 +48,7 @@ impl Wscat {
     }
 
     /// The next message of the server.
-    async fn hears(&mut self) -> Value {
+    pub(super) async fn hears(&mut self) -> Value {
         let line = self.shows("< {").await;
         let (_, message) = line.split_once("< ").unwrap();
         // The colour is switched off behind it.

@@ -1,8 +1,11 @@
 //! Programs that nobody here wrote, against a real server: what they are is pinned in `tests/clients`, and `docs/clients.md` has the table.
 
+mod browser;
 mod document;
+mod guides;
 mod interactive;
 mod libraries;
+mod printed;
 mod python;
 mod rust;
 mod table;

@@ -12,7 +12,7 @@ fn clients() -> PathBuf {
 }
 
 /// A program of what `make setup-tests` installed for the client, if it is of its lock files as they are now.
-fn program(name: &str) -> Command {
+pub(super) fn program(name: &str) -> Command {
     let home = clients().join("python");
     let read = |file: &str| std::fs::read_to_string(home.join(file)).unwrap_or_default();
     let is_installed = read("venv/.lock") == format!("{}{}", read("requirements.txt"), read("pyproject.toml"))

@@ -41,6 +41,7 @@ fn the_table_of_foreign_programs_names_the_versions_that_the_tests_run() {
         ("openrpcclientgenerator", required("openrpcclientgenerator")),
         ("datamodel-code-generator", required("datamodel-code-generator")),
         ("quicktype", version("quicktype")),
+        ("ioredis", version("ioredis")),
     ];
     for (program, version) in programs {
         let line = table.lines().find(|line| line.contains(&format!("**{program}**")));

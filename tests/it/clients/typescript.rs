@@ -1,6 +1,7 @@
 //! The client in TypeScript of `clients/typescript`: its own tests, and what they are held to.
 
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 use tokio::sync::Mutex;
@@ -25,11 +26,27 @@ fn program(path: &str) -> Command {
 /// Vitest keeps what it transforms in one directory, which two of it at once take from each other.
 static VITEST: Mutex<()> = Mutex::const_new(());
 
+/// Builds it, as others install it.
+async fn build() {
+    runs(program("typescript/bin/tsc").args(["--project", "tsconfig.build.json"])).await;
+}
+
+/// Has programs in a directory import it by its name. They get a copy, because other tests build it anew.
+pub(super) async fn install(directory: &Path) {
+    let _alone = VITEST.lock().await;
+    build().await;
+    let home = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("clients/typescript");
+    let there = directory.join("node_modules/hero-client");
+    std::fs::create_dir_all(&there).unwrap();
+    runs(bare("cp").arg("-r").args(["package.json", "dist"].map(|part| home.join(part))).arg(&there)).await;
+    symlink(home.join("node_modules/ws"), directory.join("node_modules/ws")).unwrap();
+}
+
 /// Its own tests, of these files.
 async fn pass(files: &[&str]) {
     let _alone = VITEST.lock().await;
     // The README, the sizes, and what is loaded only where it is needed are of what others install.
-    runs(program("typescript/bin/tsc").args(["--project", "tsconfig.build.json"])).await;
+    build().await;
     let mut command = program("vitest/vitest.mjs");
     command.args(["run", "--no-color"]).args(files.iter().map(|file| format!("test/{file}.test.ts")));
     let said = runs(&mut command).await;

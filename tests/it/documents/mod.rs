@@ -3,6 +3,7 @@
 mod generated;
 mod guarantees;
 mod links;
+mod site;
 
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Bottom to top; neighbours on a floor do not see each other.
 const FLOORS: [&[&str]; 10] = [
     &["model"],
-    &["keys", "process"],
+    &["docs", "keys", "process"],
     &["audit", "log_file", "service"],
     &["store"],
     &["access", "conveyor", "dispatch", "engine", "rhailib"],

@@ -1,6 +1,7 @@
 //! What the wire promises, asked of a real server by raw frames.
 
 mod cost;
+mod docs;
 mod errors;
 mod events;
 mod faults;

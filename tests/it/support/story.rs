@@ -127,6 +127,15 @@ impl Made {
         params
     }
 
+    /// A program that has the parameters of an example in it, with what the server made up in its place.
+    pub fn written(&mut self, example: &Example, program: &str) -> String {
+        let (mut program, given) = (program.to_owned(), self.put(&example.params));
+        for ((_, printed), (_, given)) in example.params.iter().zip(&given) {
+            exchange(printed, given, &mut program);
+        }
+        program
+    }
+
     fn replaced(&mut self, value: &Value) -> Value {
         match value {
             Value::String(text) if made_up(text).is_some_and(|(_, lasts)| lasts) || self.0.contains_key(text) => {
@@ -182,5 +191,19 @@ impl Made {
             _ if expected == answer => Ok(()),
             _ => differ(),
         }
+    }
+}
+
+/// Puts each text of a value where the same one of another value stands in a program.
+fn exchange(printed: &Value, given: &Value, program: &mut String) {
+    match (printed, given) {
+        (Value::String(printed), Value::String(given)) if printed != given => *program = program.replace(printed, given),
+        (Value::Array(printed), Value::Array(given)) => {
+            printed.iter().zip(given).for_each(|(printed, given)| exchange(printed, given, program))
+        }
+        (Value::Object(printed), Value::Object(given)) => {
+            printed.values().zip(given.values()).for_each(|(printed, given)| exchange(printed, given, program));
+        }
+        _ => {}
     }
 }

@@ -1,0 +1,388 @@
+"""Prints `docs/methods`: a page for each group of methods, with examples in four languages, and pages of all types and all errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from . import python, typescript
+from .model import (
+    KEYED,
+    ONCE,
+    Alias,
+    Anything,
+    Choice,
+    Constant,
+    Document,
+    Error,
+    Field,
+    Flag,
+    Listing,
+    Mapping,
+    Method,
+    Named,
+    Nothing,
+    Number,
+    Record,
+    Shape,
+    Text,
+    Type,
+    Whole,
+    Words,
+)
+
+AT = "../docs/methods/"
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+HEAD = "<!-- Made of openrpc.json by `make clients`. Change clients/generate/pages.py, or the code that is described, instead. -->\n\n"
+WIDTH = 100
+WEBSOCKET, HTTP = "ws://127.0.0.1:8700", "http://127.0.0.1:8700"
+
+# What each group is about. One that is not here has no title, which `groups` says.
+GROUPS = {
+    "jobs": ("Jobs", "Scripts that run once: make them, start them, wait for them, stop them, find them."),
+    "flows": ("Flows", "Jobs that wait for each other, made and run as one. [What flows are](../flows.md)."),
+    "schedules": ("Schedules", "Jobs that come again, by a cron pattern or an interval."),
+    "objects": ("Objects", "JSON that scripts and callers store under an id. [What objects are](../scripts.md#objects)."),
+    "access": ("Access", "Who may call: identities, tokens, contexts and rights. [Have callers log in](../access.md)."),
+    "coordinator": (
+        "Runners and messages",
+        "Who runs jobs, here or elsewhere, and messages between contexts and machines. [Two machines](../two-machines.md).",
+    ),
+    "operation": ("Operation", "Look at a server, its actors and queues, and end it in order. [Running it](../operations.md)."),
+    "subscriptions": ("Subscriptions", "Follow jobs, flows, logs and events while they happen."),
+}
+
+
+def files(document: Document) -> dict[str, str]:
+    missing = set(document.groups) ^ set(GROUPS)
+    if missing:
+        raise ValueError(f"GROUPS and the document differ in {missing}")
+    rights = read_rights((DOCS / "permissions.md").read_text(encoding="utf-8"))
+    made = {f"{group}.md": page(document, group, methods, rights) for group, methods in document.groups.items()}
+    made |= {"README.md": index(document), "types.md": types(document), "errors.md": errors(document)}
+    return {AT + name: HEAD + text for name, text in made.items()}
+
+
+# ---- Pages ----------------------------------------------------------------------------------------------------------------------------
+
+
+def index(document: Document) -> str:
+    lines = [
+        "# Methods\n\n",
+        "Every call of the server, by group. Parameters go by name or by position, in the order of the tables. ",
+        "[openrpc.json](../../openrpc.json) says the same to programs, [json-rpc.md](../json-rpc.md) what the protocol leaves open, and ",
+        "[permissions.md](../permissions.md) who may call what.\n\n",
+        "The examples of all pages are one story: on a fresh server each works after those before it, in the order of the table below. ",
+        "A test runs all of them as they are printed.\n\n",
+        "| group | method | does |\n| --- | --- | --- |\n",
+    ]
+    for group, methods in document.groups.items():
+        for at, method in enumerate(methods):
+            head = f"[{GROUPS[group][0]}]({group}.md)" if at == 0 else ""
+            lines.append(f"| {head} | [`{method.name}`]({group}.md#{method.name}) | {cell(method.summary)} |\n")
+    lines.append("\n[Types](types.md) that parameters and results are made of. [Errors](errors.md) with their codes.\n")
+    return "".join(lines)
+
+
+def page(document: Document, group: str, methods: list[Method], rights: dict[str, str]) -> str:
+    title, about = GROUPS[group]
+    lines = [f"# {title}\n\n{about}\n\n", before(group)]
+    lines.append(" · ".join(f"[`{each.name}`](#{each.name})" for each in methods) + "\n")
+    for method in methods:
+        lines.append("\n" + section(document, method, rights))
+    return "".join(lines)
+
+
+def before(group: str) -> str:
+    """What the examples of a page begin with."""
+    text = (
+        f"Examples for **wscat** are typed after `npx wscat -c {WEBSOCKET}`. Those in **TypeScript** have `hero`, those in **Python** `server`:\n\n"
+        f'```ts\nimport {{ connect }} from "hero-client";\nconst hero = connect("{WEBSOCKET}");\n```\n\n'
+        f'```python\nimport hero\nserver = hero.Hero("{WEBSOCKET}")\n```\n\n'
+    )
+    if group == "subscriptions":
+        text += "Items come on the WebSocket on which one subscribed, so there is nothing for curl here. `type` tells what an item is, "
+        text += "and [json-rpc.md](../json-rpc.md#subscriptions) how to go on where a connection broke.\n\n"
+    return text
+
+
+def section(document: Document, method: Method, rights: dict[str, str]) -> str:
+    lines = [f"## {method.name}\n\n{method.description or method.summary}\n\n"]
+    if method.parameters:
+        lines.append("| parameter | type | | is |\n| --- | --- | --- | --- |\n")
+        lines += [f"| `{each.name}` | {shape(each.shape)} | {need(each)} | {cell(each.description)} |\n" for each in method.parameters]
+        lines.append("\n")
+    else:
+        lines.append("It has no parameters.\n\n")
+    said = f": {method.result_description}" if method.result_description else ""
+    lines.append(f"- **Result**: {shape(method.result)}{said}\n")
+    if method.subscription:
+        items = ", ".join(shape(Named(each)) for each in method.subscription.items)
+        lines.append(
+            f"- **Items** are notifications `{method.subscription.notification}`: {items}. `{method.subscription.unsubscribe}` ends them.\n"
+        )
+    lines.append(f"- **Who may**: {rights.get(method.name, 'whoever has subscribed.')}\n")
+    lines.append(f"- **As a notification**: {as_notification(document, method)}\n")
+    own = [document.error(each) for each in method.errors if each not in common(document)]
+    listed = "".join(f"\n  - {linked(each)}: {each.message}" for each in own)
+    lines.append(f"- **Errors**, besides [those of every call](errors.md#of-every-call):{listed or ' none'}\n")
+    for example in method.examples:
+        lines.append(examples(document, method, example, len(method.examples) > 1))
+    return "".join(lines)
+
+
+def need(parameter: Field) -> str:
+    if parameter.required:
+        return "required"
+    return f"`{json.dumps(parameter.default)}`" if parameter.default is not None else ""
+
+
+def as_notification(document: Document, method: Method) -> str:
+    ends = {each.subscription.unsubscribe for each in document.methods if each.subscription}
+    if method.subscription or method.name in ends:
+        return "refused, because nobody could be told the id." if method.subscription else "ends it, and nobody is told."
+    if method.waits:
+        return "makes and starts it, and waits for nothing." if method.again == KEYED else "does nothing."
+    if method.again == KEYED:
+        return "safe: it is carried out and not answered. With an `idempotency_key` it may be sent again."
+    if method.again == ONCE:
+        return "it is carried out and not answered; nobody is told of an error."
+    return "nothing comes of it, since nobody is answered."
+
+
+def read_rights(text: str) -> dict[str, str]:
+    """Who may call each method, as the table of `docs/permissions.md` has it, which the server prints of its own rules."""
+    rows = [[each.strip() for each in line.strip().strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    roles, found = rows[0][1:], {}
+    for name, *cells in rows[2:]:
+        yes = [role for role, may in zip(roles, cells, strict=True) if may == "yes"]
+        own = [role for role, may in zip(roles, cells, strict=True) if may == "own"]
+        if "nobody" in yes:
+            said = "everybody, also who has not logged in."
+        elif yes or own:
+            said = "; ".join(filter(None, [", ".join(yes), f"for what is their own: {', '.join(own)}" if own else ""])) + "."
+        else:
+            said = "the operator."
+        found.setdefault(name.strip("`"), said)
+    return found
+
+
+# ---- Examples -------------------------------------------------------------------------------------------------------------------------
+
+
+def examples(document: Document, method: Method, example: Any, several: bool) -> str:
+    given = {each["name"]: each["value"] for each in example["params"] if each["value"] is not None}
+    named = {each.name: each for each in method.parameters}
+    given = {name: brief(document, named[name].shape, value) for name, value in given.items() if value != named[name].default}
+    request: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": method.name}
+    if given:
+        request["params"] = given
+    line = json.dumps(request, ensure_ascii=False)
+    body = line.replace("'", "'\\''")
+    lines = [f"\n### {method.name}: {example['name']}\n"] if several else []
+    block = "\n**{}**\n\n```{}\n{}\n```\n".format
+    ends = {each.subscription.unsubscribe for each in document.methods if each.subscription}
+    lines.append(block("wscat", "json", line))
+    if method.name in ends:
+        lines.append("\nIn TypeScript and in Python whoever leaves the loop ends it.\n")
+    else:
+        lines.append(block("TypeScript", "ts", in_typescript(method, given)))
+        lines.append(block("Python", "python", in_python(method, given)))
+    if method.subscription is None and method.name not in ends:
+        lines.append(block("curl", "sh", f"curl -s {HTTP} -H 'content-type: application/json' \\\n  -d '{body}'"))
+    lines.append(block("Result", "json", laid_out(example["result"]["value"])))
+    return "".join(lines)
+
+
+def brief(document: Document, shape: Shape, value: Any) -> Any:
+    """A value without the members that are their defaults."""
+    match shape:
+        case Listing(item) if isinstance(value, list):
+            return [brief(document, item, each) for each in value]
+        case Mapping(item) if isinstance(value, dict):
+            return {name: brief(document, item, each) for name, each in value.items()}
+        case Named(name) if isinstance(value, dict):
+            record = document.type(name)
+            if isinstance(record, Record):
+                of = {each.name: each for each in record.fields}
+                return {
+                    key: brief(document, of[key].shape, each) if key in of else each
+                    for key, each in value.items()
+                    if key not in of or each != of[key].default
+                }
+    return value
+
+
+def in_typescript(method: Method, given: dict[str, Any]) -> str:
+    group, name = typescript.place(method)
+    where = ".".join(filter(None, ["hero", group, name]))
+    needed = [each.name for each in typescript.required(method)]
+    options = {name: value for name, value in given.items() if name not in needed}
+    passed = [given[each] for each in needed] + ([options] if options else [])
+    if method.subscription:
+        called = call(where, passed, {}, "ts", ("for await (const item of ", ") {"))
+        return f"{called}\n  console.log(item);\n  break; // Leaving the loop ends the subscription.\n}}"
+    return call(where, passed, {}, "ts", ("console.log(await ", ");"))
+
+
+def in_python(method: Method, given: dict[str, Any]) -> str:
+    needed = [each.name for each in method.parameters if each.required]
+    passed = [given[each] for each in needed]
+    named = {python.name_of(name): value for name, value in given.items() if name not in needed}
+    where = f"server.{python.name_of(method.name)}"
+    if method.subscription:
+        called = call(where, passed, named, "python", ("with ", " as items:"))
+        return f"{called}\n    for item in items:\n        print(item)\n        break"
+    return call(where, passed, named, "python", ("print(", ")"))
+
+
+def call(where: str, passed: list[Any], named: dict[str, Any], language: str, around: tuple[str, str]) -> str:
+    """A call in one line, or with a line for each argument where that is too long."""
+    step = "  " if language == "ts" else "    "
+    head, tail = around
+    given = [("", each) for each in passed] + [(f"{name}=", each) for name, each in named.items()]
+    one = f"{head}{where}({', '.join(name + literal(value, language) for name, value in given)}){tail}"
+    if len(one) <= WIDTH:
+        return one
+    lines = "".join(f"{step}{name}{wrapped(value, language, step)},\n" for name, value in given)
+    return f"{head}{where}(\n{lines}){tail}"
+
+
+def wrapped(value: Any, language: str, indent: str) -> str:
+    """A value in a language, whose members have a line each where it is too long for one."""
+    one = literal(value, language)
+    if len(indent) + len(one) <= WIDTH or not isinstance(value, (dict, list)):
+        return one
+    inner = indent + ("  " if language == "ts" else "    ")
+    if isinstance(value, list):
+        return "[\n" + "".join(f"{inner}{wrapped(each, language, inner)},\n" for each in value) + f"{indent}]"
+    members = (f"{inner}{member(name, language)}: {wrapped(each, language, inner)},\n" for name, each in value.items())
+    return "{\n" + "".join(members) + f"{indent}}}"
+
+
+def member(name: str, language: str) -> str:
+    """The name of a member. It stands bare in TypeScript where it can."""
+    return name if language == "ts" and re.fullmatch(r"[A-Za-z_]\w*", name) else json.dumps(name, ensure_ascii=False)
+
+
+def literal(value: Any, language: str) -> str:
+    """A value in a language, in one line."""
+    match value:
+        case dict():
+            inner = ", ".join(f"{member(name, language)}: {literal(each, language)}" for name, each in value.items())
+            return f"{{ {inner} }}" if language == "ts" and inner else f"{{{inner}}}"
+        case list():
+            return "[" + ", ".join(literal(each, language) for each in value) + "]"
+        case bool() if language == "python":
+            return str(value)
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def laid_out(value: Any) -> str:
+    """JSON whose members have a line each, unless all of it fits in one."""
+    one = json.dumps(value, ensure_ascii=False)
+    if len(one) <= WIDTH or not isinstance(value, (dict, list)) or not value:
+        return one
+    if isinstance(value, dict):
+        inner = [f"{json.dumps(name)}: {laid_out(each)}" for name, each in value.items()]
+    else:
+        inner = [laid_out(each) for each in value]
+    body = ",\n".join(inner).replace("\n", "\n  ")
+    return f"{'{' if isinstance(value, dict) else '['}\n  {body}\n{'}' if isinstance(value, dict) else ']'}"
+
+
+# ---- Types and errors -----------------------------------------------------------------------------------------------------------------
+
+
+def types(document: Document) -> str:
+    lines = [
+        "# Types\n\nWhat parameters, results and items are made of. A field that is not required may be absent: ",
+        "in what is sent the server takes its default then, and in what is answered there is nothing to say.\n",
+    ]
+    for each in document.types:
+        lines.append("\n" + type_section(each))
+    return "".join(lines)
+
+
+def type_section(each: Type) -> str:
+    head = f"## {each.name}\n\n" + (f"{each.description}\n\n" if each.description else "")
+    match each:
+        case Record():
+            rows = [f"| `{of.name}` | {shape(of.shape)} | {need(of)} | {cell(of.description)} |\n" for of in each.fields]
+            return head + "| field | type | | is |\n| --- | --- | --- | --- |\n" + "".join(rows)
+        case Words():
+            rows = [f"| `{word}` | {cell(meaning)} |\n" for word, meaning in each.words]
+            return head + "| word | means |\n| --- | --- |\n" + "".join(rows)
+        case Alias():
+            return head + f"It is {shape(each.shape)}.\n"
+
+
+def errors(document: Document) -> str:
+    lines = [
+        "# Errors\n\nEach error has a `code`, a `message` for people, and `data` for programs where there is something to say. ",
+        "The word behind the code is what clients call it.\n\n## Of every call\n\nBeside what a request itself may be answered with ",
+        "([json-rpc.md](../json-rpc.md#what-is-no-request)): "
+        + ", ".join(linked(document.error(each)) for each in common(document))
+        + ".\n",
+    ]
+    for each in document.errors:
+        lines.append(f"\n## {each.code} {each.name}\n\n{each.message[0].upper()}{each.message[1:]}.\n")
+        if each.data:
+            rows = [f"| `{of.name}` | {shape(of.shape)} | {cell(of.description)} |\n" for of in each.data]
+            lines.append("\n| in `data` | type | is |\n| --- | --- | --- |\n" + "".join(rows))
+        by = [method for method in document.methods if each.document_name in method.errors and each.document_name not in common(document)]
+        if by:
+            lines.append("\nOf " + ", ".join(f"[`{method.name}`]({method.tag}.md#{method.name})" for method in by) + ".\n")
+    return "".join(lines)
+
+
+def common(document: Document) -> list[str]:
+    """The errors that every method may answer."""
+    return [each for each in document.methods[0].errors if all(each in method.errors for method in document.methods)]
+
+
+def linked(error: Error) -> str:
+    return f"[{error.code} {error.name}](errors.md#{anchor(f'{error.code} {error.name}')})"
+
+
+def anchor(heading: str) -> str:
+    """As GitHub makes it."""
+    return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
+
+
+def shape(given: Shape) -> str:
+    match given:
+        case Anything():
+            return "any JSON"
+        case Nothing():
+            return "null"
+        case Flag():
+            return "true or false"
+        case Whole():
+            return "whole number"
+        case Number():
+            return "number"
+        case Text("uuid"):
+            return "text, a UUID"
+        case Text("date-time"):
+            return "text, a time (RFC 3339)"
+        case Text():
+            return "text"
+        case Constant(text):
+            return f"`{json.dumps(text)}`"
+        case Named(name):
+            return f"[{name}](types.md#{name.lower()})"
+        case Listing(item):
+            return f"list of {shape(item)}"
+        case Mapping(value):
+            return f"object of {shape(value)}"
+        case Choice(options):
+            return " or ".join(dict.fromkeys(shape(each) for each in options))
+
+
+def cell(text: str) -> str:
+    """A text for one cell of a table."""
+    return " ".join(text.replace("|", "\\|").split())

@@ -1,0 +1,144 @@
+/// A document, by its path in the repository.
+pub(super) struct Source {
+    pub(super) path: &'static str,
+    pub(super) text: &'static str,
+}
+
+/// Documents that stand together in the navigation.
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    pub(super) sources: &'static [Source],
+    /// Whether only the first of them stands there, which leads to the others.
+    pub(super) is_folded: bool,
+}
+
+macro_rules! section {
+    ($title:literal, $is_folded:literal: $($path:literal)*) => {
+        Section {
+            title: $title,
+            sources: &[$(Source { path: $path, text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $path)) }),*],
+            is_folded: $is_folded,
+        }
+    };
+}
+
+/// Every document, in the order of the navigation.
+pub(super) const SECTIONS: [Section; 8] = [
+    section!("Start", false:
+        "README.md"
+        "docs/guides/zero-to-a-flow.md"
+        "docs/scripts.md"
+        "docs/flows.md"
+        "docs/functions.md"
+        "docs/words.md"
+    ),
+    section!("Guides", false:
+        "docs/guides/an-actor-in-another-language.md"
+        "docs/guides/moving-from-bullmq.md"
+        "docs/guides/moving-from-celery.md"
+    ),
+    section!("Methods", false:
+        "docs/methods/README.md"
+        "docs/methods/jobs.md"
+        "docs/methods/flows.md"
+        "docs/methods/schedules.md"
+        "docs/methods/objects.md"
+        "docs/methods/subscriptions.md"
+        "docs/methods/access.md"
+        "docs/methods/coordinator.md"
+        "docs/methods/operation.md"
+        "docs/methods/types.md"
+        "docs/methods/errors.md"
+    ),
+    section!("Clients", false:
+        "docs/clients.md"
+        "clients/typescript/README.md"
+        "clients/python/README.md"
+        "docs/json-rpc.md"
+    ),
+    section!("Running it", false:
+        "docs/operations.md"
+        "docs/settings.md"
+        "docs/contexts.md"
+        "docs/access.md"
+        "docs/permissions.md"
+        "docs/audit.md"
+        "docs/two-machines.md"
+        "docs/messages.md"
+    ),
+    section!("Redis", false:
+        "docs/protocol.md"
+        "docs/layouts.md"
+    ),
+    section!("Inside", false:
+        "docs/guarantees.md"
+        "docs/speed.md"
+        "ARCHITECTURE.md"
+        "CONTRIBUTING.md"
+        "CHANGELOG.md"
+    ),
+    section!("Decisions", true:
+        "docs/decisions/README.md"
+        "docs/decisions/01-the-script-thread-reads-its-own-socket.md"
+        "docs/decisions/02-256-mb-of-stack-for-the-script-thread.md"
+        "docs/decisions/03-processes-and-log-files-are-floors-below-the-store.md"
+        "docs/decisions/04-a-pool-takes-short-jobs-ahead.md"
+        "docs/decisions/05-a-subscription-says-that-it-has-ended.md"
+        "docs/decisions/06-more-fields-in-the-hash-of-a-job.md"
+        "docs/decisions/07-queued-jobs-are-watched-in-a-set-of-their-own.md"
+        "docs/decisions/08-created-jobs-stand-among-the-scheduled-ones.md"
+        "docs/decisions/09-several-servers-may-wait-for-one-job.md"
+        "docs/decisions/10-a-new-job-may-start-in-the-call-that-stores-it.md"
+        "docs/decisions/11-creates-and-turns-share-a-connection.md"
+        "docs/decisions/12-one-server-thread-less-than-processors.md"
+        "docs/decisions/13-create-jobs-stores-up-to-1-000-jobs-in-one-call.md"
+        "docs/decisions/14-at-most-eight-concurrent-jobs-in-one-actor.md"
+        "docs/decisions/15-one-library-of-redis-functions.md"
+        "docs/decisions/16-schedules.md"
+        "docs/decisions/17-callers-take-turns.md"
+        "docs/decisions/18-the-limit-of-a-context-counts-leases.md"
+        "docs/decisions/19-other-layouts-are-data-not-code.md"
+        "docs/decisions/20-migration-by-a-second-queue.md"
+        "docs/decisions/21-a-started-job-that-is-watched-is-not-claimed-again.md"
+        "docs/decisions/22-relatives-are-let-go-by-a-loop-of-their-own.md"
+        "docs/decisions/23-conveyor-jobs-are-read-in-rust.md"
+        "docs/decisions/24-following-relations-is-bounded.md"
+        "docs/decisions/25-wrong-values-give-way.md"
+        "docs/decisions/26-where-an-answer-may-be-pushed.md"
+        "docs/decisions/27-websockets-and-http-bodies-are-read-here.md"
+        "docs/decisions/28-an-engine-of-its-own-checks-scripts.md"
+        "docs/decisions/29-constants-of-a-script-are-resolved-by-name.md"
+        "docs/decisions/30-what-a-function-wrote-is-not-read-again.md"
+        "docs/decisions/31-heroscript-gives-values-by-the-names-of-parameters.md"
+        "docs/decisions/32-what-a-script-asks-is-one-frame.md"
+        "docs/decisions/33-an-index-of-objects-is-one-sorted-set.md"
+        "docs/decisions/34-a-supervisor-runs-the-processes-of-jobs.md"
+        "docs/decisions/35-a-result-has-a-descriptor-of-its-own.md"
+        "docs/decisions/36-jobs-in-python-are-forks.md"
+        "docs/decisions/37-the-server-does-for-scripts-what-is-granted.md"
+        "docs/decisions/38-what-differs-from-the-published-sal.md"
+        "docs/decisions/39-engines-of-root-are-users-of-their-own.md"
+        "docs/decisions/40-jobs-are-born-into-the-namespaces-of-their-supervisor.md"
+        "docs/decisions/41-processes-ask-by-lines-on-a-socket.md"
+        "docs/decisions/42-the-process-group-of-a-job-is-killed-first.md"
+        "docs/decisions/43-a-context-narrows-limits.md"
+        "docs/decisions/44-the-files-of-a-context-are-a-user-of-its-own.md"
+        "docs/decisions/45-sizes-are-seen-by-the-memory-that-they-take.md"
+        "docs/decisions/46-what-a-call-concerns-decides-who-may-make-it.md"
+        "docs/decisions/47-a-nonce-proves-itself-and-is-not-stored.md"
+        "docs/decisions/48-contexts-that-nobody-uses-sleep.md"
+        "docs/decisions/51-no-request-waits-at-a-mycelium-node.md"
+        "docs/decisions/53-there-is-none-not-now-and-spoilt-are-three-answers.md"
+        "docs/decisions/54-a-revision-grows-by-chance-and-changes-are-announced.md"
+        "docs/decisions/55-jobs-created-together-are-staged.md"
+        "docs/decisions/56-what-is-stopped-far-back-in-a-queue-stays-there.md"
+        "docs/decisions/57-what-scripts-ask-is-asked-again.md"
+        "docs/decisions/58-what-is-no-secret-is-named.md"
+        "docs/decisions/59-a-closure-gets-the-variable-and-its-method-a-copy.md"
+        "docs/decisions/60-a-supervisor-has-a-root-and-a-proc-of-its-own.md"
+        "docs/decisions/64-strangers-share-an-eighth-of-what-may-be-held.md"
+        "docs/decisions/65-each-kind-of-child-has-a-list-of-system-calls.md"
+        "docs/decisions/66-each-supervisor-has-a-control-group-where-a-subtree-is-delegated.md"
+        "docs/decisions/67-what-of-the-seeds-is-on-demand.md"
+    ),
+];
