@@ -50,7 +50,7 @@ pub use error::{Code, Error};
 pub use guard::{Concern, Guard};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
-pub use method::{Example, Items, Kind, Method, Subscription, Within};
+pub use method::{Effect, Example, Items, Kind, Method, Subscription, Within};
 pub use params::FromParameters;
 pub(crate) use params::read_as_parameter;
 pub use serve_error::ServeError;
@@ -131,6 +131,7 @@ pub fn table() -> Table {
         .method::<messages::DeleteMessage>()
         .method::<actor::ListActors>()
         .method::<function::ListFunctions>()
+        .method::<function::CheckScript>()
         .method::<queue::ListQueues>()
         .method::<queue::PauseQueue>()
         .method::<queue::ResumeQueue>()

@@ -12,7 +12,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// `spec` with the session's caller where it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
@@ -137,6 +137,7 @@ impl Method for StartJob {
     const NAME: &'static str = "start_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -173,6 +174,7 @@ impl Method for StopJob {
     const NAME: &'static str = "stop_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -209,6 +211,7 @@ impl Method for RetryJob {
     const NAME: &'static str = "retry_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -364,6 +367,7 @@ impl Method for DeleteJob {
     const NAME: &'static str = "delete_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;
