@@ -48,6 +48,7 @@ pub use app::{App, Drain, PoolDetails, Probes, Readiness, ServerDetails, ServerI
 pub use auth::{Permission, Principal, Session};
 pub use error::{Code, Error};
 pub use guard::{Concern, Guard};
+pub use http::{Assistants, Visit};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
 pub use method::{Effect, Example, Items, Kind, Method, Subscription, Within};

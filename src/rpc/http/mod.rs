@@ -1,9 +1,12 @@
-//! HTTP: which origins and hosts are allowed, the endpoint for JSON-RPC, and the plain routes.
+//! HTTP: which origins and hosts are allowed, the endpoints for JSON-RPC and for assistants, and the plain routes.
 
+mod assistants;
 mod endpoint;
 mod origin;
 mod routes;
 
+pub(super) use assistants::AssistantEndpoint;
+pub use assistants::{Assistants, Visit};
 pub(super) use endpoint::Endpoint;
 pub(super) use origin::OriginCheck;
 pub(super) use routes::{probes, router};

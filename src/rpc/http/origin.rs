@@ -143,13 +143,14 @@ pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, reques
     let mut response = if is_preflight { preflight() } else { next.run(request).await };
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
+    response.headers_mut().append(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("mcp-session-id"));
     response
 }
 
 fn preflight() -> Response {
     let headers = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()

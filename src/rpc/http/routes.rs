@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 
+use super::assistants::AssistantEndpoint;
 use super::endpoint::Endpoint;
 use super::origin::{OriginCheck, check_origin};
 use crate::rpc::app::Probes;
@@ -27,16 +28,24 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 }
 
 /// Everything that the port answers, to the origins and hosts that are allowed.
-pub(in crate::rpc) fn router(endpoint: Endpoint, probes: Probes, document: Arc<Served>, allowed: OriginCheck) -> Router {
+pub(in crate::rpc) fn router(
+    endpoint: Endpoint,
+    assistants: Option<AssistantEndpoint>,
+    probes: Probes,
+    document: Arc<Served>,
+    allowed: OriginCheck,
+) -> Router {
     let document = move |request: Request| async move {
         let session = request.extensions().get::<Arc<Session>>();
         let (body, length) = document.body(session.and_then(|session| session.server_address()).as_ref());
         ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
     };
-    look(Router::new().route("/openrpc.json", get(document)))
-        .with_state(probes)
-        .route_service("/", endpoint)
-        .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), check_origin))
+    let router = look(Router::new().route("/openrpc.json", get(document))).with_state(probes).route_service("/", endpoint);
+    let router = match assistants {
+        Some(assistants) => router.route_service("/mcp", assistants),
+        None => router,
+    };
+    router.layer(axum::middleware::from_fn_with_state(Arc::new(allowed), check_origin))
 }
 
 async fn readyz(State(probes): State<Probes>) -> Response {
