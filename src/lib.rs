@@ -127,6 +127,9 @@ pub mod rpc; // The wire.
 pub mod client; // The RPC client that the CLI uses.
 
 #[doc(hidden)]
+pub mod mcp; // Assistants: methods as tools of the Model Context Protocol.
+
+#[doc(hidden)]
 pub mod cli; // A file per subcommand.
 
 pub use dispatch::Dispatcher;

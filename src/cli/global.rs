@@ -88,7 +88,7 @@ impl Global {
 }
 
 /// The token of this user, if there is one.
-fn token() -> Option<String> {
+pub(super) fn token() -> Option<String> {
     std::env::var("HERO_TOKEN").ok().filter(|token| !token.is_empty())
 }
 

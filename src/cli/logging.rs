@@ -10,7 +10,9 @@ use super::settings::{LogFormat, Resolved};
 #[expect(clippy::disallowed_methods, reason = "events are made harmless by `Lines`")]
 pub(super) fn start(resolved: &Resolved) -> anyhow::Result<()> {
     let settings = &resolved.settings;
-    let filter = EnvFilter::try_new(&settings.log_level).with_context(|| format!("log_level {:?}", settings.log_level))?;
+    // The library for assistants says at `info` what each of them sends.
+    let filter =
+        EnvFilter::try_new(format!("rmcp=error,{}", settings.log_level)).with_context(|| format!("log_level {:?}", settings.log_level))?;
     let how = match settings.log_format {
         LogFormat::Json => How::Json,
         LogFormat::Pretty if io::stderr().is_terminal() => How::Coloured,

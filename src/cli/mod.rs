@@ -41,6 +41,7 @@ mod local_server;
 mod local_time;
 mod logging;
 mod login;
+mod mcp;
 mod message;
 pub mod metric_families;
 mod node_key;
@@ -147,6 +148,9 @@ enum Command {
     /// Send messages to other contexts and nodes, and look at those that came
     #[command(subcommand)]
     Message(message::MessageCommand),
+    /// Let an assistant use a server: its methods as tools (MCP), on stdin and stdout
+    #[command(after_help = mcp::WHERE)]
+    Mcp,
     /// Tell who the server takes you for
     Whoami,
     /// Log in with a private key, and print a token for HERO_TOKEN
@@ -239,7 +243,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let address = global.address();
     let asks = |command: &Command| {
         use Command::{
-            Bench, Context, Drain, Flow, Identity, Job, Login, Message, Object, Queue, Rights, Run, Runner, Schedule, Token, Whoami,
+            Bench, Context, Drain, Flow, Identity, Job, Login, Mcp, Message, Object, Queue, Rights, Run, Runner, Schedule, Token, Whoami,
         };
         matches!(
             command,
@@ -258,6 +262,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
                 | Message(_)
                 | Whoami
                 | Login(_)
+                | Mcp
                 | Bench(_)
         )
     };
@@ -281,6 +286,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Rights(rights) => patient(Box::pin(rights.main(&global))),
         Command::Runner(runner) => patient(Box::pin(runner.main(&global))),
         Command::Message(message) => patient(Box::pin(message.main(&global))),
+        Command::Mcp => client(mcp::main(&global)),
         Command::Whoami => patient(Box::pin(identity::whoami(&global))),
         Command::Login(login) => patient(Box::pin(login.main(&global))),
         Command::Audit(audit) => client(audit.main(&global)),

@@ -231,6 +231,7 @@ fn server_settings(settings: &Settings, access: Access, tls: Option<Tls>) -> Ser
         tls,
         operator_socket: (!access.is_open()).then(|| settings.data.join(OPERATOR_SOCKET)),
         access,
+        assistants: Some(crate::mcp::assistants()),
         ..ServerSettings::default()
     }
 }

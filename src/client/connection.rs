@@ -10,6 +10,7 @@ use jsonrpsee::ws_client::{PingConfig, WsClient, WsClientBuilder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::sync::OnceCell;
 
@@ -46,6 +47,17 @@ pub struct Client {
     largest: Arc<OnceCell<Option<usize>>>,
 }
 
+fn builder() -> WsClientBuilder {
+    WsClientBuilder::new()
+        .max_request_size(MAX_MESSAGE)
+        .max_response_size(MAX_MESSAGE)
+        .request_timeout(LONGEST)
+        .connection_timeout(CONNECT)
+        .max_concurrent_requests(MAX_CALLS)
+        .max_buffer_capacity_per_subscription(SUBSCRIPTION_BUFFER)
+        .enable_ws_ping(PingConfig::new())
+}
+
 /// Parameters as they are sent.
 struct Params(Box<JsonRawValue>);
 
@@ -78,15 +90,7 @@ impl Client {
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }
-        let builder = WsClientBuilder::new()
-            .max_request_size(MAX_MESSAGE)
-            .max_response_size(MAX_MESSAGE)
-            .request_timeout(LONGEST)
-            .connection_timeout(CONNECT)
-            .max_concurrent_requests(MAX_CALLS)
-            .max_buffer_capacity_per_subscription(SUBSCRIPTION_BUFFER)
-            .enable_ws_ping(PingConfig::new())
-            .set_headers(headers);
+        let builder = builder().set_headers(headers);
         let wire = match url.split_once("://") {
             Some(("unix", path)) => {
                 let unreachable = |reason: String| Error::Unreachable { url: url.to_owned(), reason };
@@ -107,7 +111,20 @@ impl Client {
             _ => builder.build(url).await,
         };
         let wire = wire.map_err(|error| not_connected(url, error))?;
-        Ok(Self { wire: Arc::new(wire), host: host_of(url).into(), largest: Arc::default() })
+        Ok(Self::of(wire, url))
+    }
+
+    /// A client on a connection to a server that is open already.
+    #[doc(hidden)]
+    pub async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Self, Error> {
+        // The address is only what stands in the request.
+        let url = "ws://localhost";
+        let wire = builder().build_with_stream(url, stream).await.map_err(|error| not_connected(url, error))?;
+        Ok(Self::of(wire, url))
+    }
+
+    fn of(wire: WsClient, url: &str) -> Self {
+        Self { wire: Arc::new(wire), host: host_of(url).into(), largest: Arc::default() }
     }
 
     /// The server as its address names it, without a port if that is the usual one.
@@ -154,7 +171,7 @@ impl Client {
     }
 
     /// How long to wait for the answer to a call for which the server waits up to `wait`.
-    pub(super) fn waiting(wait: Duration) -> Duration {
+    pub(crate) fn waiting(wait: Duration) -> Duration {
         wait.saturating_add(ANSWER)
     }
 

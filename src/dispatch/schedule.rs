@@ -39,9 +39,7 @@ impl Dispatcher {
             let why = if spec.end_at.is_some() { " before end_at" } else { ": there is no such date" };
             return Err(Error::invalid(param, format!("gives no run{why}")));
         };
-        if let Some(compiler) = self.0.compiler.get()
-            && let Some(error) = compiler(&spec.job.script_type, &spec.job.script).await
-        {
+        if let Some(error) = self.compiled(&spec.job.script_type, &spec.job.script).await {
             return Err(Error::Script(Box::new(error)));
         }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();

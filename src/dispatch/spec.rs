@@ -1,6 +1,6 @@
 use super::create::distinct;
 use super::{Dispatcher, Error, InUse};
-use crate::model::{Actor, ContextId, JobId, JobSpec, Name, RunnerId, ScriptType};
+use crate::model::{Actor, ContextId, JobError, JobId, JobSpec, Name, RunnerId, ScriptType};
 use crate::store::{JobFilter, NewJob};
 
 /// The longest text field, but for the script, in bytes.
@@ -59,6 +59,18 @@ impl Dispatcher {
         }
         let runner = self.store(spec.context_id).await?.runner(number).await.map_err(|error| Error::store(error, None))?;
         Ok(runner.is_some_and(|runner| !runner.local && runner.script_type == spec.script_type))
+    }
+
+    /// What is wrong with a script of a context, as far as an engine for its type is at hand to say so.
+    #[doc(hidden)]
+    pub async fn check_script(&self, context: ContextId, script_type: &ScriptType, script: &str) -> Result<Option<JobError>, Error> {
+        self.store(context).await?;
+        Ok(self.compiled(script_type, script).await)
+    }
+
+    /// The same, wherever the script is to run.
+    pub(super) async fn compiled(&self, script_type: &ScriptType, script: &str) -> Option<JobError> {
+        self.0.compiler.get()?(script_type, script).await
     }
 
     /// Refuses a script type that nobody knows here. One is known if it is built in, configured, or has a live actor somewhere.

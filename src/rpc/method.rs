@@ -48,6 +48,31 @@ impl Repeatable {
     }
 }
 
+/// What a call does to what is there, for whoever lets a program make calls by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    Reads,
+    /// It makes something new, and another at each call.
+    Adds,
+    /// It changes, stops or removes what is there. A second call changes nothing more.
+    Replaces,
+    /// It has scripts run, which may do anything that scripts may.
+    Runs,
+}
+
+impl Effect {
+    /// The word in the document.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Adds => "adds",
+            Self::Replaces => "replaces",
+            Self::Runs => "runs",
+        }
+    }
+}
+
 /// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
 pub struct Example<P, R> {
     /// What it shows.
@@ -83,6 +108,8 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const AUDITED: bool = !matches!(Self::PERMISSION, Permission::Read);
     /// Whether it may be sent again blindly.
     const REPEATABLE: Repeatable = if Self::AUDITED { Repeatable::Never } else { Repeatable::Always };
+    /// What a call does to what is there.
+    const EFFECT: Effect = if Self::AUDITED { Effect::Adds } else { Effect::Reads };
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
     /// Whether its answer has a token.

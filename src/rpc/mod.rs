@@ -51,9 +51,10 @@ pub use app::{App, Drain, PoolDetails, Probes, Readiness, ServerDetails, ServerI
 pub use auth::{Permission, Principal, Session};
 pub use error::{Code, Error};
 pub use guard::{Concern, Guard};
+pub use http::{Assistants, Visit};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
-pub use method::{Example, Items, Kind, Method, Repeatable, Subscription, Within};
+pub use method::{Effect, Example, Items, Kind, Method, Repeatable, Subscription, Within};
 pub use params::FromParameters;
 pub(crate) use params::read_as_parameter;
 pub use serve_error::ServeError;
@@ -135,6 +136,7 @@ pub fn table() -> Table {
         .method::<messages::DeleteMessage>()
         .method::<actor::ListActors>()
         .method::<function::ListFunctions>()
+        .method::<function::CheckScript>()
         .method::<queue::ListQueues>()
         .method::<queue::PauseQueue>()
         .method::<queue::ResumeQueue>()

@@ -118,6 +118,7 @@ pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec
     method["examples"] = examples.collect();
     method["params"] = params.into();
     method[REPEATABLE] = M::REPEATABLE.as_str().into();
+    method["x-effect"] = M::EFFECT.as_str().into();
     vec![method]
 }
 

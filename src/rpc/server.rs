@@ -17,7 +17,7 @@ use super::access::Access;
 use super::addresses::Addresses;
 use super::app::{App, Probes};
 use super::auth::{Principal, Session};
-use super::http::{Endpoint, Gzip, OriginCheck, router};
+use super::http::{AssistantEndpoint, Assistants, Endpoint, Gzip, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
 use super::logins::Logins;
@@ -32,7 +32,7 @@ use super::tls::Tls;
 use crate::audit::Audit;
 
 /// Where and for whom the server listens.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ServerSettings {
     /// The addresses to bind, of which the first is shown to people; port 0 takes a free one, the same for all.
     pub listen: Vec<SocketAddr>,
@@ -52,6 +52,8 @@ pub struct ServerSettings {
     pub operator_socket: Option<PathBuf>,
     /// Where it is recorded who does what.
     pub audit: Audit,
+    /// What answers assistants at `/mcp`, if anything does.
+    pub assistants: Option<Assistants>,
 }
 
 impl Default for ServerSettings {
@@ -66,6 +68,7 @@ impl Default for ServerSettings {
             tls: None,
             operator_socket: None,
             audit: Audit::default(),
+            assistants: None,
         }
     }
 }
@@ -199,6 +202,11 @@ fn start<C: Send + Sync + 'static>(
     let gzip = Gzip::default();
     let logins = Logins::new(settings.audit);
     let endpoint = Endpoint::new(methods, rules, (settings.access.clone(), logins), gzip.clone(), &settings.limits, stop.clone());
+    let of_assistants = |assistants| {
+        let (access, limits) = (settings.access.clone(), settings.limits.clone());
+        AssistantEndpoint::new(assistants, endpoint.clone(), access, limits, stop.clone())
+    };
+    let assistants = settings.assistants.map(of_assistants);
     let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
     let loops = listeners.len() + usize::from(operator.is_some());
@@ -206,7 +214,7 @@ fn start<C: Send + Sync + 'static>(
         loops,
         overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone()), settings.tls.clone()),
         refusals: Refusals::default(),
-        router: router(endpoint, probes, document, allowed, gzip, &table.subscriptions()),
+        router: router(endpoint, assistants, probes, document, allowed, gzip, &table.subscriptions()),
         addresses: Addresses::new(settings.limits.clone(), !settings.access.is_open()),
         strangers: Arc::default(),
         login: !settings.access.is_open(),

@@ -15,7 +15,7 @@ use super::rhai::{Definition, GROUPS, Group};
 use super::{Capability, Use};
 use crate::model::{Json, ScriptType};
 pub use definition_file::definition_file;
-pub use markdown::markdown;
+pub use markdown::{markdown, markdown_by_group};
 
 /// The types that definitions name, each with its name in definition files of Rhai.
 ///

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::Response;
+use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::BodyExt;
 use jsonrpsee::server::http::{is_json, response as answers};
@@ -80,21 +81,10 @@ impl Endpoint {
     }
 
     async fn answer(self, request: Request) -> Response {
-        let Some(session) = request.extensions().get::<Arc<Session>>().map(Arc::clone) else {
-            return refuse(ErrorCode::InternalError.into());
+        let (session, request) = match self.enter(request).await {
+            Ok(entered) => entered,
+            Err(response) => return response,
         };
-        let logged_in = self.access.log_in(&session, request.headers()).await;
-        self.logins.note(&session, request.headers(), logged_in.as_deref());
-        let most = self.body_limit as usize;
-        let session = match logged_in {
-            Ok(session) => session,
-            Err(error) => {
-                // It may have been somebody's before.
-                session.set_known(false);
-                return dismissed(unauthorized(error), request.into_body(), most, session.connection());
-            }
-        };
-        session.set_known(self.access.is_open() || !matches!(session.principal(), Principal::Anonymous));
         if request.uri().path() != "/" {
             return self.streams.open(request, session).await;
         }
@@ -108,42 +98,70 @@ impl Endpoint {
         if !may_be_json(request.headers()) {
             return answers::unsupported_content_type().map(Body::new);
         }
+        let takes_gzip = takes_gzip(request.headers());
+        match self.read(&session, request).await {
+            Ok((_, body, reservation)) => self.call(session, body, reservation, takes_gzip).await,
+            Err(response) => response,
+        }
+    }
+
+    /// The session of whoever sent a request, or why there is none.
+    pub(super) async fn enter(&self, request: Request) -> Result<(Arc<Session>, Request), Response> {
+        let Some(session) = request.extensions().get::<Arc<Session>>().map(Arc::clone) else {
+            return Err(refuse(ErrorCode::InternalError.into()));
+        };
+        let logged_in = self.access.log_in(&session, request.headers()).await;
+        self.logins.note(&session, request.headers(), logged_in.as_deref());
+        let most = self.body_limit as usize;
+        let session = match logged_in {
+            Ok(session) => session,
+            Err(error) => {
+                // It may have been somebody's before.
+                session.set_known(false);
+                return Err(dismissed(unauthorized(error), request.into_body(), most, session.connection()));
+            }
+        };
+        session.set_known(self.access.is_open() || !matches!(session.principal(), Principal::Anonymous));
+        Ok((session, request))
+    }
+
+    /// The head of a request, and its body with what is reserved for that; or why it was refused.
+    pub(super) async fn read(&self, session: &Arc<Session>, request: Request) -> Result<(Parts, Vec<u8>, RequestReservation), Response> {
+        let most = self.body_limit as usize;
         // A client that asks first (`Expect: 100-continue`) is told at once that its body is too large.
         let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
         if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > most) {
-            return too_large(self.body_limit, &IdReader::default());
+            return Err(too_large(self.body_limit, &IdReader::default()));
         }
         let limit = session.request_bytes(self.body_limit) as usize;
         let nobody = || access::Error::Nobody.into();
         if limit < most && announced.is_some_and(|length| length > limit) {
-            return dismissed(unauthorized(nobody()), request.into_body(), most, session.connection());
+            return Err(dismissed(unauthorized(nobody()), request.into_body(), most, session.connection()));
         }
-        let takes_gzip = takes_gzip(request.headers());
         let mut reservation = RequestReservation::of(session.connection());
         let mut arrival = Arrival::begin(session.connection(), self.time_limit);
-        let mut body = request.into_body();
+        let (parts, mut body) = request.into_parts();
         let body = match collect(&mut body, limit, &mut arrival, &mut reservation).await {
             Ok(whole) => whole,
             Err(Broken::TooLarge(id_reader)) if limit < most => {
                 let refused = refused(nobody(), |error| id_reader.refusal(error, false));
-                return dismissed(refused, body, most, session.connection());
+                return Err(dismissed(refused, body, most, session.connection()));
             }
             Err(Broken::TooLarge(mut id_reader)) => {
                 skip(&mut body, most, &mut arrival, &mut id_reader).await;
-                return too_large(self.body_limit, &id_reader);
+                return Err(too_large(self.body_limit, &id_reader));
             }
             Err(Broken::NoRoom) => {
                 let busy = Error::Busy {
                     what: "too many requests at once, or answers that are not read (held_per_address, held)".into(),
                     retry_after: Duration::from_secs(1),
                 };
-                return refuse(busy.into_object());
+                return Err(refuse(busy.into_object()));
             }
-            Err(Broken::Malformed) => return answers::malformed().map(Body::new),
-            Err(Broken::Late) => return late(),
+            Err(Broken::Malformed) => return Err(answers::malformed().map(Body::new)),
+            Err(Broken::Late) => return Err(late()),
         };
-        drop(arrival);
-        self.call(session, body, reservation, takes_gzip).await
+        Ok((parts, body, reservation))
     }
 
     /// Answers the calls of a body.
@@ -196,7 +214,7 @@ fn into_json(reply: Reply) -> (Response<()>, Bytes) {
 }
 
 /// Refuses a request whose token is none, in the words of HTTP and of JSON-RPC.
-fn unauthorized(error: Error) -> Response {
+pub(super) fn unauthorized(error: Error) -> Response {
     refused(error, |_| None)
 }
 
@@ -222,7 +240,7 @@ fn challenge(mut response: Response) -> Response {
 
 /// The response to a request that is refused before its body has come. What comes of that is read for a while and forgotten, because a client that still
 /// sends when its connection is closed may not see the response.
-fn dismissed(response: Response, mut body: Body, limit: usize, connection: &Arc<Connection>) -> Response {
+pub(super) fn dismissed(response: Response, mut body: Body, limit: usize, connection: &Arc<Connection>) -> Response {
     let mut arrival = Arrival::begin(connection, FAREWELL);
     tokio::spawn(async move { skip(&mut body, limit, &mut arrival, &mut IdReader::default()).await });
     response

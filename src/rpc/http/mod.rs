@@ -1,5 +1,6 @@
-//! HTTP: which origins and hosts are allowed, the endpoint for JSON-RPC, and the plain routes.
+//! HTTP: which origins and hosts are allowed, the endpoints for JSON-RPC and for assistants, and the plain routes.
 
+mod assistants;
 mod docs;
 mod endpoint;
 mod gzip;
@@ -7,6 +8,8 @@ mod origin;
 mod routes;
 mod streams;
 
+pub(super) use assistants::AssistantEndpoint;
+pub use assistants::{Assistants, Visit};
 pub(super) use endpoint::Endpoint;
 pub(super) use gzip::Gzip;
 pub(super) use origin::OriginCheck;

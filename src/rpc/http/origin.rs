@@ -143,6 +143,7 @@ pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, reques
     let mut response = if is_preflight { preflight(request.headers()) } else { next.run(request).await };
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
+    response.headers_mut().append(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("mcp-session-id"));
     response
 }
 
@@ -153,7 +154,10 @@ const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allo
 fn preflight(asked: &HeaderMap) -> Response {
     let headers = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization, last-event-id"),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "content-type, authorization, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
+        ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     let mut response = (StatusCode::NO_CONTENT, headers).into_response();

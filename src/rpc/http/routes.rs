@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 
+use super::assistants::AssistantEndpoint;
 use super::docs::documents;
 use super::endpoint::Endpoint;
 use super::gzip::{Gzip, compress};
@@ -31,6 +32,7 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 /// Everything that the port answers, to the origins and hosts that are allowed.
 pub(in crate::rpc) fn router(
     endpoint: Endpoint,
+    assistants: Option<AssistantEndpoint>,
     probes: Probes,
     document: Arc<Served>,
     allowed: OriginCheck,
@@ -46,7 +48,12 @@ pub(in crate::rpc) fn router(
         .with_state(probes)
         .layer(axum::middleware::from_fn_with_state(gzip, compress));
     let followed = subscriptions.iter().fold(plain, |router, name| router.route_service(&format!("/{name}"), endpoint.clone()));
-    followed.route_service("/", endpoint).layer(axum::middleware::from_fn_with_state(Arc::new(allowed), check_origin))
+    let called = followed.route_service("/", endpoint);
+    let router = match assistants {
+        Some(assistants) => called.route_service("/mcp", assistants),
+        None => called,
+    };
+    router.layer(axum::middleware::from_fn_with_state(Arc::new(allowed), check_origin))
 }
 
 async fn readyz(State(probes): State<Probes>) -> Response {

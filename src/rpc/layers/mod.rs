@@ -36,6 +36,7 @@ use fan_out::FanOut;
 use invoke::Invoke;
 use measure::{Measure, Measurements};
 use throttle::Throttle;
+pub(super) use throttle::pass;
 
 /// Something that answers a single call.
 pub(in crate::rpc) trait Answer: Send + Sync + 'static {

@@ -7,9 +7,11 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
+use crate::rpc::access::Access;
 use crate::rpc::addresses::Permit;
 use crate::rpc::auth::{AddressCalls, AddressWaiting, Session, SessionCalls};
 use crate::rpc::entry::Notified;
+use crate::rpc::limits::Limits;
 
 /// Refuses calls above the limits of their connection or address.
 pub(in crate::rpc) struct Throttle<S> {
@@ -26,19 +28,6 @@ type Permits = (Permit<SessionCalls>, Permit<AddressCalls>);
 impl<S: Answer> Throttle<S> {
     pub(super) fn new(inner: S, rules: Arc<Rules>) -> Self {
         Self { inner: Arc::new(inner), rules }
-    }
-
-    /// Refuses calls of a session above its rate.
-    fn pass<'s>(&self, session: Option<&'s Arc<Session>>) -> Result<&'s Arc<Session>, Error> {
-        let session = session.ok_or(Error::Internal)?;
-        let is_local = self.rules.access.is_open() && session.peer().ip().to_canonical().is_loopback();
-        if !is_local {
-            let most = self.rules.limits.calls_per_second;
-            let passed = session.address().rate.pass(most, Instant::now());
-            let what = || format!("more than {most} calls a second from your address (calls_per_second)").into();
-            passed.map_err(|retry_after| Error::Busy { what: what(), retry_after })?;
-        }
-        Ok(session)
     }
 
     fn take_permits(&self, session: &Arc<Session>) -> Result<Permits, Error> {
@@ -67,6 +56,17 @@ impl<S: Answer> Throttle<S> {
     }
 }
 
+/// Refuses calls of a session above its rate.
+pub(in crate::rpc) fn pass(session: &Session, access: &Access, limits: &Limits) -> Result<(), Error> {
+    if access.is_open() && session.peer().ip().to_canonical().is_loopback() {
+        return Ok(());
+    }
+    let most = limits.calls_per_second;
+    let passed = session.address().rate.pass(most, Instant::now());
+    let what = || format!("more than {most} calls a second from your address (calls_per_second)").into();
+    passed.map_err(|retry_after| Error::Busy { what: what(), retry_after })
+}
+
 /// The refusal of more than `most` of something.
 fn busy(most: u32, of: &str) -> Error {
     Error::Busy { what: format!("more than {most} {of}").into(), retry_after: Duration::from_millis(100) }
@@ -74,10 +74,13 @@ fn busy(most: u32, of: &str) -> Error {
 
 impl<S: Answer> Answer for Throttle<S> {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a, S> {
-        let session = match self.pass(request.extensions().get::<Arc<Session>>()) {
-            Ok(session) => session,
-            Err(error) => return Either::Left(ready(refuse(request.id, error))),
+        let session = match request.extensions().get::<Arc<Session>>() {
+            Some(session) => session,
+            None => return Either::Left(ready(refuse(request.id, Error::Internal))),
         };
+        if let Err(error) = pass(session, &self.rules.access, &self.rules.limits) {
+            return Either::Left(ready(refuse(request.id, error)));
+        }
         match self.take_permits(session) {
             Ok(permits) => {
                 let answer = self.inner.call(request);

@@ -14,7 +14,7 @@ use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// What looking at contexts, and changing them, can answer.
 const ERRORS: &[Code] = &[Code::State, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
@@ -96,6 +96,7 @@ impl Method for UpdateContext {
     const NAME: &'static str = "update_context";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context as it is now.";
@@ -210,6 +211,7 @@ impl Method for DeleteContext {
     const NAME: &'static str = "delete_context";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

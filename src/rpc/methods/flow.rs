@@ -12,7 +12,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method, Repeatable, Within};
+use crate::rpc::method::{Effect, Example, Method, Repeatable, Within};
 use crate::rpc::params::{Fault, FromParameters, Given};
 
 /// What making a flow can answer.
@@ -100,6 +100,7 @@ impl Method for RunFlowAndWait {
     const LEADING: &'static [&'static str] = &["jobs", "wait_timeout"];
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[
         Code::State,
         Code::UnknownScriptType,
@@ -160,6 +161,7 @@ impl Method for StartFlow {
     const NAME: &'static str = "start_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
@@ -315,6 +317,7 @@ impl Method for StopFlow {
     const NAME: &'static str = "stop_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
@@ -348,6 +351,7 @@ impl Method for RetryFlow {
     const NAME: &'static str = "retry_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
@@ -381,6 +385,7 @@ impl Method for DeleteFlow {
     const NAME: &'static str = "delete_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -14,7 +14,7 @@ use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// What making or changing an identity can answer.
 const CHANGE_ERRORS: &[Code] = &[Code::State, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
@@ -83,6 +83,7 @@ impl Method for UpdateIdentity {
     const NAME: &'static str = "update_identity";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The identity as it is now.";
     type Output = Identity;
@@ -192,6 +193,7 @@ impl Method for DeleteIdentity {
     const NAME: &'static str = "delete_identity";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -12,7 +12,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method, Repeatable};
+use crate::rpc::method::{Effect, Example, Method, Repeatable};
 
 /// `spec` with the session's caller where it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
@@ -139,6 +139,7 @@ impl Method for StartJob {
     const NAME: &'static str = "start_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -175,6 +176,7 @@ impl Method for StopJob {
     const NAME: &'static str = "stop_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -211,6 +213,7 @@ impl Method for RetryJob {
     const NAME: &'static str = "retry_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -366,6 +369,7 @@ impl Method for DeleteJob {
     const NAME: &'static str = "delete_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

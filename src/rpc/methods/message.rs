@@ -15,7 +15,7 @@ use crate::rpc::destination::{may_go, may_go_by};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// What looking at messages can answer.
 const ERRORS: &[Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
@@ -306,6 +306,7 @@ impl Method for AcknowledgeMessage {
     const NAME: &'static str = "acknowledge_message";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The message as it is now.";
@@ -349,6 +350,7 @@ impl Method for DeleteMessage {
     const NAME: &'static str = "delete_message";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

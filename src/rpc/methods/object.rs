@@ -17,7 +17,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method, Within};
+use crate::rpc::method::{Effect, Example, Method, Within};
 
 fn people() -> Name {
     "people".parse().expect("people is a name")
@@ -89,6 +89,7 @@ impl Method for SetObject {
     const NAME: &'static str = "set_object";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The id of the object.";
@@ -248,6 +249,7 @@ impl Method for DeleteObject {
     const NAME: &'static str = "delete_object";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "Whether there was such an object.";
     type Output = bool;
@@ -316,6 +318,7 @@ impl Method for DropCollection {
     const NAME: &'static str = "drop_collection";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "How many objects there were, or null if that is not known.";
     type Output = Option<u64>;

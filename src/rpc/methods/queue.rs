@@ -11,7 +11,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// Lists the work queues, with how many jobs wait in each and how many actors take from it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -94,6 +94,7 @@ impl Method for PauseQueue {
     const NAME: &'static str = "pause_queue";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;
@@ -141,6 +142,7 @@ impl Method for ResumeQueue {
     const NAME: &'static str = "resume_queue";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -11,7 +11,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// What changing rights can answer.
 const ERRORS: &[Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
@@ -35,6 +35,7 @@ impl Method for Grant {
     const NAME: &'static str = "grant";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context as it is now.";
@@ -81,6 +82,7 @@ impl Method for Revoke {
     const NAME: &'static str = "revoke";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context as it is now.";

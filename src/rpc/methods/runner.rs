@@ -13,7 +13,7 @@ use crate::rpc::destination::may_go;
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// What making or changing a runner can answer.
 const CHANGE_ERRORS: &[Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
@@ -141,6 +141,7 @@ impl Method for UpdateRunner {
     const NAME: &'static str = "update_runner";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The runner as it is now.";
     type Output = Runner;
@@ -269,6 +270,7 @@ impl Method for DeleteRunner {
     const NAME: &'static str = "delete_runner";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -13,7 +13,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method, Repeatable};
+use crate::rpc::method::{Effect, Example, Method, Repeatable};
 
 /// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs.
 ///
@@ -38,6 +38,7 @@ impl Method for CreateSchedule {
     const NAME: &'static str = "create_schedule";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[
         Code::State,
         Code::UnknownScriptType,
@@ -142,6 +143,7 @@ impl Method for DeleteSchedule {
     const NAME: &'static str = "delete_schedule";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -13,7 +13,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::limits::Limits;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// Tells what this server is, what it serves, how its store is and which limits hold.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -110,6 +110,7 @@ impl Method for DrainServer {
     const NAME: &'static str = "drain_server";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Operate;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[];
     const RESULT: &'static str = "How far the server has come.";
     type Output = Draining;

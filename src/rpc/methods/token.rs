@@ -10,7 +10,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`.
 ///
@@ -125,6 +125,7 @@ impl Method for RevokeToken {
     const NAME: &'static str = "revoke_token";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
+    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Bottom to top; neighbours on a floor do not see each other.
-const FLOORS: [&[&str]; 10] = [
+const FLOORS: [&[&str]; 11] = [
     &["model"],
     &["docs", "keys", "process"],
     &["audit", "log_file", "service"],
@@ -18,6 +18,7 @@ const FLOORS: [&[&str]; 10] = [
     &["actor", "coordinator"],
     &["rpc"],
     &["client"],
+    &["mcp"],
     &["cli"],
 ];
 /// What only `store` says to Redis, and how keys begin that only `keys` makes.

@@ -109,7 +109,8 @@ impl Server {
         };
         // By that name without a port, as behind a proxy.
         let allowed_hosts = vec!["localhost".to_owned()];
-        let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, allowed_hosts, ..settings };
+        let assistants = Some(hero::mcp::assistants());
+        let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, allowed_hosts, assistants, ..settings };
         let shutdown = CancellationToken::new();
         let serving = serve(settings, app, shutdown.clone()).await.unwrap();
         Self { address: serving.local_addr(), _shutdown: shutdown.drop_guard() }

@@ -98,6 +98,7 @@ __all__ = [
     "RunnerPage",
     "Schedule",
     "SchedulePage",
+    "ScriptCheck",
     "ScriptFunction",
     "ScriptLimit",
     "ServerDetails",
@@ -1485,6 +1486,12 @@ class Capability(Word):
 
     REDIS = "redis"
     """The Redis that the operator named."""
+
+
+class ScriptCheck(Model):
+    """What is wrong with a script."""
+
+    error: JobError | None = None
 
 
 class QueueInfo(Model):

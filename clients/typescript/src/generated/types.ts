@@ -1088,6 +1088,11 @@ export interface FunctionParameter {
  */
 export type Capability = "objects" | "jobs" | "fs" | "process" | "net" | "redis";
 
+/** What is wrong with a script. */
+export interface ScriptCheck {
+  error?: JobError;
+}
+
 /** One work queue as `list_queues` shows it. */
 export interface QueueInfo {
   /** The Redis key of the queue. */
@@ -2160,6 +2165,14 @@ export interface ListFunctionsOptions {
   script_type?: string;
 }
 
+/** What `check_script` takes besides what it has to be given. */
+export interface CheckScriptOptions {
+  /** The script type that it is written for. By default "osis". */
+  script_type?: string;
+  /** The context in which it is to run. By default 0. */
+  context_id?: number;
+}
+
 /** What `list_queues` takes besides what it has to be given. */
 export interface ListQueuesOptions {
   /** The context they belong to. By default 0. */
@@ -2301,6 +2314,7 @@ export interface Methods {
   delete_message: { params: { caller_id: number; message_id: number } & DeleteMessageOptions; result: boolean };
   list_actors: { params: ListActorsOptions; result: Actor[] };
   list_functions: { params: ListFunctionsOptions; result: ScriptFunction[] };
+  check_script: { params: { script: string } & CheckScriptOptions; result: ScriptCheck };
   list_queues: { params: ListQueuesOptions; result: QueueInfo[] };
   pause_queue: { params: { script_type: string } & PauseQueueOptions; result: boolean };
   resume_queue: { params: { script_type: string } & ResumeQueueOptions; result: boolean };

@@ -85,6 +85,7 @@ METHODS: dict[str, str] = {
     "delete_message": "delete_message",
     "list_actors": "list_actors",
     "list_functions": "list_functions",
+    "check_script": "check_script",
     "list_queues": "list_queues",
     "pause_queue": "pause_queue",
     "resume_queue": "resume_queue",
@@ -2002,6 +2003,33 @@ class Methods(Face):
             "script_type": script_type,
         }
         answer: list[models.ScriptFunction] = self._call("list_functions", params, list[models.ScriptFunction], REPEAT)
+        return answer
+
+    def check_script(
+        self,
+        script: str,
+        *,
+        script_type: str | None = None,
+        context_id: int | None = None,
+    ) -> models.ScriptCheck:
+        """Compiles a script without running it, and says what is wrong with it, and where. It is compiled in a confined process, as the
+        scripts of jobs are. Nothing is found in scripts that are not Rhai or HeroScript, or for whose type this server has no pool, and
+        where compiling takes longer than 5 s.
+
+        Args:
+            script: The source code.
+            script_type: The script type that it is written for (default: "osis").
+            context_id: The context in which it is to run (default: 0).
+
+        Returns:
+            What is wrong with the script, if anything was found.
+        """
+        params: dict[str, Any] = {
+            "script": script,
+            "script_type": script_type,
+            "context_id": context_id,
+        }
+        answer: models.ScriptCheck = self._call("check_script", params, models.ScriptCheck, REPEAT)
         return answer
 
     def list_queues(

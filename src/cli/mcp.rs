@@ -1,0 +1,37 @@
+use std::sync::Arc;
+
+use rmcp::service::ServerInitializeError;
+
+use super::advice::advice;
+use super::exit::Exit;
+use super::global::{Global, token};
+use crate::client::{Client, Error};
+use crate::mcp::{Assistant, Connect};
+
+/// Who calls this, and how.
+pub(super) const WHERE: &str = "An assistant starts it, with this in its configuration:
+  \"hero\": { \"command\": \"hero\", \"args\": [\"mcp\"], \"env\": { \"HERO_TOKEN\": \"...\" } }
+HERO_TOKEN says with what rights; leave it out where callers need not log in.";
+
+/// Serves an assistant on stdin and stdout until it closes stdin. Nothing else is written to stdout.
+pub(super) async fn main(global: &Global) -> anyhow::Result<Exit> {
+    let (trust, address) = (Arc::new(global.trust()), Arc::<str>::from(global.address()));
+    let connect: Connect = Arc::new(move || {
+        let (trust, address) = (Arc::clone(&trust), Arc::clone(&address));
+        Box::pin(async move { Client::connect_trusting(&trust, &address, token().as_deref()).await })
+    });
+    let assistant = Assistant::new(connect, |error| match error {
+        // A server says it in the words of its methods, which are the tools.
+        Error::Rpc(_) => None,
+        error => advice(error, None, None),
+    });
+    match rmcp::serve_server(assistant, (tokio::io::stdin(), tokio::io::stdout())).await {
+        Ok(served) => {
+            served.waiting().await?;
+            Ok(Exit::Ok)
+        }
+        // It went before it said what it wants.
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(Exit::Ok),
+        Err(error) => Err(error.into()),
+    }
+}

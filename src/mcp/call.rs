@@ -1,0 +1,195 @@
+use std::time::Duration;
+
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use super::follow::Teller;
+use super::link::Link;
+use super::result::{failure, refusal, success};
+use super::{Advice, Leaving};
+use crate::client::{Client, Error, code};
+use crate::model::ContextId;
+use crate::rpc::methods::Wait;
+
+/// How long the last lines of a job that has ended are waited for.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// A call of a tool.
+pub(super) struct Call<'a> {
+    pub(super) link: &'a Link,
+    pub(super) tool: &'a str,
+    pub(super) arguments: JsonObject,
+    pub(super) teller: Option<Teller>,
+    pub(super) leaving: Leaving<'a>,
+    pub(super) advice: Advice,
+}
+
+/// What a tool waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    Job,
+    Flow,
+}
+
+impl Subject {
+    /// What is waited for, and whether the tool starts it.
+    fn of(tool: &str) -> Option<(Self, bool)> {
+        match tool {
+            "run_and_wait" => Some((Self::Job, true)),
+            "wait_job" => Some((Self::Job, false)),
+            "run_flow_and_wait" => Some((Self::Flow, true)),
+            "wait_flow" => Some((Self::Flow, false)),
+            _ => None,
+        }
+    }
+
+    const fn id(self) -> &'static str {
+        match self {
+            Self::Job => "job_id",
+            Self::Flow => "flow_id",
+        }
+    }
+
+    const fn wait(self) -> &'static str {
+        match self {
+            Self::Job => "wait_job",
+            Self::Flow => "wait_flow",
+        }
+    }
+
+    const fn stop(self) -> &'static str {
+        match self {
+            Self::Job => "stop_job",
+            Self::Flow => "stop_flow",
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Makes the call, and gives what it gave in words for a model.
+    pub(super) async fn made(mut self) -> CallToolResult {
+        let waits = Subject::of(self.tool);
+        let wait = match waits.map(|_| self.wait()) {
+            Some(Err(wrong)) => return refusal(&wrong),
+            Some(Ok(wait)) => wait,
+            None => Duration::ZERO,
+        };
+        let client = match self.link.client().await {
+            Ok(client) => client,
+            Err(error) => return failure(&error, self.advice),
+        };
+        let answer = match waits {
+            Some((subject, starts)) => self.waited(&client, subject, starts, wait).await,
+            None => tokio::select! {
+                answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error),
+                _ = self.leaving.left() => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
+            },
+        };
+        match answer {
+            Ok(value) => success(self.tool, value),
+            Err(Ended::Error(error)) => failure(&error, self.advice),
+            Err(Ended::Left(what)) => refusal(&what),
+        }
+    }
+
+    /// How long to wait, read as the method reads it.
+    fn wait(&mut self) -> Result<Duration, String> {
+        match self.arguments.remove("wait_timeout") {
+            None | Some(Value::Null) => Ok(Wait::default().duration()),
+            Some(wait) => match serde_json::from_value::<Wait>(wait) {
+                Ok(wait) => Ok(wait.duration()),
+                Err(error) => Err(format!("parameter `wait_timeout`: {error}")),
+            },
+        }
+    }
+
+    /// Has it start, if the tool starts it, and waits for its end. Its id is known before it is waited for, so that it can be followed and stopped.
+    async fn waited(&mut self, client: &Client, subject: Subject, starts: bool, wait: Duration) -> Result<Value, Ended> {
+        let deadline = Instant::now() + wait;
+        let context = self.arguments.get("context_id").cloned().unwrap_or(json!(0));
+        let mut params = if starts {
+            self.arguments.insert("wait_timeout".to_owned(), json!(0));
+            let id = match client.call::<Value>(self.tool, &self.arguments).await {
+                Err(Error::Rpc(error)) if error.code == code::WAIT_RAN_OUT && !wait.is_zero() => {
+                    error.data.as_ref().and_then(|data| data.get(subject.id())).cloned().ok_or(error.into())
+                }
+                Err(error) => Err(error),
+                Ok(ended) => return Ok(ended),
+            };
+            // What it was made of is not needed any more.
+            self.arguments.clear();
+            JsonObject::from_iter([(subject.id().to_owned(), id?), ("context_id".to_owned(), context.clone())])
+        } else {
+            std::mem::take(&mut self.arguments)
+        };
+        let id = params.get(subject.id()).cloned().unwrap_or_default();
+        let left = deadline.saturating_duration_since(Instant::now());
+        params.insert("wait_timeout".to_owned(), json!(left.as_secs_f64()));
+        let told = tell(self.teller.take(), client, subject, &context, &id);
+        let ended = client.call_within(Client::waiting(left), subject.wait(), &params);
+        tokio::pin!(told, ended);
+        let mut tells = true;
+        loop {
+            tokio::select! {
+                biased;
+                stops = self.leaving.left() => return Err(left_alone(client, (subject, &id), &context, starts && stops).await),
+                ended = &mut ended => {
+                    let goes_on = matches!(&ended, Err(error) if error.has_code(code::WAIT_RAN_OUT) || error.rpc().is_none());
+                    if tells && !goes_on {
+                        let _ = timeout(LAST_LINES, told).await;
+                    }
+                    return ended.map_err(Ended::Error);
+                }
+                () = &mut told, if tells => tells = false,
+            }
+        }
+    }
+}
+
+/// Tells of it as long as there is something to tell.
+async fn tell(teller: Option<Teller>, client: &Client, subject: Subject, context: &Value, id: &Value) {
+    let (Some(mut teller), Ok(context)) = (teller, serde_json::from_value::<ContextId>(context.clone())) else { return };
+    let told = match subject {
+        Subject::Job => match serde_json::from_value(id.clone()) {
+            Ok(id) => teller.job(client, context, &id).await,
+            Err(_) => return, // The method says what is wrong with it.
+        },
+        Subject::Flow => match serde_json::from_value(id.clone()) {
+            Ok(id) => teller.flow(client, context, id).await,
+            Err(_) => return,
+        },
+    };
+    if let Err(error) = told {
+        tracing::debug!(%error, "a client is told no more of what it waits for");
+    }
+}
+
+/// What is left of a call whose client does not wait any more: what it has started is stopped, if the client wants that.
+async fn left_alone(client: &Client, (subject, id): (Subject, &Value), context: &Value, stops: bool) -> Ended {
+    let name = match subject {
+        Subject::Job => format!("job {}", id.as_str().unwrap_or_default()),
+        Subject::Flow => format!("flow {id}"),
+    };
+    if !stops {
+        return Ended::Left(format!("the wait was ended; {name} goes on"));
+    }
+    let params = json!({ subject.id(): id, "context_id": context });
+    match client.call::<Value>(subject.stop(), params).await {
+        Ok(_) => Ended::Left(format!("{name} was stopped, because the call was cancelled")),
+        Err(error) => Ended::Left(format!("the call was cancelled, but {name} could not be stopped: {error}")),
+    }
+}
+
+/// Why a call gave nothing.
+enum Ended {
+    Error(Error),
+    /// Its client does not wait for it.
+    Left(String),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}

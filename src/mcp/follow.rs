@@ -1,0 +1,107 @@
+use std::time::Duration;
+
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::{Peer, RoleServer};
+use tokio::time::{Instant, sleep_until};
+
+use super::result::head;
+use crate::client::{Client, Error};
+use crate::model::{ContextId, FlowEvent, FlowId, JobEvent, JobId};
+
+/// What a script logs in such a time is told at once.
+const PACE: Duration = Duration::from_millis(100);
+/// How many lines are told at once. Of more, the last are.
+const LINES: usize = 50;
+/// How many bytes are told at once.
+const MOST: usize = 4096;
+
+/// Tells a client that asked for it what becomes of a job or a flow while it waits.
+pub(super) struct Teller {
+    peer: Peer<RoleServer>,
+    token: ProgressToken,
+    /// How many notifications were sent. A number that grows is what the protocol wants; how far a job is stands in the message.
+    sent: u32,
+    lines: Vec<String>,
+    left_out: usize,
+    /// When the next ones may be sent.
+    due: Instant,
+}
+
+impl Teller {
+    pub(super) fn new(peer: Peer<RoleServer>, token: ProgressToken) -> Self {
+        Self { peer, token, sent: 0, lines: Vec::new(), left_out: 0, due: Instant::now() }
+    }
+
+    fn note(&mut self, line: String) {
+        if self.lines.len() == LINES {
+            self.lines.remove(0);
+            self.left_out += 1;
+        }
+        self.lines.push(line);
+    }
+
+    /// Sends what was noted, if anything was.
+    pub(super) async fn tell(&mut self) {
+        let (lines, left_out) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.left_out));
+        if lines.is_empty() {
+            return;
+        }
+        self.sent += 1;
+        self.due = Instant::now() + PACE;
+        let before = if left_out > 0 { format!("({left_out} lines are left out here; get_logs has them)\n") } else { String::new() };
+        let message = head(&format!("{before}{}", lines.join("\n")), MOST);
+        let progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.sent)).with_message(message);
+        // If the client is gone, nobody is told.
+        let _ = self.peer.notify_progress(progress).await;
+    }
+
+    /// Tells of a job until there is no more to tell.
+    pub(super) async fn job(&mut self, client: &Client, context: ContextId, id: &JobId) -> Result<(), Error> {
+        let (mut logs, mut changes) = (client.follow_logs(context, id, None).await?, client.follow_job(context, id).await?);
+        let (mut more_logs, mut more_changes) = (true, true);
+        while more_logs || more_changes || !self.lines.is_empty() {
+            tokio::select! {
+                () = sleep_until(self.due), if !self.lines.is_empty() => self.tell().await,
+                line = logs.next(), if more_logs => match line? {
+                    Some(line) => self.note(line.text),
+                    None => more_logs = false,
+                },
+                change = changes.next(), if more_changes => match change? {
+                    Some(change) => self.note(of_job(&change)),
+                    None => more_changes = false,
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells of a flow until there is no more to tell.
+    pub(super) async fn flow(&mut self, client: &Client, context: ContextId, id: FlowId) -> Result<(), Error> {
+        let (mut changes, mut more) = (client.follow_flow(context, id, None).await?, true);
+        while more || !self.lines.is_empty() {
+            tokio::select! {
+                () = sleep_until(self.due), if !self.lines.is_empty() => self.tell().await,
+                change = changes.next(), if more => match change? {
+                    Some(change) => self.note(of_flow(&change)),
+                    None => more = false,
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+fn of_job(change: &JobEvent) -> String {
+    let state = format!("job {} is {}", change.job_id, change.status);
+    match &change.progress {
+        Some(progress) => format!("{state}: {} {}", progress.value, progress.text).trim_end().to_owned(),
+        None => state,
+    }
+}
+
+fn of_flow(change: &FlowEvent) -> String {
+    match (&change.job, change.job_status) {
+        (Some(job), Some(status)) => format!("{job} is {status}, {} jobs have not ended", change.open),
+        _ => format!("flow {} is {}, {} jobs have not ended", change.flow_id, change.status.as_str(), change.open),
+    }
+}

@@ -1,0 +1,88 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use http::{HeaderName, HeaderValue, Request, StatusCode};
+use http_body_util::Full;
+use rmcp::model::RequestId;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::link::Link;
+use super::running::Running;
+use super::{Assistant, Connect};
+use crate::client::{Client, Error};
+use crate::rpc::{Assistants, Visit};
+
+/// By what the requests of one client are told from those of another.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// How long that may be. Ours are shorter.
+const LONGEST: usize = 128;
+
+/// How often a client that waits is sent something, by which it is seen whether it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(5);
+
+/// Answers `/mcp`.
+///
+/// The SDK keeps no sessions here: each request is served by itself, so nothing of a client that is gone stays. A client is given a name all the same, by which its
+/// cancellations find its calls; nothing is kept under that but the calls that are being carried out.
+pub fn assistants() -> Assistants {
+    let running = Arc::<Running>::default();
+    Arc::new(move |request, visit| Box::pin(answer(request, visit, Arc::clone(&running))))
+}
+
+async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) -> Response {
+    let said = serde_json::from_slice::<Said>(request.body()).unwrap_or_default();
+    let named = request.headers().get(&SESSION).filter(|name| name.len() <= LONGEST).and_then(|name| name.to_str().ok());
+    // The name is no secret that protects anything: nobody can name the calls of another caller.
+    let client: Option<Arc<str>> = named.map(|name| format!("{} {name}", visit.caller().unwrap_or_default()).into());
+    if said.method == "notifications/cancelled"
+        && let (Some(client), Some(id)) = (&client, said.params.request_id)
+    {
+        running.cancel(&(Some(Arc::clone(client)), id));
+    }
+    let serves = move || {
+        let visit = visit.clone();
+        let connect: Connect = Arc::new(move || Box::pin(Client::on(visit.connect())));
+        let link = Arc::new(Link::new(connect));
+        Ok(Assistant { link, advice, running: Arc::clone(&running), client: client.clone(), over_http: true })
+    };
+    // Who may come here from where was decided before.
+    let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).disable_allowed_hosts().disable_allowed_origins();
+    let config = config.with_max_request_body_bytes(usize::MAX).with_sse_keep_alive(Some(KEEP_ALIVE));
+    let service = StreamableHttpService::new(serves, Arc::new(NeverSessionManager::default()), config);
+    let mut response = service.handle(request.map(Full::<Bytes>::new)).await.map(Body::new);
+    if said.method == "initialize"
+        && response.status() == StatusCode::OK
+        && let Ok(name) = HeaderValue::from_str(&Uuid::new_v4().to_string())
+    {
+        response.headers_mut().insert(SESSION, name);
+    }
+    response
+}
+
+/// What to do where the connection within this process has failed.
+fn advice(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::LoggedOut(_) => "the token that this client shows has ended; jobs that were started go on".to_owned(),
+        Error::Closed(_) => "the server may be stopping: try again in a moment; jobs that were started go on".to_owned(),
+        _ => return None,
+    })
+}
+
+/// What there is in a message besides what the SDK reads.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Said {
+    method: String,
+    params: Cancelled,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Cancelled {
+    request_id: Option<RequestId>,
+}

@@ -1,0 +1,149 @@
+//! Assistants: the methods as tools of the Model Context Protocol, on stdin and stdout (`hero mcp`) and over HTTP (`/mcp`).
+//!
+//! Tools are made of the document that describes the methods, and calling one calls its method, by a [`Client`](crate::client::Client) as any other program
+//! does: what a caller may do, and how much, is decided where it always is. `docs/assistants.md` says what an assistant sees of it.
+
+mod call;
+mod follow;
+mod http;
+mod link;
+mod resources;
+mod result;
+mod running;
+mod tools;
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio_util::sync::CancellationToken;
+
+use crate::client::Error;
+use call::Call;
+use follow::Teller;
+pub use http::assistants;
+pub use link::Connect;
+use link::Link;
+use running::Running;
+
+/// What to do about an error that is not a server's own, which says so itself.
+pub type Advice = fn(&Error) -> Option<String>;
+
+/// What a model is told of the whole.
+const INSTRUCTIONS: &str = "hero runs scripts as jobs, each in a confined process. Scripts of the types `osis` and `sal` are Rhai: check_script says what is wrong with \
+     one without running it, and the resources hero://functions/… have what scripts may call besides Rhai's own functions. run_and_wait runs a script and gives \
+     its value; what it prints is its log (get_logs, hero://jobs/{job_id}/log). When a wait runs out the job goes on: wait_job waits on, explain_job says why \
+     it does not run. Cancelling run_and_wait or run_flow_and_wait stops what it started. Results are cut after 64 KB.";
+
+/// Answers one client: over stdio for as long as that lasts, over HTTP for one request.
+#[derive(Debug)]
+pub struct Assistant {
+    link: Arc<Link>,
+    advice: Advice,
+    running: Arc<Running>,
+    /// Whose requests these are, where there are those of others.
+    client: Option<Arc<str>>,
+    /// Whether a request ends with its connection.
+    over_http: bool,
+}
+
+impl Assistant {
+    /// An assistant that calls methods by connections that `connect` opens.
+    pub fn new(connect: Connect, advice: Advice) -> Self {
+        Self { link: Arc::new(Link::new(connect)), advice, running: Arc::default(), client: None, over_http: false }
+    }
+}
+
+/// How a client ends a call before that has ended.
+struct Leaving<'a> {
+    /// It says that it cancels the call.
+    cancelled: &'a CancellationToken,
+    /// Its connection is gone, where a call ends with that; and whether that means the same.
+    gone: Option<(CancellationToken, bool)>,
+}
+
+impl Leaving<'_> {
+    /// Returns when the client does not want the call any more, and gives whether what it started is to be stopped.
+    async fn left(&self) -> bool {
+        let gone = async {
+            match &self.gone {
+                Some((gone, cancels)) => {
+                    gone.cancelled().await;
+                    *cancels
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.cancelled.cancelled() => true,
+            cancels = gone => cancels,
+        }
+    }
+}
+
+impl ServerHandler for Assistant {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
+            .with_server_info(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::tools().to_vec()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::tool_of(name).cloned()
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = tools::tool_of(&request.name) else {
+            let name = result::head(&request.name, 64);
+            return Err(ErrorData::invalid_params(format!("there is no tool {name:?}; tools/list gives those that there are"), None));
+        };
+        let begun = self.running.begin((self.client.clone(), context.id.clone()));
+        // From this version on there is no other way to cancel a request over HTTP; before, a connection may break without meaning anything.
+        let is_new = context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        let leaving = Leaving { cancelled: &begun.cancelled, gone: self.over_http.then(|| (context.ct.clone(), is_new)) };
+        let teller = context.meta.get_progress_token().map(|token| Teller::new(context.peer.clone(), token));
+        let arguments = request.arguments.unwrap_or_default();
+        let call = Call { link: &self.link, tool: &tool.name, arguments, teller, leaving, advice: self.advice };
+        Ok(Box::pin(call.made()).await.into())
+    }
+
+    async fn on_cancelled(&self, notification: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
+        if let Some(id) = notification.request_id {
+            self.running.cancel(&(self.client.clone(), id));
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::list()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(&request.uri, &self.link).await.map(Into::into)
+    }
+}

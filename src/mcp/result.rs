@@ -1,0 +1,174 @@
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+use super::Advice;
+use crate::client::Error;
+
+/// How many bytes of a result a model is given. What it reads costs, and some clients drop more than a little more.
+pub(super) const MOST: usize = 64 * 1024;
+/// How long a text may be in a result that is too long, tried one after the other.
+const TEXTS: [usize; 4] = [16 * 1024, 4096, 1024, 256];
+
+/// What a method gave, for a model: as a text, and as data where that is an object, as the protocol has it.
+pub(super) fn success(tool: &str, value: Value) -> CallToolResult {
+    let Bounded { text, value, whole } = bounded(value);
+    let mut content = vec![ContentBlock::text(text)];
+    if let Some(whole) = whole {
+        content.push(ContentBlock::text(cut(tool, whole)));
+    }
+    let mut result = CallToolResult::success(content);
+    result.structured_content = value.filter(Value::is_object);
+    result
+}
+
+/// Why a method gave nothing: what happened, where, and what to do.
+pub(super) fn failure(error: &Error, advice: Advice) -> CallToolResult {
+    let mut text = error.to_string();
+    if let Some(advice) = advice(error) {
+        text = format!("{text}\n{advice}");
+    }
+    let mut result = refusal(&text);
+    if let Some(rpc) = error.rpc() {
+        let data = rpc.data.clone().and_then(|data| bounded(data).value);
+        result.structured_content = Some(json!({ "code": rpc.code, "message": head(&rpc.message, MOST), "data": data }));
+    }
+    result
+}
+
+/// A call that was not made, or not to its end.
+pub(super) fn refusal(text: &str) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(head(text, MOST))])
+}
+
+/// What is said of a result of which a part is missing.
+fn cut(tool: &str, whole: usize) -> String {
+    let method = match tool {
+        "run_and_wait" | "wait_job" => "get_result",
+        "run_flow_and_wait" | "wait_flow" => "get_flow",
+        other => other,
+    };
+    let less = match tool {
+        "get_logs" => " A smaller `limit` gives less at once, and the `cursor` of the last line shown goes on behind it.",
+        "find_objects" | "list_jobs" | "list_flows" | "list_schedules" => {
+            " A smaller `limit` gives less at once, and `next_cursor` goes on."
+        }
+        "list_functions" => " The resources hero://functions/… have all of it, one subject each.",
+        _ => "",
+    };
+    format!(
+        "This was cut: all of it has {whole} bytes, and at most {MOST} are shown here. The command line, or {method} over JSON-RPC, gives all of it.{less}"
+    )
+}
+
+/// A value as a model is given it.
+struct Bounded {
+    text: String,
+    /// The same as data, if enough of it is left to be that.
+    value: Option<Value>,
+    /// How many bytes it had, if it was cut.
+    whole: Option<usize>,
+}
+
+/// Shortens what is too long: first texts, then the longest list, then what is left.
+fn bounded(mut value: Value) -> Bounded {
+    let mut text = value.to_string();
+    if text.len() <= MOST {
+        return Bounded { text, value: Some(value), whole: None };
+    }
+    let whole = Some(text.len());
+    for longest in TEXTS {
+        shorten(&mut value, longest);
+        text = value.to_string();
+        if text.len() <= MOST {
+            return Bounded { text, value: Some(value), whole };
+        }
+    }
+    let over = text.len() - MOST;
+    if let Some(list) = longest_list(&mut value) {
+        drop_last(list, over);
+        text = value.to_string();
+    }
+    let value = (text.len() <= MOST).then_some(value);
+    Bounded { text: head(&text, MOST), value, whole }
+}
+
+fn shorten(value: &mut Value, longest: usize) {
+    match value {
+        Value::String(text) if text.len() > longest => *text = head(text, longest),
+        Value::Array(items) => items.iter_mut().for_each(|item| shorten(item, longest)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| shorten(field, longest)),
+        _ => {}
+    }
+}
+
+/// The list that is longest among a value and its fields.
+fn longest_list(value: &mut Value) -> Option<&mut Vec<Value>> {
+    match value {
+        Value::Array(items) => Some(items),
+        Value::Object(fields) => fields.values_mut().filter_map(Value::as_array_mut).max_by_key(|items| items.len()),
+        _ => None,
+    }
+}
+
+/// Drops as many of the last items as have so many bytes.
+fn drop_last(items: &mut Vec<Value>, over: usize) {
+    let mut dropped = 0;
+    while dropped < over {
+        let Some(last) = items.pop() else { return };
+        dropped += last.to_string().len() + 1;
+    }
+}
+
+/// The beginning of a text, so many bytes at most, and a mark where it was cut.
+pub(super) fn head(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most.saturating_sub('…'.len_utf8())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    format!("{}…", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(value: &Value) -> usize {
+        value.to_string().len()
+    }
+
+    #[test]
+    fn what_is_short_is_given_as_it_is() {
+        let value = json!({"value": 42, "output": "é".repeat(100)});
+        let Bounded { text, value: Some(given), whole: None } = bounded(value.clone()) else { panic!("it was cut") };
+        assert_eq!((text, &given), (value.to_string(), &value));
+    }
+
+    #[test]
+    fn of_a_long_text_there_is_the_beginning() {
+        let value = json!({"job_id": "j", "output": "é".repeat(MOST)});
+        let whole = size(&value);
+        let cut = bounded(value);
+        let given = cut.value.unwrap();
+        assert!(cut.text.len() <= MOST && cut.whole == Some(whole));
+        assert_eq!(given["job_id"], "j");
+        let output = given["output"].as_str().unwrap();
+        assert!(output.len() > 10_000 && output.trim_start_matches('é') == "…", "{}", output.len());
+    }
+
+    #[test]
+    fn of_a_long_list_there_are_the_first_whole_items() {
+        let line = |at: usize| json!({"cursor": at, "text": "x".repeat(100)});
+        let cut = bounded(json!({"lines": (0..5000).map(line).collect::<Vec<_>>(), "ended": true}));
+        let given = cut.value.unwrap();
+        let lines = given["lines"].as_array().unwrap();
+        assert!((300..5000).contains(&lines.len()) && cut.text.len() <= MOST && given["ended"] == true);
+        assert_eq!(lines.last(), Some(&line(lines.len() - 1)));
+    }
+
+    #[test]
+    fn what_is_neither_is_a_text_that_breaks_off() {
+        let fields: serde_json::Map<String, Value> = (0..20_000).map(|at| (at.to_string(), json!(at))).collect();
+        let cut = bounded(fields.into());
+        assert!(cut.value.is_none() && cut.text.len() <= MOST && cut.text.ends_with('…'));
+    }
+}

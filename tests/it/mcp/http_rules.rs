@@ -1,0 +1,115 @@
+//! `/mcp`: who is let in from where, with how much, as `POST /` has it.
+
+use futures_util::future;
+use hero::rpc::Limits;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::*;
+use crate::support::{House, Server};
+
+/// What the server answers to a request, with further header lines.
+async fn asked(server: &Server, method: &str, headers: &str, body: &str) -> String {
+    let mut tcp = TcpStream::connect(server.address).await.unwrap();
+    let head = format!("{method} /mcp HTTP/1.1\r\naccept: application/json, text/event-stream\r\ncontent-type: application/json\r\n");
+    let head = format!("{head}connection: close\r\ncontent-length: {}\r\n{headers}\r\n", body.len());
+    tcp.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, tcp.read_to_string(&mut answer)).await.expect("an answer").unwrap();
+    answer
+}
+
+fn status(answer: &str) -> &str {
+    &answer[9..12]
+}
+
+const HOST: &str = "host: localhost\r\n";
+
+fn list() -> String {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string()
+}
+
+#[tokio::test]
+async fn an_origin_a_host_and_a_body_that_are_not_allowed_are_refused_there_too() {
+    let house = House::empty().await;
+    let limits = Limits { request_bytes: 64 * 1024, ..Limits::default() };
+    let server = Server::within(&house.dispatcher, limits).await;
+    let answer = asked(&server, "POST", HOST, &list()).await;
+    assert!(status(&answer) == "200" && answer.contains("run_and_wait"), "{answer}");
+    let foreign = asked(&server, "POST", &format!("{HOST}origin: https://evil.example\r\n"), &list()).await;
+    assert!(status(&foreign) == "403" && foreign.contains("allowed origins"), "{foreign}");
+    let rebound = asked(&server, "POST", "host: evil.example\r\n", &list()).await;
+    assert!(status(&rebound) == "403" && rebound.contains("allowed hosts"), "{rebound}");
+    let page = asked(&server, "POST", &format!("{HOST}origin: http://localhost:3000\r\n"), &list()).await;
+    let lower = page.to_lowercase();
+    assert!(lower.contains("access-control-expose-headers: mcp-session-id") && status(&page) == "200", "{page}");
+    assert_eq!(status(&asked(&server, "POST", HOST, &" ".repeat(65 * 1024)).await), "413");
+    assert_eq!(status(&asked(&server, "GET", HOST, "").await), "405");
+    assert_eq!(status(&asked(&server, "DELETE", HOST, "").await), "405");
+    assert_eq!(&status(&asked(&server, "POST", HOST, "no JSON").await)[..1], "4");
+}
+
+#[tokio::test]
+async fn whoever_is_nobody_is_told_to_show_a_token() {
+    let house = House::empty().await;
+    let (server, _) = Server::guarded(&house.dispatcher).await;
+    for headers in [HOST.to_owned(), format!("{HOST}authorization: Bearer none\r\n")] {
+        let answer = asked(&server, "POST", &headers, &list()).await;
+        assert!(status(&answer) == "401" && answer.to_lowercase().contains("www-authenticate: bearer"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn requests_above_the_rate_of_an_address_are_refused_there_too() {
+    let house = House::empty().await;
+    let limits = Limits { calls_per_second: 2, ..Limits::default() };
+    let (server, authority) = Server::guarded_within(&house.dispatcher, hero::access::TokenKey::random(), limits).await;
+    let (secret, _) = super::http::token(&authority, &[]).await;
+    let (headers, body) = (format!("{HOST}authorization: Bearer {secret}\r\n"), list());
+    crate::support::until("a refusal", || async {
+        let answers = future::join_all((0..20).map(|_| asked(&server, "POST", &headers, &body))).await;
+        assert!(answers.iter().all(|answer| matches!(status(answer), "200" | "429")), "{answers:?}");
+        answers.iter().any(|answer| status(answer) == "429").then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_name_that_the_server_gives_a_client_keeps_nothing_and_another_name_cancels_nothing() {
+    let house = House::open(1).await;
+    let server = Server::of(&house).await;
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+    let answer = asked(&server, "POST", HOST, &hello.to_string()).await;
+    let session = |answer: &str| {
+        let line = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        line.map(str::trim).map(str::to_owned)
+    };
+    let mine = session(&answer).unwrap_or_else(|| panic!("{answer}"));
+    assert_ne!(session(&asked(&server, "POST", HOST, &hello.to_string()).await), Some(mine.clone()));
+    // Any server knows any name, also one that has just started.
+    let other = format!("{HOST}mcp-session-id: never-given\r\n");
+    assert_eq!(status(&asked(&server, "POST", &other, &list()).await), "200");
+    let run = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": "run_and_wait", "arguments": {"script": ENDLESS, "timeout": 3000}}});
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}).to_string();
+    let headers = format!("{HOST}mcp-session-id: {mine}\r\n");
+    let run = run.to_string();
+    let call = asked(&server, "POST", &headers, &run);
+    tokio::pin!(call);
+    let cancels = async {
+        let job = crate::support::until("a job runs", || async {
+            let client = server.connect().await;
+            let jobs = client.ok("list_jobs", json!({"filter": {"status": "started"}})).await;
+            jobs["jobs"][0]["job_id"].as_str().map(str::to_owned)
+        })
+        .await;
+        assert_eq!(status(&asked(&server, "POST", &other, &cancel).await), "202");
+        assert_eq!(server.connect().await.ok("get_status", json!([job])).await, "started");
+        assert_eq!(status(&asked(&server, "POST", &headers, &cancel).await), "202");
+    };
+    let (answer, ()) = tokio::join!(call, cancels);
+    assert!(answer.contains("was stopped, because the call was cancelled"), "{answer}");
+    house.close().await;
+}

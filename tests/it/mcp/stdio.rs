@@ -1,0 +1,166 @@
+//! `hero mcp`: the program itself, as an assistant starts it.
+
+use std::process::Stdio;
+
+use rmcp::model::{ReadResourceRequestParams, ResourceContents};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+
+use super::*;
+use crate::support::{Process, free_ports, hero, until};
+
+/// The program, connected to a server.
+fn program(server: &str, token: Option<&str>) -> Child {
+    let mut command = Command::new(hero());
+    command.arg("mcp").env_clear().env("HERO_SERVER", server).env("HOME", "/nonexistent").kill_on_drop(true);
+    command.envs(token.map(|token| ("HERO_TOKEN", token)));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+async fn assistant(server: &str) -> (Child, Assistant) {
+    let mut child = program(server, None);
+    let pipes = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    (child, Assistant::over(pipes).await.unwrap())
+}
+
+async fn resource(assistant: &Assistant, uri: &str) -> String {
+    let mut read = in_time(assistant.service.read_resource(ReadResourceRequestParams::new(uri))).await;
+    match read.contents.remove(0) {
+        ResourceContents::TextResourceContents { text, .. } => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_program_gives_an_assistant_tools_resources_and_an_end() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=2"]).await;
+    let (mut child, mut assistant) = assistant(&server.url()).await;
+    is_served(&mut assistant).await;
+    let wrong = assistant.data("check_script", json!({"script": "let x = 1;\nlet y = ;"})).await;
+    assert_eq!((&wrong["error"]["line"], &wrong["error"]["kind"]), (&json!(2), &json!("script")));
+    assert_eq!(assistant.data("check_script", json!({"script": "loop {}"})).await, json!({}));
+
+    // Of what is long there is the beginning, and what to do for the rest.
+    let long = assistant.call("run_and_wait", json!({"script": "let s = \"\"; s.pad(90000, 'x'); s"})).await;
+    let told = text(&long);
+    assert!(told.len() < 70_000 && told.contains("This was cut: all of it has") && told.contains("get_result"), "{}", told.len());
+    assert!(long.structured_content.unwrap()["output"].as_str().unwrap().ends_with('…'));
+
+    // What may be called, and what was logged.
+    let resources = in_time(assistant.service.list_all_resources()).await;
+    let strings = resources.iter().find(|resource| resource.uri == "hero://functions/strings").unwrap();
+    assert!(resource(&assistant, &strings.uri).await.contains("### `"));
+    let templates = in_time(assistant.service.list_all_resource_templates()).await;
+    assert!(templates[0].uri_template.starts_with("hero://jobs/{job_id}/log"));
+    let lines = "for i in 0..2000 { print(`line ${i} ` + \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"); }";
+    let job = assistant.data("run_and_wait", json!({"script": lines})).await["job_id"].as_str().unwrap().to_owned();
+    let (mut uri, mut all) = (format!("hero://jobs/{job}/log"), String::new());
+    let mut parts = 0;
+    loop {
+        let part = resource(&assistant, &uri).await;
+        assert!(part.len() < 70_000);
+        parts += 1;
+        match part.split_once("(there is more: ") {
+            Some((lines, next)) => {
+                all += lines;
+                uri = next.trim_end().trim_end_matches(')').to_owned();
+            }
+            None => {
+                all += &part;
+                break;
+            }
+        }
+    }
+    let numbers: Vec<usize> =
+        all.lines().map(|line| line.split("line ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(numbers, (0..2000).collect::<Vec<_>>());
+    assert!(parts > 1);
+    let gone =
+        assistant.service.read_resource(ReadResourceRequestParams::new("hero://jobs/6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70/log")).await;
+    assert!(gone.unwrap_err().to_string().contains("does not exist"));
+    let unknown = assistant.service.read_resource(ReadResourceRequestParams::new("hero://nothing")).await;
+    assert!(unknown.unwrap_err().to_string().contains("resources/list"));
+
+    // It ends with its assistant.
+    assistant.close().await;
+    assert!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn cancelling_a_call_stops_its_job_and_what_waits_only_ends_its_wait() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=2"]).await;
+    let (_child, mut assistant) = assistant(&server.url()).await;
+    let (job, call) = waiting(&mut assistant, ENDLESS).await;
+    let wait = assistant.begin("wait_job", json!({"job_id": job})).await;
+    assistant.hears("is started").await;
+    in_time(wait.cancel(None)).await;
+    assert_eq!(assistant.data("get_job", json!({"job_id": job})).await["status"], "started");
+    in_time(call.cancel(Some("enough".to_owned()))).await;
+    let stopped = becomes(&assistant, &job, "error").await;
+    assert_eq!(stopped["error"]["kind"], "stopped");
+    // A flow is stopped with its jobs.
+    let flow = json!({"jobs": [{"name": "a", "script": ENDLESS, "timeout": 3000}]});
+    let call = assistant.begin("run_flow_and_wait", flow).await;
+    assistant.hears("a is started").await;
+    in_time(call.cancel(None)).await;
+    until("the flow has ended", || async {
+        let flows = assistant.data("list_flows", json!({})).await;
+        (flows["flows"][0]["status"] == "error").then_some(())
+    })
+    .await;
+    assistant.close().await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn where_no_server_answers_a_call_says_what_to_do_and_the_next_one_finds_it_again() {
+    let [port, ..] = free_ports();
+    let (home, listen) = (tempfile::tempdir().unwrap(), format!("127.0.0.1:{port}"));
+    let (_child, assistant) = assistant(&format!("ws://{listen}")).await;
+    let told = assistant.refusal("run_and_wait", json!({"script": "1"})).await;
+    assert!(told.contains("no server answers") && told.contains("hero serve"), "{told}");
+    let data = home.path().join("data");
+    for _ in 0..2 {
+        let server =
+            Process::start(&["serve", "--listen", &listen, "--data", data.to_str().unwrap(), "--pool", "osis=1"]).until_ready().await;
+        assert_eq!(assistant.data("run_and_wait", json!({"script": "40 + 2"})).await["value"], 42);
+        server.stop().await;
+    }
+    assistant.close().await;
+}
+
+#[tokio::test]
+async fn nothing_but_the_protocol_is_on_stdout() {
+    let [port, ..] = free_ports();
+    let mut child = program(&format!("ws://127.0.0.1:{port}"), Some("no token"));
+    let said = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}}),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "nothing"}),
+    ];
+    let mut stdin = child.stdin.take().unwrap();
+    for message in said {
+        stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+    stdin.write_all(b"no JSON\n").await.unwrap();
+    drop(stdin);
+    let mut out = String::new();
+    timeout(PATIENCE, child.stdout.take().unwrap().read_to_string(&mut out)).await.unwrap().unwrap();
+    assert!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success());
+    let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
+    assert!(answers.iter().all(|answer| answer["jsonrpc"] == "2.0"), "{out}");
+    let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap_or_else(|| panic!("{id}: {out}"));
+    assert_eq!(of(1)["result"]["serverInfo"]["name"], "hero");
+    assert_eq!(of(2)["result"]["isError"], true);
+    assert_eq!(of(3)["error"]["code"], -32601);
+    // An assistant that goes before it says anything is no failure.
+    let mut child = program("ws://127.0.0.1:1", None);
+    drop(child.stdin.take());
+    assert!(timeout(PATIENCE, child.wait()).await.unwrap().unwrap().success());
+}
