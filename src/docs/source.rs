@@ -60,6 +60,7 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/operations.md"
         "docs/settings.md"
         "docs/contexts.md"
+        "docs/assistants.md"
         "docs/access.md"
         "docs/permissions.md"
         "docs/audit.md"
@@ -140,5 +141,8 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/decisions/65-each-kind-of-child-has-a-list-of-system-calls.md"
         "docs/decisions/66-each-supervisor-has-a-control-group-where-a-subtree-is-delegated.md"
         "docs/decisions/67-what-of-the-seeds-is-on-demand.md"
+        "docs/decisions/68-assistants-have-no-sessions.md"
+        "docs/decisions/72-long-answers-are-compressed-whole-and-those-with-tokens-never.md"
+        "docs/decisions/74-a-clock-that-was-set-back-is-not-held-back.md"
     ),
 ];

@@ -27,9 +27,8 @@ const CREATE_ERRORS: &[Code] = &[
 ];
 
 /// `spec` with the session's caller where it names none.
-fn signed(mut spec: FlowSpec, session: &Session) -> FlowSpec {
-    spec.caller_id = spec.caller_id.or_else(|| session.caller_id());
-    spec
+fn signed(spec: FlowSpec, session: &Session) -> FlowSpec {
+    FlowSpec { caller_id: spec.caller_id.or_else(|| session.caller_id()), ..spec }
 }
 
 /// Makes a flow: jobs by their names, which wait for each other as `depends_on` says. Gives its number.
@@ -167,8 +166,7 @@ impl Method for StartFlow {
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {
-        let params = Self { flow_id: FlowId(1), context_id: ContextId(0) };
-        vec![Example { name: "start", params, result: FlowStatus::Dispatched }]
+        vec![Example { name: "start", params: Self { flow_id: FlowId(1), context_id: ContextId(0) }, result: FlowStatus::Dispatched }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -323,8 +321,7 @@ impl Method for StopFlow {
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {
-        let params = Self { flow_id: FlowId(2), context_id: ContextId(0) };
-        vec![Example { name: "stop", params, result: FlowStatus::Error }]
+        vec![Example { name: "stop", params: Self { flow_id: FlowId(2), context_id: ContextId(0) }, result: FlowStatus::Error }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -357,8 +354,7 @@ impl Method for RetryFlow {
     type Output = FlowStatus;
 
     fn examples() -> Vec<Example<Self, FlowStatus>> {
-        let params = Self { flow_id: FlowId(2), context_id: ContextId(0) };
-        vec![Example { name: "retry", params, result: FlowStatus::Started }]
+        vec![Example { name: "retry", params: Self { flow_id: FlowId(2), context_id: ContextId(0) }, result: FlowStatus::Started }]
     }
 
     fn concern(&self) -> Concern<'_> {
@@ -399,7 +395,6 @@ impl Method for DeleteFlow {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
-        app.flows().delete(self.context_id, self.flow_id).await?;
-        Ok(true)
+        Ok(app.flows().delete(self.context_id, self.flow_id).await.map(|_| true)?)
     }
 }

@@ -186,7 +186,8 @@ fn statuses_kinds_and_levels_are_written_once() {
 #[test]
 fn the_kinds_of_a_notice_are_told_apart_by_their_type() {
     let document = parsed();
-    for (method, word) in [("subscribe_job", "event"), ("subscribe_events", "event"), ("subscribe_logs", "line")] {
+    let (events, lines) = (&["event", "began", "lagged", "ended"][..], &["line", "lagged", "ended"][..]);
+    for (method, expected) in [("subscribe_job", events), ("subscribe_events", events), ("subscribe_logs", lines)] {
         let method = document["methods"].as_array().unwrap().iter().find(|listed| listed["name"] == method).unwrap();
         let kinds = method["x-subscription"]["notification"]["params"][1]["schema"]["oneOf"].as_array().unwrap();
         let kinds = kinds.iter().map(|kind| {
@@ -194,7 +195,7 @@ fn the_kinds_of_a_notice_are_told_apart_by_their_type() {
             assert_eq!(kind["required"][0], "type", "{kind}");
             kind["properties"]["type"]["const"].as_str().unwrap()
         });
-        assert_eq!(kinds.collect::<Vec<_>>(), [word, "lagged", "ended"], "{}", method["name"]);
+        assert_eq!(kinds.collect::<Vec<_>>(), expected, "{}", method["name"]);
     }
 }
 

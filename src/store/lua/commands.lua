@@ -57,13 +57,18 @@ function commands.try_named(...)
   return nil
 end
 
+-- Deletes a key of ours that a foreign program made of another type.
+function commands.give_way(key)
+  note_spoilt(key, true)
+  redis.call('DEL', key)
+end
+
 -- Writes to a key of ours with a command. A key of another type, which a foreign program made, is deleted first.
 function commands.insist(command, key, ...)
   local reply = redis.pcall(command, key, ...)
   if type(reply) ~= 'table' or not reply.err then return reply end
   if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then error(reply) end
-  note_spoilt(key, true)
-  redis.call('DEL', key)
+  commands.give_way(key)
   return redis.call(command, key, ...)
 end
 

@@ -17,7 +17,7 @@ local function put(queue, caller, id, again)
   local list = keys.fair_part(queue, 'of:' .. caller)
   local length = try(again and 'RPUSH' or 'LPUSH', list, id)
   if not length then -- Only a foreign program makes this key anything but a list.
-    redis.call('DEL', list)
+    commands.give_way(list)
     length = redis.call('LPUSH', list, id)
   end
   local ring = anew[queue]
@@ -41,7 +41,7 @@ local function sort(queue)
   local ring = keys.fair_part(queue, 'ring')
   local is = redis.call('TYPE', ring).ok
   -- Only a foreign program makes this key anything but a list. Then callers have jobs here and stand in no ring.
-  if is ~= 'none' and is ~= 'list' then redis.call('DEL', ring) end
+  if is ~= 'none' and is ~= 'list' then commands.give_way(ring) end
   if is ~= 'list' then anew[queue] = {} end
   for _, id in ipairs(ids) do
     local job = values.is_uuid(id) and read_caller(id) or {}
@@ -67,13 +67,13 @@ function fair.take(queue, sorts)
     local caller = try('LMOVE', ring, ring, 'RIGHT', 'LEFT')
     if not caller then
       -- Nil, not false: a foreign program made it anything but a list.
-      if caller == nil then redis.call('DEL', ring) end
+      if caller == nil then commands.give_way(ring) end
       break
     end
     local list = keys.fair_part(queue, 'of:' .. caller)
     local id = try('RPOP', list)
-    -- Only a foreign program makes this key anything but a list.
-    if not id then redis.call('DEL', list) end
+    -- Nil as above.
+    if id == nil then commands.give_way(list) end
     if redis.call('EXISTS', list) == 0 then redis.call('LREM', ring, 1, caller) end
     if id then
       count_sorted(queue, -1)

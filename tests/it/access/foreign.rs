@@ -131,7 +131,7 @@ async fn numbers_that_others_have_taken_in_a_row_are_passed_over_however_many_an
     assert_eq!(operator.ok("create_identity", json!({})).await["identity_id"], 4_294_967_295_u32);
     for _ in 0..2 {
         let fault = operator.fault("create_identity", json!({})).await;
-        assert!(fault.code == 1003 && fault.message.contains("4,294,967,295 is the last number, and was given"), "{fault:?}");
+        assert!(fault.code == 1007 && fault.message.contains("4,294,967,295 is the last number, and was given"), "{fault:?}");
     }
     // Those that there are go on.
     operator.ok("create_token", json!([4_294_967_295_u32])).await;

@@ -110,7 +110,7 @@ async fn there_are_no_more_runners_than_may_be_whoever_wrote_them() {
     let _: i64 = house.redis.run(&["HSET", "runner:20000", "id", "20000", "type", "osis"]).await;
     for (method, params) in [("create_runner", json!(["osis"])), ("update_runner", json!({ "runner_id": 20000, "name": "theirs" }))] {
         let fault = client.fault(method, params).await;
-        assert!(fault.code == 1003 && fault.message.contains("10,000 runners in this context"), "{method}: {fault:?}");
+        assert!(fault.code == 1007 && fault.message.contains("10,000 runners in this context"), "{method}: {fault:?}");
     }
     assert_eq!(client.ok("update_runner", json!({ "runner_id": 1, "name": "ours" })).await["name"], "ours");
 }

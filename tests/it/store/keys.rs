@@ -69,6 +69,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.access".to_owned(), keys.access()),
             ("keys.identities".to_owned(), keys.identities()),
             ("keys.public_keys".to_owned(), keys.public_keys()),
+            ("keys.taken_numbers".to_owned(), keys.taken_numbers()),
             ("keys.tokens".to_owned(), keys.tokens()),
             ("keys.rights".to_owned(), keys.rights()),
             ("keys.flows".to_owned(), keys.flows()),

@@ -7,6 +7,7 @@ import type {
   AcknowledgeMessageOptions,
   Actor,
   BeganNotice,
+  CheckScriptOptions,
   Collection,
   Context,
   ContextPage,
@@ -83,6 +84,7 @@ import type {
   RunnerPage,
   Schedule,
   SchedulePage,
+  ScriptCheck,
   ScriptFunction,
   SendMessageOptions,
   ServerDetails,
@@ -785,6 +787,22 @@ export class FunctionsCalls {
    */
   list(options?: ListFunctionsOptions & CallOptions): Promise<ScriptFunction[]> {
     return calls.listFunctions(this.client, options);
+  }
+}
+
+/** Calls of `scripts`: `check_script`. */
+export class ScriptsCalls {
+  /** Over this client. */
+  constructor(readonly client: Client) {}
+
+  /**
+   * Compiles a script without running it, and says what is wrong with it, and where. It is compiled
+   * in a confined process, as the scripts of jobs are. Nothing is found in scripts that are not
+   * Rhai or HeroScript, or for whose type this server has no pool, and where compiling takes longer
+   * than 5 s.
+   */
+  check(script: string, options?: CheckScriptOptions & CallOptions): Promise<ScriptCheck> {
+    return calls.checkScript(this.client, script, options);
   }
 }
 

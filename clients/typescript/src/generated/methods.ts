@@ -7,6 +7,7 @@ import type {
   AcknowledgeMessageOptions,
   Actor,
   BeganNotice,
+  CheckScriptOptions,
   Collection,
   Context,
   ContextPage,
@@ -83,6 +84,7 @@ import type {
   RunnerPage,
   Schedule,
   SchedulePage,
+  ScriptCheck,
   ScriptFunction,
   SendMessageOptions,
   ServerDetails,
@@ -774,6 +776,19 @@ export const listFunctions = (
   options?: ListFunctionsOptions & CallOptions,
 ): Promise<ScriptFunction[]> =>
   read(client, "list_functions", {}, options);
+
+/**
+ * Compiles a script without running it, and says what is wrong with it, and where. It is compiled
+ * in a confined process, as the scripts of jobs are. Nothing is found in scripts that are not Rhai
+ * or HeroScript, or for whose type this server has no pool, and where compiling takes longer than 5
+ * s.
+ */
+export const checkScript = (
+  client: Client,
+  script: string,
+  options?: CheckScriptOptions & CallOptions,
+): Promise<ScriptCheck> =>
+  read(client, "check_script", { script }, options);
 
 /** Lists the work queues, with how many jobs wait in each and how many actors take from it. */
 export const listQueues = (
