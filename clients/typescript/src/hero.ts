@@ -17,6 +17,7 @@ import {
   QueuesCalls,
   RunnersCalls,
   SchedulesCalls,
+  ScriptsCalls,
   ServerCalls,
   TokensCalls,
 } from "./generated/groups.js";
@@ -99,6 +100,7 @@ export class Hero extends PlainCalls {
   readonly actors: ActorsCalls;
   readonly queues: QueuesCalls;
   readonly functions: FunctionsCalls;
+  readonly scripts: ScriptsCalls;
   readonly events: EventsCalls;
   readonly server: ServerCalls;
 
@@ -118,6 +120,7 @@ export class Hero extends PlainCalls {
     this.actors = new ActorsCalls(client);
     this.queues = new QueuesCalls(client);
     this.functions = new FunctionsCalls(client);
+    this.scripts = new ScriptsCalls(client);
     this.events = new EventsCalls(client);
     this.server = new ServerCalls(client);
   }
