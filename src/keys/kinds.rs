@@ -70,7 +70,6 @@ const FIXED: [(Kind, &[&str]); 6] = [
             "q:scheduled",
             "q:leases",
             "q:unwritten",
-            "q:staged",
             "q:watched",
             "q:capped",
             "q:conveyor",

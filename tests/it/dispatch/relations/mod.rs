@@ -18,7 +18,6 @@ mod repeat;
 mod retry;
 mod reuse;
 mod staged;
-mod steps;
 mod waits;
 
 use hero::dispatch::Error;
