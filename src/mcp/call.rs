@@ -1,13 +1,14 @@
 use std::time::Duration;
 
 use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::follow::Teller;
 use super::link::Link;
 use super::result::{failure, refusal, success};
-use super::{Advice, Leaving};
+use super::{Advice, Leaving, MOST_VALUES, has_too_many_values};
 use crate::client::{Client, Error, code};
 use crate::model::ContextId;
 use crate::rpc::methods::Wait;
@@ -82,7 +83,7 @@ impl Call<'_> {
         let answer = match waits {
             Some((subject, starts)) => self.waited(&client, subject, starts, wait).await,
             None => tokio::select! {
-                answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error),
+                answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error).and_then(read),
                 _ = self.leaving.left() => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
             },
         };
@@ -110,12 +111,12 @@ impl Call<'_> {
         let context = self.arguments.get("context_id").cloned().unwrap_or(json!(0));
         let mut params = if starts {
             self.arguments.insert("wait_timeout".to_owned(), json!(0));
-            let id = match client.call::<Value>(self.tool, &self.arguments).await {
+            let id = match client.call::<Box<RawValue>>(self.tool, &self.arguments).await {
                 Err(Error::Rpc(error)) if error.code == code::WAIT_RAN_OUT && !wait.is_zero() => {
                     error.data.as_ref().and_then(|data| data.get(subject.id())).cloned().ok_or(error.into())
                 }
                 Err(error) => Err(error),
-                Ok(ended) => return Ok(ended),
+                Ok(ended) => return read(ended),
             };
             // What it was made of is not needed any more.
             self.arguments.clear();
@@ -139,7 +140,7 @@ impl Call<'_> {
                     if tells && !goes_on {
                         let _ = timeout(LAST_LINES, told).await;
                     }
-                    return ended.map_err(Ended::Error);
+                    return ended.map_err(Ended::Error).and_then(read);
                 }
                 () = &mut told, if tells => tells = false,
             }
@@ -179,6 +180,18 @@ async fn left_alone(client: &Client, (subject, id): (Subject, &Value), context: 
         Ok(_) => Ended::Left(format!("{name} was stopped, because the call was cancelled")),
         Err(error) => Ended::Left(format!("the call was cancelled, but {name} could not be stopped: {error}")),
     }
+}
+
+/// An answer as data, unless that would take much memory.
+fn read(answer: Box<RawValue>) -> Result<Value, Ended> {
+    if has_too_many_values(answer.get().as_bytes()) {
+        let what = format!(
+            "the answer has {} bytes and more than {MOST_VALUES} values, which is more than an assistant is given",
+            answer.get().len()
+        );
+        return Err(Ended::Left(format!("{what}: ask for less (a smaller `limit`), or use the command line, or JSON-RPC")));
+    }
+    Ok(serde_json::from_str(answer.get()).expect("it was read as JSON"))
 }
 
 /// Why a call gave nothing.

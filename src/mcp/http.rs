@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use http_body_util::Full;
 use rmcp::model::RequestId;
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::link::Link;
 use super::running::Running;
-use super::{Assistant, Connect};
+use super::{Assistant, Connect, MOST_VALUES, has_too_many_values};
 use crate::client::{Client, Error};
 use crate::rpc::{Assistants, Visit};
 
@@ -35,6 +35,10 @@ pub fn assistants() -> Assistants {
 }
 
 async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) -> Response {
+    if has_too_many_values(request.body()) {
+        let what = format!("a request to an assistant may have {MOST_VALUES} values; JSON-RPC at / takes more\n");
+        return (StatusCode::PAYLOAD_TOO_LARGE, what).into_response();
+    }
     let said = serde_json::from_slice::<Said>(request.body()).unwrap_or_default();
     let named = request.headers().get(&SESSION).filter(|name| name.len() <= LONGEST).and_then(|name| name.to_str().ok());
     // The name is no secret that protects anything: nobody can name the calls of another caller.

@@ -34,6 +34,14 @@ use running::Running;
 /// What to do about an error that is not a server's own, which says so itself.
 pub type Advice = fn(&Error) -> Option<String>;
 
+/// How many values a message may have: as data each takes many times its bytes.
+const MOST_VALUES: usize = 50_000;
+
+/// Whether JSON may have more values than that. Signs within texts count, too, so that nothing has to be read for it.
+fn has_too_many_values(json: &[u8]) -> bool {
+    json.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).take(MOST_VALUES).count() == MOST_VALUES
+}
+
 /// What a model is told of the whole.
 const INSTRUCTIONS: &str = "hero runs scripts as jobs, each in a confined process. Scripts of the types `osis` and `sal` are Rhai: check_script says what is wrong with \
      one without running it, and the resources hero://functions/… have what scripts may call besides Rhai's own functions. run_and_wait runs a script and gives \

@@ -18,9 +18,9 @@ use tokio::io::DuplexStream;
 use tower::Service;
 
 use super::endpoint::{Endpoint, dismissed, unauthorized};
-use crate::access;
 use crate::rpc::access::Access;
 use crate::rpc::auth::{OpenRequest, Principal, Session};
+use crate::rpc::error::Error;
 use crate::rpc::layers::pass;
 use crate::rpc::limits::Limits;
 use crate::rpc::memory::RequestReservation;
@@ -82,7 +82,7 @@ impl AssistantEndpoint {
     async fn answer(self, request: Request) -> Result<Response, Response> {
         let (session, request) = self.endpoint.enter(request).await?;
         let is_known = self.access.is_open() || !matches!(session.principal(), Principal::Anonymous);
-        let passed = if is_known { pass(&session, &self.access, &self.limits) } else { Err(access::Error::Nobody.into()) };
+        let passed = if is_known { pass(&session, &self.access, &self.limits) } else { Err(Error::NotAuthenticated) };
         if let Err(error) = passed {
             return Err(dismissed(unauthorized(error), request.into_body(), self.limits.request_bytes as usize, session.connection()));
         }

@@ -79,18 +79,22 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     let given = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     given.flat_map(|value| value.split(',')).any(|coding| {
         let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
-        let is_refused = quality.trim().strip_prefix("q=").is_some_and(|quality| quality.parse() == Ok(0.0));
+        let is_refused = quality.trim().to_ascii_lowercase().strip_prefix("q=").is_some_and(|quality| quality.parse() == Ok(0.0));
         name.trim().eq_ignore_ascii_case("gzip") && !is_refused
     })
 }
 
 /// Compresses what a plain route answers.
 pub(super) async fn compress(State(gzip): State<Gzip>, request: Request, next: Next) -> Response {
-    let takes_gzip = takes_gzip(request.headers());
+    if !takes_gzip(request.headers()) {
+        let mut response = next.run(request).await;
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-encoding"));
+        return response;
+    }
     let (head, body) = next.run(request).await.into_parts();
     // All that these routes answer is in memory already, so it is only put together here.
     let whole = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    gzip.fill(Response::from_parts(head, ()), whole, takes_gzip).await.0
+    gzip.fill(Response::from_parts(head, ()), whole, true).await.0
 }
 
 #[cfg(test)]
@@ -103,7 +107,7 @@ mod tests {
         for yes in ["gzip", "GZIP", "br, gzip", "gzip;q=0.5", "deflate;q=1, gzip ; q=1.0", "gzip;q=0.001"] {
             assert!(takes(yes), "{yes}");
         }
-        for no in ["", "identity", "br", "*", "gzip;q=0", "br, gzip; q=0.0", "xgzip"] {
+        for no in ["", "identity", "br", "*", "gzip;q=0", "gzip;Q=0", "br, gzip; q=0.0", "xgzip"] {
             assert!(!takes(no), "{no}");
         }
         assert!(!takes_gzip(&HeaderMap::new()));

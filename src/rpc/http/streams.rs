@@ -31,6 +31,8 @@ const ENDED: &str = "ended";
 const LAST_EVENT_ID: &str = "last-event-id";
 /// The header in which browsers say how a page wants to use a response.
 const FETCH_MODE: &str = "sec-fetch-mode";
+/// The header in which they say whose page it is.
+const FETCH_SITE: &str = "sec-fetch-site";
 /// Events are written together, up to so many bytes.
 const TOGETHER: usize = 16 * 1024;
 
@@ -207,9 +209,10 @@ fn write(events: &mut String, id: Option<&str>, name: Option<&str>, data: &RawVa
 }
 
 /// Whether a page asks for the response as an image, a script, or another part of itself. That needs no permission of ours, so any page could begin
-/// subscriptions by it, though it could not read them.
+/// subscriptions by it, though it could not read them. So it could by a frame or a window, where a browser says that another site opens it.
 fn is_embedded(headers: &HeaderMap) -> bool {
-    headers.get(FETCH_MODE).is_some_and(|mode| mode == "no-cors")
+    let says = |name, words: &[&str]| headers.get(name).is_some_and(|value| words.iter().any(|word| value == word));
+    says(FETCH_MODE, &["no-cors"]) || says(FETCH_MODE, &["navigate"]) && says(FETCH_SITE, &["cross-site", "same-site"])
 }
 
 /// The parameters in a query, by name: JSON where they are JSON, else texts. The cursor, a text always, is that of the last event, if there was one.

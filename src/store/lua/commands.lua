@@ -84,7 +84,10 @@ end
 -- has lost a change the next one would have its revision else, and whoever has seen the lost one would not look again.
 function commands.revise(key, field)
   local _, micros = unpack(redis.call('TIME'))
-  return commands.increase(key, field, 1 + tonumber(micros))
+  local by = 1 + tonumber(micros)
+  local value = commands.try('HINCRBY', key, field, by)
+  if not value then commands.insist('HSET', key, field, by) end
+  return value or by
 end
 
 -- So far from either end of a list an element is looked for that is to be taken out: the time of Redis must not depend on how long it is.

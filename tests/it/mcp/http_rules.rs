@@ -33,7 +33,7 @@ fn list() -> String {
 #[tokio::test]
 async fn an_origin_a_host_and_a_body_that_are_not_allowed_are_refused_there_too() {
     let house = House::empty().await;
-    let limits = Limits { request_bytes: 64 * 1024, ..Limits::default() };
+    let limits = Limits { request_bytes: 256 * 1024, ..Limits::default() };
     let server = Server::within(&house.dispatcher, limits).await;
     let answer = asked(&server, "POST", HOST, &list()).await;
     assert!(status(&answer) == "200" && answer.contains("run_and_wait"), "{answer}");
@@ -44,7 +44,11 @@ async fn an_origin_a_host_and_a_body_that_are_not_allowed_are_refused_there_too(
     let page = asked(&server, "POST", &format!("{HOST}origin: http://localhost:3000\r\n"), &list()).await;
     let lower = page.to_lowercase();
     assert!(lower.contains("access-control-expose-headers: mcp-session-id") && status(&page) == "200", "{page}");
-    assert_eq!(status(&asked(&server, "POST", HOST, &" ".repeat(65 * 1024)).await), "413");
+    assert_eq!(status(&asked(&server, "POST", HOST, &" ".repeat(257 * 1024)).await), "413");
+    // As data it would take many times its bytes.
+    let values =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ping", "arguments": {"a": vec![0; 50_000]}}});
+    assert_eq!(status(&asked(&server, "POST", HOST, &values.to_string()).await), "413");
     assert_eq!(status(&asked(&server, "GET", HOST, "").await), "405");
     assert_eq!(status(&asked(&server, "DELETE", HOST, "").await), "405");
     assert_eq!(&status(&asked(&server, "POST", HOST, "no JSON").await)[..1], "4");

@@ -132,7 +132,7 @@ async fn is_served(assistant: &mut Assistant) {
     assert!(missing.contains("parameter `script` is missing"), "{missing}");
     let odd = assistant.refusal("run_and_wait", serde_json::json!({"script": "1", "wait_timeout": 4000})).await;
     assert!(odd.contains("`wait_timeout`") && odd.contains("longer than a call may wait"), "{odd}");
-    let flow = serde_json::json!({"jobs": [{"name": "a", "script": "1"}, {"name": "b", "script": "2", "after": ["a"]}]});
+    let flow = serde_json::json!({"jobs": {"a": {"script": "1"}, "b": {"script": "2", "depends_on": ["a"]}}});
     assert_eq!(assistant.data("run_flow_and_wait", flow).await["status"], "finished");
     assert!(assistant.service.call_tool(params("no_such_tool", serde_json::json!({}))).await.is_err());
 }

@@ -103,7 +103,7 @@ async fn cancelling_a_call_stops_its_job_and_what_waits_only_ends_its_wait() {
     let stopped = becomes(&assistant, &job, "error").await;
     assert_eq!(stopped["error"]["kind"], "stopped");
     // A flow is stopped with its jobs.
-    let flow = json!({"jobs": [{"name": "a", "script": ENDLESS, "timeout": 3000}]});
+    let flow = json!({"jobs": {"a": {"script": ENDLESS, "timeout": 3000}}});
     let call = assistant.begin("run_flow_and_wait", flow).await;
     assistant.hears("a is started").await;
     in_time(call.cancel(None)).await;

@@ -89,6 +89,7 @@ async fn what_cannot_be_followed_is_refused_with_the_error_and_a_status_that_say
         ("/subscribe_events?context_id=77".into(), "", 404, "1011"),
         ("/subscribe_events".into(), "origin: https://evil.example\r\n", 403, "Origin"),
         ("/subscribe_events".into(), "sec-fetch-mode: no-cors\r\n", 403, "EventSource"),
+        ("/subscribe_events".into(), "sec-fetch-mode: navigate\r\nsec-fetch-site: cross-site\r\n", 403, "EventSource"),
         ("/unsubscribe_events".into(), "", 404, ""),
         ("/run_and_wait?script=1".into(), "", 404, ""),
     ] {
