@@ -92,6 +92,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.awaited('runner7')".to_owned(), keys.awaited("runner7")),
             ("keys.runner_queue('sal')".to_owned(), keys.runner_queue(&sal)),
             ("keys.runners".to_owned(), keys.runners()),
+            ("keys.taken_runners".to_owned(), format!("{}:taken", keys.runners())),
             ("keys.topics".to_owned(), keys.topics()),
             ("keys.revisions".to_owned(), keys.revisions()),
             ("keys.runner(7)".to_owned(), keys.runner(RunnerId(7))),
