@@ -83,7 +83,7 @@ impl Call<'_> {
         let answer = match waits {
             Some((subject, starts)) => self.waited(&client, subject, starts, wait).await,
             None => tokio::select! {
-                answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error).and_then(read),
+                answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error).and_then(|answer: Box<RawValue>| read(&answer)),
                 _ = self.leaving.left() => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
             },
         };
@@ -116,7 +116,7 @@ impl Call<'_> {
                     error.data.as_ref().and_then(|data| data.get(subject.id())).cloned().ok_or(error.into())
                 }
                 Err(error) => Err(error),
-                Ok(ended) => return read(ended),
+                Ok(ended) => return read(&ended),
             };
             // What it was made of is not needed any more.
             self.arguments.clear();
@@ -140,7 +140,7 @@ impl Call<'_> {
                     if tells && !goes_on {
                         let _ = timeout(LAST_LINES, told).await;
                     }
-                    return ended.map_err(Ended::Error).and_then(read);
+                    return ended.map_err(Ended::Error).and_then(|answer: Box<RawValue>| read(&answer));
                 }
                 () = &mut told, if tells => tells = false,
             }
@@ -183,7 +183,7 @@ async fn left_alone(client: &Client, (subject, id): (Subject, &Value), context: 
 }
 
 /// An answer as data, unless that would take much memory.
-fn read(answer: Box<RawValue>) -> Result<Value, Ended> {
+fn read(answer: &RawValue) -> Result<Value, Ended> {
     if has_too_many_values(answer.get().as_bytes()) {
         let what = format!(
             "the answer has {} bytes and more than {MOST_VALUES} values, which is more than an assistant is given",

@@ -220,7 +220,7 @@ mod tests {
         fs::create_dir_all(top.path().join("a/b")).unwrap();
         symlink(outside.path(), top.path().join("a/b/out")).unwrap();
         symlink("..", top.path().join("a/b/up")).unwrap();
-        fs::set_permissions(top.path().join("a/b"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(top.path().join("a/b"), fs::Permissions::from_mode(0o000)).unwrap();
         let root = Dir::open_ambient_dir(top.path(), ambient_authority()).unwrap();
         for depth in [Depth::Any, Depth::OfPaths] {
             let mut found = Vec::new();

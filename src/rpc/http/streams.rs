@@ -79,7 +79,7 @@ impl Streams {
         let caller = Caller::of_stream(self.methods.clone(), self.limits.response_bytes as usize, MethodSink::new(sender));
         // They go when this returns, so the last sender is that of the subscription.
         let layers = layers(&self.rules, caller);
-        if let Some(reply) = layers.one(Entry::Call(call)).await {
+        if let Some(reply) = Box::pin(layers.one(Entry::Call(call))).await {
             return Err(reply.json);
         }
         match messages.recv().await {
