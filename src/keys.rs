@@ -12,7 +12,8 @@
 //! | `hero:q:unwritten` · `hero:q:watched` | zset by ms | turn, import_queues: ids whose hash is not there yet · whoever enqueues a job | an entry 5 s, and as long again when nobody looked for a while · until an actor of ours takes the job, or it has ended |
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
-//! | `hero:q:release` · `hero:q:linking` | list | every end of a job with relations · commit_jobs: who waits for whom of jobs that were created together | an entry until its relatives are released · until link_jobs or the releaser has entered it |
+//! | `hero:q:release` · `hero:q:linking` | list | every end of a job with relations · commit_jobs: groups of jobs that were created together, and are to come to their places and be entered where those have them that they wait for | an entry until its relatives are released · until link_jobs or the releaser has done it |
+//! | `hero:q:staged` | zset by ms | create: groups that are staged, with how many places they have, by when they are taken away; 0 where that has begun | an entry until commit_jobs, unstage_jobs or the releaser takes it |
 //! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
 //! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |
@@ -48,7 +49,7 @@
 //! | `hero:meta:known` | hash by signer | receive_message, receive_stop: how many of `hero:meta:nonces` are of each, and of all (`all`) | as long as there are such |
 //! | `hero:messages:{status}` | zset by ms | whoever stores a message, or changes its status | an entry as long as it has that status, 10,000 at most; 40 days after the last |
 //! | `hero:bus:box:{whom}` · `hero:bus:letter:{whom}:{nonce}` · `hero:bus:receipt:{nonce}` | zset by ms · string · string | the Redis bus of the other side, and of this one: letters for a node (`in`: whoever serves the context), and what became of them | an hour after the last · an hour · 10 min |
-//! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`): raises it | for ever |
+//! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`), or who waits for whom (`relations`): raises it | for ever |
 //! | `hero:access:contexts` | zset, in context 0 only | new_context, note_context, forget_context: the contexts that exist, by the revision of their last change; below 0: since when one is being made, ms | an entry as long as its context |
 //! | `hero:meta:closed` | string | close_context, bury_context: the context is being deleted | a day longer than its context |
 //! | `hero:meta:rate` | string | create, create_flow, receive_message, make_runner_jobs, where jobs per second are limited: up to when they are used up, and when that was noted, ms | as long as they are |
@@ -59,8 +60,8 @@
 //! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
 //! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
-//! | `hero:staged:{group}:{place}` | hash | create: a job that commit_jobs is about to create together with others | 60 s |
-//! | `hero:idem:{sha256}` | hash | create, also where it stages, commit_jobs · create_flow · schedule | 24 h |
+//! | `hero:staged:{group}` · `:{place}` · `:lines` · `:held` | hash · hash · list · list | create: what is known of jobs that commit_jobs is about to create together by their keys · these · what is to be done then, which commit_jobs adds to · hold_dependents: jobs that wait for one of these | until they are at their places, or the releaser takes them away (`hero:q:staged`); 30 days |
+//! | `hero:idem:{sha256}` | hash | create, link_jobs, the releaser · create_flow · schedule | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
@@ -79,6 +80,7 @@ mod access;
 mod conveyor;
 mod coordinator;
 mod flows;
+mod groups;
 mod indexes;
 mod kinds;
 mod layouts;
@@ -237,16 +239,6 @@ impl Keys {
     pub fn fair_part(&self, work: &str, what: &str) -> String {
         let rest = work.strip_prefix(&self.prefix).and_then(|key| key.strip_prefix("hero:q:work:")).unwrap_or(work);
         self.key(format_args!("q:fair:{rest}:{what}"))
-    }
-
-    /// A job that is to be created together with others, by its place among them from 1, and is not listed yet.
-    pub fn staged(&self, group: &JobId, place: usize) -> String {
-        self.key(format_args!("staged:{group}:{place}"))
-    }
-
-    /// Jobs that were created together and are still to be entered where those have them that they wait for.
-    pub fn linking(&self) -> String {
-        self.key(format_args!("q:linking"))
     }
 
     /// Jobs that ended and whose relatives are still to be released.

@@ -5,7 +5,7 @@ use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobId, JobSpec, ScriptType, Status};
 use crate::store::{Created, NewJob, Store, Weight};
 
-/// How many jobs may be created together: the step that creates them takes Redis some milliseconds.
+/// How many jobs may be created together.
 const MOST_JOBS: usize = 1000;
 /// How many relations jobs that are created together may have, in all.
 const MOST_RELATIONS: usize = 2000;
@@ -34,7 +34,8 @@ impl Dispatcher {
 
     /// Stores all of these jobs, or none if one of them is refused. Those that have a `job_id` may be named by others.
     ///
-    /// All are of one context. It is one step in Redis, so no other client ever sees a part of them.
+    /// All are of one context. One step in Redis decides that all of them are there. Where they are many they come to their places after it, some at a
+    /// time, so that others may see a part of them for some milliseconds; all are there before this returns.
     pub async fn create_many(&self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
         let Some(context) = specs.first().map(|spec| spec.context_id) else { return Ok(Vec::new()) };
         if specs.len() > MOST_JOBS {

@@ -70,6 +70,7 @@ const FIXED: [(Kind, &[&str]); 6] = [
             "q:scheduled",
             "q:leases",
             "q:unwritten",
+            "q:staged",
             "q:watched",
             "q:capped",
             "q:conveyor",

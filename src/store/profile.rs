@@ -1,3 +1,7 @@
+use std::collections::BTreeMap;
+
+use super::codec::Text;
+use super::library::LIBRARY;
 use super::plain_connection::PlainConnection;
 use super::{Endpoint, Error};
 
@@ -19,6 +23,11 @@ impl Profile {
         Ok(Self(redis))
     }
 
+    /// Has a Redis remember what took a tenth of a millisecond, too.
+    pub async fn remember_more(&self) -> Result<(), Error> {
+        self.0.call::<String>(redis::cmd("CONFIG").arg("SET").arg("slowlog-log-slower-than").arg(100)).await.map(drop)
+    }
+
     /// Forgets what was.
     pub async fn reset(&self) -> Result<(), Error> {
         self.0.call::<String>(redis::cmd("SLOWLOG").arg("RESET")).await?;
@@ -34,6 +43,20 @@ impl Profile {
             _ => None,
         });
         Ok(times.fold(0.0, f64::max))
+    }
+
+    /// The longest call of each function of ours since the reset, in milliseconds; none that took less than is remembered.
+    pub async fn longest_of_functions_ms(&self) -> Result<BTreeMap<String, f64>, Error> {
+        let entries: Vec<(u64, u64, f64, Vec<Text>, Text, Text)> = self.0.call(redis::cmd("SLOWLOG").arg("GET").arg(KEPT)).await?;
+        let mut longest = BTreeMap::new();
+        for (_, _, micros, words, ..) in entries {
+            let own = words.get(1).and_then(|name| name.0.as_deref()?.strip_prefix(&LIBRARY.name)?.strip_prefix('_'));
+            if let Some(function) = own {
+                let time = longest.entry(function.to_owned()).or_insert(0.0);
+                *time = f64::max(*time, micros / 1000.0);
+            }
+        }
+        Ok(longest)
     }
 
     /// The time that Redis spent in functions since the reset, in microseconds.

@@ -232,7 +232,8 @@ fn add(sum: &mut Option<f64>, more: Option<f64>) {
     *sum = sum.zip(more).map(|(sum, more)| sum + more);
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+/// The one in the middle.
+pub(super) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_unstable_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }

@@ -1,10 +1,61 @@
 use std::time::{Duration, Instant};
 
 use super::load::{HOME, IN_FLIGHT, Load, STUCK};
+use super::report::Group;
+use super::{Measuring, Part};
 use crate::model::{JobId, JobSpec};
+use crate::store::Profile;
 
 /// How many jobs one call creates.
 const GROUP: usize = 1000;
+
+impl Measuring<'_> {
+    /// Creates groups of jobs that do and do not wait for each other, and runs them.
+    pub(super) async fn groups(&self, load: &Load, gauge: Option<&Profile>) -> anyhow::Result<Vec<Group>> {
+        let mut groups = Vec::new();
+        if !self.measures(Part::Groups) {
+            return Ok(groups);
+        }
+        let jobs = self.bench.jobs;
+        let related = self.bench.related();
+        let shapes = [("bulk", load.specs(jobs)), ("chain", load.chain(related / 10)), ("fan_out", load.fan_out(related))];
+        for (shape, specs) in shapes {
+            if let Some(gauge) = gauge {
+                gauge.reset().await?;
+            }
+            let (created, ids) = self.steps.step(&format!("creating: {}", told(shape)), 0, load.create_in_groups(&specs)).await?;
+            let mut create_blocked_ms = None;
+            if let Some(gauge) = gauge {
+                create_blocked_ms = Some(gauge.longest_ms().await?);
+                gauge.reset().await?;
+            }
+            let ran = self.steps.step(&format!("running: {}", told(shape)), 0, load.run_all(&ids, shape != "bulk")).await?;
+            let run_blocked_ms = match gauge {
+                Some(gauge) => Some(gauge.longest_ms().await?),
+                None => None,
+            };
+            let per_s = |time: Duration| ids.len() as f64 / time.as_secs_f64();
+            groups.push(Group {
+                shape,
+                jobs: ids.len() as u64,
+                create_per_s: per_s(created),
+                run_per_s: per_s(ran),
+                create_blocked_ms,
+                run_blocked_ms,
+            });
+        }
+        Ok(groups)
+    }
+}
+
+/// A group of jobs, for people.
+fn told(shape: &str) -> &'static str {
+    match shape {
+        "chain" => "a chain of jobs",
+        "fan_out" => "jobs that wait for one",
+        _ => "jobs in groups of 1000",
+    }
+}
 
 impl Load {
     /// Creates jobs in groups, and gives the time that took and their ids.

@@ -2,6 +2,7 @@
 
 mod coordinator;
 mod group;
+mod hold;
 mod load;
 mod objects;
 mod programs;
@@ -27,7 +28,7 @@ use crate::client::Client;
 use crate::store::{Endpoint, Profile};
 use load::Load;
 use objects::Objects;
-use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
+use report::{Compat, Drain, Report, Rest, Submit, Waiting};
 use scripts::{Python, Script};
 use step::Steps;
 use usage::{Meter, Tree};
@@ -75,7 +76,7 @@ enum Part {
     Waiting,
     /// Jobs that are submitted to running actors
     Submit,
-    /// Jobs that are created in groups, and wait for each other
+    /// Jobs that are created in groups, and wait for each other, and for how long Redis is held
     Groups,
     /// Objects that are stored and found
     Objects,
@@ -102,6 +103,11 @@ struct Measuring<'a> {
 }
 
 impl Bench {
+    /// How many jobs wait for one.
+    fn related(&self) -> u64 {
+        self.related.unwrap_or((self.jobs / 2).min(10_000))
+    }
+
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         if cfg!(debug_assertions) {
             output::note("this is a debug build: its figures say nothing; use `make bench`");
@@ -168,6 +174,7 @@ impl Measuring<'_> {
         if self.measures(Part::Flows) {
             flows = self.steps.step("running flows", 0, self.flows(&load, Some(tree))).await?;
         }
+        let held = if self.measures(Part::Groups) { Box::pin(self.held()).await? } else { Vec::new() };
         let objects = self.objects(&load).await?;
         let scripts = self.scripts(&load).await?;
         drop((load, gauge));
@@ -184,7 +191,7 @@ impl Measuring<'_> {
             contexts = Some(Box::pin(step).await?);
         }
         let (server, jobs) = ("its own".to_owned(), self.bench.jobs);
-        Ok(Report { server, jobs, rest, submit, drain, waiting, groups, objects, scripts, python, compat, login, flows, contexts })
+        Ok(Report { server, jobs, rest, submit, drain, waiting, groups, held, objects, scripts, python, compat, login, flows, contexts })
     }
 
     /// Whether this is to be measured.
@@ -246,43 +253,6 @@ impl Measuring<'_> {
         let cpu = meter.stop().per_thousand(jobs);
         load.check(&ids).await?;
         Ok(Some(Submit { submit_per_s: jobs as f64 / submitted, end_to_end_per_s: jobs as f64 / done, cpu_s_per_1000: cpu }))
-    }
-
-    /// Creates groups of jobs that do and do not wait for each other, and runs them.
-    async fn groups(&self, load: &Load, gauge: Option<&Profile>) -> anyhow::Result<Vec<Group>> {
-        let mut groups = Vec::new();
-        if !self.measures(Part::Groups) {
-            return Ok(groups);
-        }
-        let jobs = self.bench.jobs;
-        let related = self.bench.related.unwrap_or((jobs / 2).min(10_000));
-        let shapes = [("bulk", load.specs(jobs)), ("chain", load.chain(related / 10)), ("fan_out", load.fan_out(related))];
-        for (shape, specs) in shapes {
-            if let Some(gauge) = gauge {
-                gauge.reset().await?;
-            }
-            let (created, ids) = self.steps.step(&format!("creating: {}", told(shape)), 0, load.create_in_groups(&specs)).await?;
-            let mut create_blocked_ms = None;
-            if let Some(gauge) = gauge {
-                create_blocked_ms = Some(gauge.longest_ms().await?);
-                gauge.reset().await?;
-            }
-            let ran = self.steps.step(&format!("running: {}", told(shape)), 0, load.run_all(&ids, shape != "bulk")).await?;
-            let run_blocked_ms = match gauge {
-                Some(gauge) => Some(gauge.longest_ms().await?),
-                None => None,
-            };
-            let per_s = |time: Duration| ids.len() as f64 / time.as_secs_f64();
-            groups.push(Group {
-                shape,
-                jobs: ids.len() as u64,
-                create_per_s: per_s(created),
-                run_per_s: per_s(ran),
-                create_blocked_ms,
-                run_blocked_ms,
-            });
-        }
-        Ok(groups)
     }
 
     /// Stores objects and finds some of them, five for each job.
@@ -378,15 +348,6 @@ impl Measuring<'_> {
             rows.push(Waiting { callers, jobs, per_s: jobs as f64 / run.wall.as_secs_f64(), p50_ms, p95_ms, p99_ms, cpu_s_per_1000 });
         }
         Ok(rows)
-    }
-}
-
-/// A group of jobs, for people.
-fn told(shape: &str) -> &'static str {
-    match shape {
-        "chain" => "a chain of jobs",
-        "fan_out" => "jobs that wait for one",
-        _ => "jobs in groups of 1000",
     }
 }
 

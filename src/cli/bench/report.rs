@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use super::coordinator::{Contexts, Flows, Login};
+use super::hold::Held;
 use super::objects::{Objects, Times};
 use super::scripts::{Python, Script};
 use super::usage::Cpu;
@@ -24,6 +25,8 @@ pub(super) struct Report {
     pub(super) waiting: Vec<Waiting>,
     /// Jobs created in groups, and jobs that wait for each other.
     pub(super) groups: Vec<Group>,
+    /// For how long Redis did nothing but one function, where something was done with many jobs at once.
+    pub(super) held: Vec<Held>,
     /// Objects stored and found.
     pub(super) objects: Option<Objects>,
     /// What several scripts cost.
@@ -122,6 +125,11 @@ impl Report {
             self.shapes(style).print()?;
             line(style.dim("HELD: the longest that Redis did nothing but one command, in ms"))?;
         }
+        if !self.held.is_empty() {
+            line("")?;
+            self.holds(style).print()?;
+            line(style.dim("the longest call of the function that held Redis longest, and the median of each time's longest, ms"))?;
+        }
         line("")?;
         if !self.scripts.is_empty() {
             self.of_scripts(style).print()?;
@@ -207,6 +215,15 @@ impl Report {
             let computed = [of.engine_cpu_us, of.bare_us].map(|us| known(us, 1));
             let processes = [of.python_ms, of.node_ms].map(|ms| known(ms, 1));
             table.row(std::iter::once(of.script.to_owned()).chain(system).chain(engine).chain(computed).chain(processes));
+        }
+        table
+    }
+
+    fn holds(&self, style: Style) -> Table {
+        let mut table = Table::new(style, &head(["AT ONCE", "JOBS", "MEDIAN", "LONGEST", "FUNCTION"]));
+        for held in &self.held {
+            let [median, longest] = [held.median_ms, held.longest_ms].map(|ms| format!("{ms:.2}"));
+            table.row([held.what.to_owned(), held.jobs.to_string(), median, longest, held.function.clone()]);
         }
         table
     }

@@ -16,7 +16,7 @@ const LONGEST_TEXT: usize = 1024;
 /// The pauses between two looks whether another call has made the flow that an idempotency key stands for, ms.
 const PAUSES: [u64; 6] = [10, 50, 200, 1000, 1000, 1000];
 /// How many jobs, relations and bytes of jobs are stored with one call. Redis does nothing else meanwhile.
-const AT_ONCE: (usize, usize, usize) = (64, 250, 1 << 18);
+const AT_ONCE: (usize, usize, usize) = (32, 125, 1 << 17);
 /// How many bytes the jobs of a flow may have together.
 const MOST_BYTES: usize = 4 << 20;
 

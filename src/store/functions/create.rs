@@ -166,12 +166,17 @@ impl NewJob {
     }
 
     /// What its idempotency key is stored under. Two callers may use the same key for different jobs.
-    pub(super) fn key_digest(&self, key: &str) -> String {
+    fn key_digest(&self, key: &str) -> String {
         digest(&[self.spec.caller_id.as_deref().unwrap_or_default(), key])
     }
 
+    /// If it has an idempotency key: what that is stored under, and what tells other parameters.
+    pub(in crate::store) fn digests(&self) -> Option<[String; 2]> {
+        Some([self.key_digest(self.spec.idempotency_key.as_ref()?), digest(&[&json(&self.spec)])])
+    }
+
     /// The jobs it is related to, each with what it is to this one.
-    pub(super) fn relations(&self) -> impl Iterator<Item = (&'static str, &JobId)> {
+    pub(in crate::store) fn relations(&self) -> impl Iterator<Item = (&'static str, &JobId)> {
         let spec = &self.spec;
         let prerequisites = spec.prerequisites.iter().map(|id| ("prerequisite", id));
         let dependents = spec.dependents.iter().map(|id| ("dependent", id));
@@ -314,8 +319,8 @@ impl Inner {
         if let Some(time) = spec.run_at {
             call.arg(time.as_millis());
         }
-        if let Some(key) = &spec.idempotency_key {
-            call.arg(job.key_digest(key)).arg(digest(&[&json(spec)]));
+        if let Some([key, of_params]) = job.digests() {
+            call.arg(key).arg(of_params);
         }
         if !relations.is_empty() {
             call.arg(relations.len());

@@ -1,29 +1,20 @@
-use super::create::NewJob;
-use crate::model::JobId;
 use crate::store::Inner;
-use crate::store::fcall::{Function, list};
+use crate::store::codec::Text;
+use crate::store::fcall::Function;
+use crate::store::group::Group;
 
 const FUNCTION: Function = Function("unstage_jobs");
 
-/// How many jobs a call takes away.
-const AT_ONCE: usize = 100;
-
 impl Inner {
-    /// Takes away what was staged of a group, as far as that is possible now. What is left goes by itself.
-    pub(super) async fn unstage(&self, group: &JobId, jobs: &[NewJob]) {
-        let staged: Vec<(usize, &NewJob)> = jobs.iter().enumerate().collect();
-        for some in staged.chunks(AT_ONCE) {
+    /// Takes away what was staged of a group, as far as that is possible now. What is left the releaser takes away.
+    pub(super) async fn unstage(&self, group: &Group<'_>) {
+        let mut left = group.jobs.len();
+        while left > 0 {
             let mut call = self.call(&FUNCTION);
-            call.arg(group.as_str()).arg(list(some.iter().map(|(place, _)| place + 1)));
-            let keyed: Vec<(String, &JobId)> =
-                some.iter().filter_map(|(_, job)| Some((job.key_digest(job.spec.idempotency_key.as_ref()?), &job.id))).collect();
-            call.arg(keyed.len());
-            for (digest, id) in keyed {
-                call.arg(digest).arg(id.as_str());
-            }
-            if self.commands.function::<u8>(&call).await.is_err() {
-                return;
-            }
+            call.arg(group.id.as_str()).arg(left);
+            let Ok(answer) = self.commands.function::<Vec<Text>>(&call).await else { return };
+            self.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+            left = answer.first().and_then(Text::parse).unwrap_or(0);
         }
     }
 }

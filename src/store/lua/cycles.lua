@@ -9,6 +9,26 @@ cycles.MOST_FOLLOWED_IN_ALL = 5000
 
 local read_relations = jobs.reader('status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id', 'more_prerequisites')
 
+-- What a job waits for that is there, or was created and is about to be. Nil: it is more than `most`, and is not even read.
+function cycles.relations_of(id, most)
+  local job = read_relations(id) or {}
+  if not job.status then
+    links.show(keys.job(id))
+    job = read_relations(id) or {}
+  end
+  -- What has begun waits for nothing any more.
+  if not values.is_waiting(job.status) then return { prerequisite = {} } end
+  local text, added = job.prerequisites or '', tonumber(job.more_prerequisites) or 0
+  -- Nearly always it is one.
+  if #text == 40 and added == 0 and (not job.dependencies or job.dependencies == text) then
+    return { prerequisite = { string.sub(text, 3, 38) }, parent = job.parent_id, predecessor = job.predecessor_id }
+  end
+  if added + math.max(#text, #(job.dependencies or '')) / 390 > most + 1 then return nil end
+  local others = relations.prerequisites_of(job.prerequisites, job.dependencies)
+  for _, other in ipairs(added > 0 and relations.added_prerequisites(id) or {}) do others[#others + 1] = other end
+  return { prerequisite = others, parent = job.parent_id, predecessor = job.predecessor_id }
+end
+
 -- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `walk.left`
 -- relations to follow, or nil. A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and
 -- for the close of the predecessor; a close waits for the job's own start, and for the closes of its children. `known`: others may name
@@ -49,21 +69,6 @@ function cycles.find(new, walk, known)
       if found then return found end
     end
   end
-  -- Nil: more than can be followed, which is not even read.
-  local function relations_of(id)
-    local job = comes_back and read_relations(id) or {}
-    -- What has begun waits for nothing any more.
-    if not values.is_waiting(job.status) then return { prerequisite = {} } end
-    local text, added = job.prerequisites or '', tonumber(job.more_prerequisites) or 0
-    -- Nearly always it is one.
-    if #text == 40 and added == 0 and (not job.dependencies or job.dependencies == text) then
-      return { prerequisite = { string.sub(text, 3, 38) }, parent = job.parent_id, predecessor = job.predecessor_id }
-    end
-    if added + math.max(#text, #(job.dependencies or '')) / 390 > walk.left + 1 then return nil end
-    local others = relations.prerequisites_of(job.prerequisites, job.dependencies)
-    for _, other in ipairs(added > 0 and relations.added_prerequisites(id) or {}) do others[#others + 1] = other end
-    return { prerequisite = others, parent = job.parent_id, predecessor = job.predecessor_id }
-  end
   -- The jobs on the way from a node to itself, the last first.
   local function cycle_through(node)
     local ids, seen = {}, {}
@@ -92,7 +97,7 @@ function cycles.find(new, walk, known)
     if kind == 'close ' then
       found = visit('start ', id) or visit_all(kind, walk.children[id]) or comes_back and visit_children(id)
     else
-      local of = new[id] or relations_of(id)
+      local of = new[id] or not comes_back and { prerequisite = {} } or cycles.relations_of(id, walk.left)
       found = not of or visit_all(kind, of.prerequisite) or visit_all(kind, before[id]) or of.parent and visit(kind, of.parent)
         or of.predecessor and visit('close ', of.predecessor)
     end

@@ -73,16 +73,7 @@ function foreign.list(id, created_at)
   if own then return end
   jobs.list_in(list, id)
   local off = created_at and math.max(-FAR, math.min((time.millis(created_at) or request.now) - request.now, FAR)) or 0
-  if math.abs(off) > NEAR then foreign.note_offset(list, off) end
-end
-
--- Notes that a time of a job is so far ahead of that of the index it stands in, ms; behind, if that is less than 0.
-function foreign.note_offset(list, off)
-  local ahead, behind = string.match(try('HGET', keys.time_offsets, list) or '', '^(%d+) (%d+)$')
-  ahead, behind = tonumber(ahead or 0), tonumber(behind or 0)
-  if off > ahead or -off > behind then
-    insist('HSET', keys.time_offsets, list, string.format('%.0f %.0f', math.max(ahead, off), math.max(behind, -off)))
-  end
+  if math.abs(off) > NEAR then jobs.note_offset(list, off) end
 end
 
 local read_admitted = jobs.end_reader('indexed', 'linked', 'prerequisites', 'dependencies', 'predecessor_id', 'parent_id', 'attempt',
@@ -121,6 +112,7 @@ function foreign.admit(id, queue, walk)
   end
   if not related then return true end
   redis.call('HSET', key, 'linked', '1')
+  relations.note_change()
   local function end_it(text)
     ends.fail(id, attempt, 'prerequisite', text, job)
     return false

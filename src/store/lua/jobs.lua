@@ -133,6 +133,15 @@ function jobs.list_in(index, ...)
   if insist('RPUSH', index, ...) == select('#', ...) then try('SADD', keys.hours, index) end
 end
 
+-- Notes that a time of a job is so far ahead of that of the index it stands in, ms; behind, if that is less than 0.
+function jobs.note_offset(list, off)
+  local ahead, behind = string.match(try('HGET', keys.time_offsets, list) or '', '^(%d+) (%d+)$')
+  ahead, behind = tonumber(ahead or 0), tonumber(behind or 0)
+  if off > ahead or -off > behind then
+    insist('HSET', keys.time_offsets, list, string.format('%.0f %.0f', math.max(ahead, off), math.max(behind, -off)))
+  end
+end
+
 -- Among so many of the newest ids of an hour one is looked for to be taken out.
 local LOOKED_AMONG = 4096
 

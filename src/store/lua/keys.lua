@@ -21,6 +21,7 @@ function keys.of_context(prefix, context)
   keys.watched = prefix .. 'hero:q:watched'
   keys.release = prefix .. 'hero:q:release'
   keys.linking = prefix .. 'hero:q:linking'
+  keys.staging = prefix .. 'hero:q:staged'
   keys.conveyor_ends = prefix .. 'hero:q:conveyor'
   keys.capped = prefix .. 'hero:q:capped'
   keys.native_only = prefix .. 'hero:meta:calm'
@@ -106,8 +107,17 @@ end
 
 function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
 
--- A job that is to be created together with others and is not listed yet: the place of it among them.
+-- A job that is to be created together with others and is not there yet: the place of it among them. What is known of these by the keys
+-- that they are to have; their lines; and which jobs that are there wait for some of them.
 function keys.staged(group, place) return keys.prefix .. 'hero:staged:' .. group .. ':' .. place end
+
+function keys.staged_at(place) return keys.prefix .. 'hero:staged:' .. place end
+
+function keys.group(group) return keys.prefix .. 'hero:staged:' .. group end
+
+function keys.lines(group) return keys.prefix .. 'hero:staged:' .. group .. ':lines' end
+
+function keys.held(group) return keys.prefix .. 'hero:staged:' .. group .. ':held' end
 
 function keys.wake_up(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
 

@@ -1,10 +1,81 @@
--- Texts with lines of jobs that were created together and are still to be entered where those have them that they wait for: 'dependents' or
--- 'onComplete' · the other one · ids of those that wait. The hash of a job says so already, so that it waits for the other in any case. An
--- end of that one which comes before the line counts when the line comes.
+-- What is still to be done of groups of jobs that were created together (commit_jobs.lua): `keys.linking` has the groups, and `keys.lines`
+-- of each has texts of lines:
+--   'created' · where it is staged · its id · a letter · until when it is kept unless somebody starts it, ms · and if it has an idempotency
+--     key: digest of caller and key · digest of its parameters. The letter: 'n' (nobody can know the id), 'r' (others may lead to it
+--     already), 'o' (others may have the id), 'u' (others may, and an earlier one left something for readers)
+--   'dependents' or 'onComplete' · another job · ids of those that wait for it. Their hashes say so already, so that they wait in any
+--     case. An end of that one which comes before the line counts when the line comes.
+-- `keys.group` has how many are staged (`many`), and the first kind of line by the keys of those that others could ask for, of the job and
+-- of its idempotency key: whoever asks has the job be there first.
 local try, insist = commands.try, commands.insist
 local links = {}
 
+-- For how long a group is staged after its last slice, ms, and how long its keys last if it is lost from those, s.
+links.STAGED, links.STAGED_SECONDS = 20000, 2592000
+-- The most jobs of a group; and how many that were staged a call takes away.
+local MOST, MOST_TAKEN = 1000, 250
+-- How many groups that were created are looked into. There are no more of which something is still to be done.
+local MOST_LINKED = 8
+-- Others count as listed when they were staged, if that is not longer ago, ms.
+local NEAR = 1000
+
 local read = jobs.reader('status', 'rel')
+
+-- Has jobs be there that were created, by their lines: all but those that are already.
+local function show(lines)
+  local ids, given_up, staged_at = {}, nil, nil
+  for _, line in ipairs(lines) do
+    local place, id, letter, at, digest, params = string.match(line, '^created (%S+) (%S+) (%a) (%d+) ?(%S*) ?(%S*)$')
+    local key = place and keys.job(id)
+    if place and try('RENAME', keys.staged_at(place), key) then
+      redis.call('PERSIST', key)
+      if letter == 'u' then jobs.clear_leftovers(id) end
+      if digest ~= '' then
+        insist('HSET', keys.idempotency(digest), 'job', id, 'digest', params)
+        redis.call('EXPIRE', keys.idempotency(digest), jobs.IDEMPOTENCY_SECONDS)
+      end
+      ids[#ids + 1], given_up, staged_at = id, at, staged_at or redis.call('HGET', key, 'created_at')
+    end
+  end
+  if #ids == 0 then return end
+  local index, entries = keys.index(request.now_text), {}
+  for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = given_up, id end
+  insist('ZADD', keys.scheduled, unpack(entries))
+  jobs.list_in(index, unpack(ids))
+  local behind = request.now - (time.millis(staged_at) or request.now)
+  if behind > NEAR then jobs.note_offset(index, -behind) end
+  news.created_together(ids)
+end
+
+-- The groups of which something is still to be done.
+local function linked() return try('LRANGE', keys.linking, 0, MOST_LINKED - 1) or {} end
+
+-- Whether there are as many as may be.
+function links.is_full() return (try('LLEN', keys.linking) or 0) >= MOST_LINKED end
+
+-- Has a job be there that was created already, by its key or that of its idempotency key.
+function links.show(key)
+  for _, group in ipairs(linked()) do
+    local line = try('HGET', keys.group(group), key)
+    if line then return show({ line }) end
+  end
+end
+
+-- Whether a group that was created has a job with one of these keys.
+function links.has_any(...)
+  for _, group in ipairs(linked()) do
+    for _, line in ipairs(try('HMGET', keys.group(group), ...) or {}) do
+      if line then return true end
+    end
+  end
+  return false
+end
+
+-- The line of a job that is staged.
+function links.line(group, place, job, letter, given_up)
+  local line = 'created ' .. group .. ':' .. place .. ' ' .. job.id .. ' ' .. letter .. ' ' .. given_up
+  return job.idempotency and line .. ' ' .. job.idempotency .. ' ' .. job.digest or line
+end
 
 local function enter(line)
   local what, other, rest = string.match(line, '^(%a+) (%S+) (.+)$')
@@ -22,18 +93,69 @@ local function enter(line)
   return #ids
 end
 
--- Enters so many of these jobs, and those of one text more at most. Gives how many that were.
+-- Does so much of that, and what is left of one text more at most.
 function links.enter_some(most)
   local done = 0
   while done < most do
-    local text = try('LPOP', keys.linking)
-    if not text then break end
-    -- A line counts, too.
-    for line in string.gmatch(text, '[^\n]+') do done = done + 1 + enter(line) end
+    local group = try('LINDEX', keys.linking, 0)
+    if not group then break end
+    local text, created = try('LPOP', keys.lines(group)), {}
+    if not text then
+      redis.call('LPOP', keys.linking)
+      redis.call('UNLINK', keys.group(group), keys.lines(group))
+      done = done + 1
+    end
+    for line in string.gmatch(text or '', '[^\n]+') do
+      -- A line counts, too.
+      done = done + 1
+      if string.sub(line, 1, 8) == 'created ' then created[#created + 1] = line else done = done + enter(line) end
+    end
+    if #created > 0 then show(created) end
   end
   return done
 end
 
 function links.has_more() return redis.call('EXISTS', keys.linking) == 1 end
+
+-- How a group that is staged stands among those. One that is to be taken away stands there with the time 0.
+function links.member(group, many) return group .. ' ' .. many end
+
+-- Keeps a group among those that are staged. False: it is to be taken away, or is not there. `is_first`: it comes there now.
+function links.keep(group, many, is_first)
+  local member = links.member(group, many)
+  if not is_first and (tonumber(try('ZSCORE', keys.staging, member) or nil) or 0) <= 0 then return false end
+  insist('ZADD', keys.staging, request.digits_in(links.STAGED), member)
+  return true
+end
+
+-- Takes away some of what was staged of a group that is not to be created: first those wait for none of it who were there before. Gives how
+-- many places are left, or the same if it may be more.
+function links.unstage(group, many)
+  insist('ZADD', keys.staging, 0, links.member(group, many))
+  local line = try('LPOP', keys.held(group))
+  if line then
+    local other, ids = string.match(line, '^(%S+) (.*)$')
+    for id in string.gmatch(ids or '', '%S+') do relations.let_go(id, other, group) end
+    return many
+  end
+  local staged, left = {}, math.max(math.min(many, MOST) - MOST_TAKEN, 0)
+  for place = left + 1, math.min(many, MOST) do staged[#staged + 1] = keys.staged(group, place) end
+  if #staged > 0 then redis.call('UNLINK', unpack(staged)) end
+  if left > 0 then
+    insist('ZADD', keys.staging, 0, links.member(group, left))
+  else
+    redis.call('UNLINK', keys.group(group), keys.lines(group), keys.held(group))
+  end
+  try('ZREM', keys.staging, links.member(group, many))
+  return left
+end
+
+-- Goes on with taking away a group that nobody has created in time.
+function links.unstage_some()
+  for _, member in ipairs(request.due(keys.staging, links.STAGED, 1)) do
+    local group, many = string.match(member, '^(%S+) (%d+)$')
+    if group then links.unstage(group, tonumber(many)) else try('ZREM', keys.staging, member) end
+  end
+end
 
 return links

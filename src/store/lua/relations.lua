@@ -224,6 +224,31 @@ local function relate(id, of)
   return open, failed
 end
 
+-- A revision of how those wait for each other that are there: whoever followed them in several calls has missed nothing if it is the same.
+-- It changes with all that may close a circle: a job that others lead to and that waits for others.
+function relations.revision() return try('HGET', keys.revisions, 'relations') or '0' end
+
+function relations.note_change() coordinator.changed('relations') end
+
+-- Has a job that has not begun wait for one of a group that is staged. False: it waits for such a one of another group.
+function relations.hold(id, other, group)
+  local key = keys.job(id)
+  if redis.call('HSETNX', key, relations.field_of('dependents', other), group) == 0 then return false end
+  redis.call('HSET', key, 'prerequisite:' .. other, commands.increase(key, 'more_prerequisites', 1), 'linked', '1')
+  commands.increase(key, 'open', 1)
+  return true
+end
+
+-- Takes that back.
+function relations.let_go(id, other, group)
+  local key = keys.job(id)
+  if try('HGET', key, relations.field_of('dependents', other)) ~= group then return end
+  relations.leave_list(id, 'dependents', other)
+  redis.call('HDEL', key, 'prerequisite:' .. other)
+  commands.increase(key, 'more_prerequisites', -1)
+  request.has_work(relations.unblock(id))
+end
+
 -- What is said of a job that ends because another one, its prerequisite or parent, ended in error; or, by its status, was deleted before it
 -- ended.
 function relations.told_of(what, other, status)

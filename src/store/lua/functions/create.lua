@@ -4,8 +4,8 @@
 --       · list, with '-' for what is not so: 'all' (all jobs or none) or 'stage' (they are only staged, to be created together with others:
 --         commit_jobs.lua) · 'shadows' (some go to a second queue, too) · 'look' (memory may be short)
 --       · list, 0 where there is no limit: the most jobs that may run in the context · the most that may be created in a second
---       · the occurrences that jobs are for, as in schedules.lua; or of what is staged, list: its group · the place of the first in it
---         · of how many it is known that they are new
+--       · the occurrences that jobs are for, as in schedules.lua; or of what is staged, list: its group · how many places it has
+--         · the place of the first in it · of how many it is known that they are new · 'followed' (others may lead to some) or '-'
 --       · number of pools with room, each: script type · list of its queues
 --       then number of jobs, each:
 --       id · list, with '-' for what is not so: script type · work queue · actor that has room · 'new' (nobody else can have the id)
@@ -13,21 +13,19 @@
 --       · 'due': the time, ms · 'keyed': digest of caller and idempotency key · digest of the parameters
 --       · 'related': number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values other than those of every job · field · value …
--- Gives for each job {'staged', '1' if an earlier job of its id left something for readers or '', 'list id' for each that it would wait for
--- in that list and need not …} · {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
+-- Gives for each job {'staged', 'list id' for each that it would wait for in that list and need not …}
+-- · {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
 -- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
 -- · {'crowded', id} (that dependent waits for as many as it may)
 -- · {'unreleased'} (a job that had the id is gone, its relatives are still to be released)
+-- · {'gone'} (what was staged of the group is to be taken away, or is not there)
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
 -- · {'slow', ms} (so long from now there is room, as jobs per second are limited) · {'closed'} (the context is being deleted)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is left out).
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
-
--- How long a job is kept that is staged, s. Whoever stages it commits it at once.
-local STAGED_SECONDS = 60
 
 -- What this call is about; set anew by each.
 local limit_of_queue, given_up, lease_until, has_shadows, room, per_second
@@ -85,6 +83,7 @@ local read_known = jobs.reader('status', 'caller_id', 'idempotency_key')
 
 -- The job that an idempotency key stands for, as an answer, or nil.
 local function find_known(job)
+  links.show(keys.idempotency(job.idempotency))
   local known_id, digest = unpack(try('HMGET', keys.idempotency(job.idempotency), 'job', 'digest') or {}, 1, 2)
   local known, own = known_id and read_known(known_id), {}
   for at = job.first, job.last, 2 do own[request.argv[at]] = request.argv[at + 1] end
@@ -100,6 +99,7 @@ local function check(job)
   local found = job.idempotency and find_known(job)
   if found then return found end
   local id, key = job.id, keys.job(job.id)
+  if not job.is_new then links.show(key) end
   -- One look at all that a job of this id may have left, which is nothing nearly always.
   if not job.is_new and redis.call('EXISTS', key, keys.reply(id), keys.legacy_reply(id), keys.log(id), keys.relatives(id, 'dependents'),
     keys.relatives(id, 'children'), keys.relatives(id, 'active'), keys.relatives(id, 'onComplete')) > 0 then
@@ -256,6 +256,8 @@ local function store_all(number)
     answer_cycle(plan, found)
   end
   if some and not refused then limit.note_created(per_second, number) end
+  -- Some that are there lead to these.
+  if not refused and followed > 0 then relations.note_change() end
   for place, job in ipairs(plan) do
     -- Those that name it may be stored before it.
     if not refused and not answers[place] then job.written = redis.call('HSET', keys.job(job.id), 'status', 'created') end
@@ -285,6 +287,7 @@ local function refuse_cycle(job)
     walk.climbed = nil
     return { alone and 'tangled' or 'again' }
   end
+  job.is_followed = true
   return found and { 'cycle', unpack(found) }
 end
 
@@ -296,19 +299,22 @@ local function store_each(number, occurrences)
     if not answer then answer, status = take_place(job) end
     answers[place] = answer or store(job, status)
     if not answer then limit.note_created(per_second, 1) end
+    if not answer and job.is_followed then relations.note_change() end
     if occurrence then schedules.note_occurrence(occurrence, job.id, answers[place]) end
   end
 end
 
 -- Writes the hash of a job to where nobody looks. What it waits for is written there; that it does is entered when it is created. Nobody
--- stages a job that is to be started, or that has dependents outside of its group. Of those in its group its fields say so already.
-local function stage(job, group, place)
+-- stages a job that is to be started. Of those in its group its fields say so already, and those outside that are to wait for it are held
+-- later (hold_dependents.lua).
+local function stage(job)
   local refused = check(job)
   if refused then return refused end
-  local key, of, answer, open = keys.staged(group, place), job.relations, { 'staged', used_before[job.id] and '1' or '' }, 0
+  local key, of, answer, open = job.staged, job.relations, { 'staged' }, 0
   local fields = redis.call('HSET', key, 'status', 'created', hash_of(job))
-  redis.call('EXPIRE', key, STAGED_SECONDS)
-  if job.idempotency then note_key(job) end
+  redis.call('EXPIRE', key, links.STAGED_SECONDS)
+  -- It stands for nothing. The step sees that another job has it by then.
+  if job.idempotency then redis.call('UNLINK', keys.idempotency(job.idempotency)) end
   if not of then
     note(job, fields)
     return answer
@@ -330,13 +336,32 @@ end
 
 -- A group that is more than may be created now is refused before anything of it is written. What is created commit_jobs.lua notes, which
 -- asks again.
-local function stage_each(number, group, first, new)
-  local slow = first == 1 and new > 0 and limit.too_fast(per_second, new)
-  if slow then
-    answers[1] = slow
+local function stage_each(number, group, places, first, new, follows)
+  local refused = first == 1 and new > 0 and limit.too_fast(per_second, new)
+  if not refused and not links.keep(group, places, first == 1) then refused = { 'gone' } end
+  if refused then
+    answers[1] = refused
     return
   end
-  for place = 1, number do answers[place] = stage(take_job(), group, first + place - 1) end
+  local lines, known = {}, {}
+  for place = 1, number do
+    local job = take_job()
+    job.staged = keys.staged(group, first + place - 1)
+    answers[place] = stage(job)
+    if answers[place][1] == 'staged' then
+      local letter = job.is_new and (follows == 'followed' and 'r' or 'n') or used_before[job.id] and 'u' or 'o'
+      local line = links.line(group, first + place - 1, job, letter, given_up)
+      lines[#lines + 1] = line
+      if letter ~= 'n' then known[#known + 1], known[#known + 2] = keys.job(job.id), line end
+      if job.idempotency then known[#known + 1], known[#known + 2] = keys.idempotency(job.idempotency), line end
+    end
+  end
+  if #lines == 0 then return end
+  commands.increase(keys.group(group), 'many', #lines)
+  if #known > 0 then insist('HSET', keys.group(group), unpack(known)) end
+  insist('RPUSH', keys.lines(group), table.concat(lines, '\n'))
+  redis.call('EXPIRE', keys.group(group), links.STAGED_SECONDS)
+  redis.call('EXPIRE', keys.lines(group), links.STAGED_SECONDS)
 end
 
 -- Nothing is stored in a context that is being deleted.
@@ -364,8 +389,8 @@ return function()
   room = pools > 0 and request.delay <= request.LATE and queues.room_at_once(most_running) or 0
   if access.is_closed() then return refuse_all(request.take_number()) end
   if all == 'stage' then
-    local group, first, new = string.match(about, '^(%S+) (%d+) (%d+)$')
-    stage_each(request.take_number(), group, tonumber(first), tonumber(new))
+    local group, places, first, new, follows = string.match(about, '^(%S+) (%d+) (%d+) (%d+) (%S+)$')
+    stage_each(request.take_number(), group, places, tonumber(first), tonumber(new), follows)
   elseif all == 'all' then store_all(request.take_number())
   else store_each(request.take_number(), occurrences)
   end

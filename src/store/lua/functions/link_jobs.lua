@@ -1,9 +1,10 @@
 -- Flags: allow-oom
--- Enters jobs that were created together (commit_jobs.lua) where those have them that they wait for.
--- ARGV  about so many of them
--- Gives 1 if there are more, else 0.
+-- Has jobs be there that were created together (commit_jobs.lua), and enters them where those have them that they wait for.
+-- ARGV  about so many of them · where one of them was staged
+-- Gives 2 if that one is not there yet, 1 if there are more, else 0.
 return function()
   links.enter_some(request.take_number())
   news.send_all()
+  if redis.call('EXISTS', keys.staged_at(request.take())) == 1 then return 2 end
   return links.has_more() and 1 or 0
 end

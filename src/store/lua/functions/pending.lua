@@ -38,7 +38,7 @@ end
 return function()
   local due = leases.first_over()
   for _, key in ipairs({ keys.scheduled, keys.watched, keys.unwritten, keys.schedules, keys.conveyor_ends,
-    keys.flows_to_do }) do
+    keys.flows_to_do, keys.staging }) do
     local at = first(key)
     if at and (not due or at < due) then due = at end
   end

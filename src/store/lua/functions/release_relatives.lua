@@ -1,6 +1,7 @@
 -- Flags: allow-oom
 -- Releases the relatives of jobs that have ended: dependents and children, then heirs and the parent once all descendants have ended. First
--- of all those are entered among them whose creator did not come to it (links.lua).
+-- of all that is done for jobs that were created together what their creator did not come to, and what nobody created in time is taken away
+-- (links.lua).
 -- ARGV  at most so many relatives
 -- Gives {1 if there is more to do else 0, script types that have work …}.
 local try = commands.try
@@ -79,6 +80,7 @@ return function()
   -- A job counts, too, so with less than two nothing would ever be done.
   left = math.max(request.take_number(), 2)
   left = left - links.enter_some(left)
+  links.unstage_some()
   while left > 0 do
     local entry = redis.call('LINDEX', keys.release, -1)
     if not entry then break end

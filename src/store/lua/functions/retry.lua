@@ -86,6 +86,7 @@ return function()
   if cycle then return answer('cycle', job.status) end
 
   clear(id, job, script_type)
+  if #there > 0 or of.predecessor or of.parent then relations.note_change() end
   local open = relations.link_prerequisites(id, there)
   if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
   if of.parent then open = open + relations.link_parent(id, of.parent) end

@@ -18,6 +18,7 @@ mod repeat;
 mod retry;
 mod reuse;
 mod staged;
+mod steps;
 mod waits;
 
 use hero::dispatch::Error;

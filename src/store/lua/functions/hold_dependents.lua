@@ -1,0 +1,24 @@
+-- Flags:
+-- Has jobs that are there wait for some that are staged (create.lua), so that none of them begins before these are created. Where they are
+-- not created, they are let go (unstage_jobs.lua, and the releaser).
+-- ARGV  group · how many places it has · number of staged jobs, each: id · list of those that are to wait for it
+-- Gives {'held'} · {'gone'} (the group is to be taken away, or they wait for such a job of another group already)
+-- · {'refused', number of the staged job, why …} as create.lua says it.
+local insist = commands.insist
+
+return function()
+  local group, places = request.take_many(2)
+  if not links.keep(group, places) then return { 'gone' } end
+  local held = keys.held(group)
+  for nth = 1, request.take_number() do
+    local id, ids = request.take(), request.take_list()
+    local refused = relations.refuse(id, { prerequisite = {}, dependent = ids }, {})
+    if refused then return { 'refused', nth, unpack(refused) } end
+    insist('RPUSH', held, id .. ' ' .. table.concat(ids, ' '))
+    redis.call('EXPIRE', held, links.STAGED_SECONDS)
+    for _, other in ipairs(ids) do
+      if not relations.hold(other, id, group) then return { 'gone' } end
+    end
+  end
+  return { 'held' }
+end
