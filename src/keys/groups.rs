@@ -19,6 +19,11 @@ impl Keys {
         self.key(format_args!("q:staged"))
     }
 
+    /// The groups that are staged and for which jobs that are there wait.
+    pub fn holding(&self) -> String {
+        self.key(format_args!("q:holding"))
+    }
+
     /// What is known of a group by the keys that its jobs are to have.
     pub fn group(&self, group: &JobId) -> String {
         self.key(format_args!("staged:{group}"))

@@ -62,6 +62,7 @@ const FIXED: [(Kind, &[&str]); 6] = [
             "meta:hours",
             "meta:types",
             "meta:collections",
+            "q:holding",
         ],
     ),
     (
@@ -106,7 +107,7 @@ const STATUSES: [MessageStatus; 4] =
 const COUNTED: [&str; 4] = ["runner", "flow", "message", "job"];
 
 /// Those that are named with an id: how they begin and end, and their types. The first that fits counts.
-const NAMED: [(&str, &str, Kind); 45] = [
+const NAMED: [(&str, &str, Kind); 47] = [
     ("hero:job:actor_queue:", "", Kind::List),
     ("hero:q:work:", "", Kind::List),
     ("hero:q:ctl:", "", Kind::List),
@@ -141,6 +142,8 @@ const NAMED: [(&str, &str, Kind); 45] = [
     ("hero:bus:receipt:", "", Kind::Text),
     ("hero:log:", "", Kind::Stream),
     ("hero:index:", "", Kind::List),
+    ("hero:staged:", ":lines", Kind::List),
+    ("hero:staged:", ":held", Kind::List),
     ("hero:staged:", "", Kind::Hash),
     ("hero:idem:", "", Kind::Hash),
     ("hero:work_queue:", "", Kind::List),

@@ -7,8 +7,10 @@ use super::functions::{Created, NewJob};
 use super::seen::{LISTS, Seen, list_of};
 use crate::model::JobId;
 
-/// As many jobs, relations and bytes as Redis stores at once within some milliseconds. What is more is staged by as much at a time.
-const AT_ONCE: (usize, Weight) = (32, Weight { bytes: 128 * 1024, relations: 100 });
+/// As many jobs, relations and bytes as Redis stores at once within some milliseconds.
+const AT_ONCE: (usize, Weight) = (64, Weight { bytes: 128 * 1024, relations: 100 });
+/// What is more is staged, by as much at a time.
+const SLICE: (usize, Weight) = (32, Weight { bytes: 128 * 1024, relations: 100 });
 /// How many are entered at a time where those have them that they wait for.
 const LINKED_AT_ONCE: usize = 64;
 
@@ -135,7 +137,7 @@ impl<'g> Group<'g> {
         let mut sum = Weight::default();
         while let Some(job) = self.jobs.get(to) {
             sum = [sum, job.weight()].into_iter().sum();
-            if to > from && (to - from >= AT_ONCE.0 || sum.bytes > AT_ONCE.1.bytes || sum.relations > AT_ONCE.1.relations) {
+            if to > from && (to - from >= SLICE.0 || sum.bytes > SLICE.1.bytes || sum.relations > SLICE.1.relations) {
                 break;
             }
             to += 1;
@@ -182,6 +184,12 @@ impl<'g> Group<'g> {
     /// The jobs that are staged, with their places.
     pub(super) fn staged_jobs(&self) -> impl Iterator<Item = (usize, &'g NewJob)> {
         self.jobs.iter().enumerate().filter(|(place, _)| self.staged[*place])
+    }
+
+    /// How many jobs are staged already, or will be because no key of theirs can stand for another job.
+    pub(super) fn surely_new(&self, from: usize) -> usize {
+        let staged = self.staged.iter().take(from).filter(|staged| **staged).count();
+        staged + self.jobs.iter().skip(from).filter(|job| job.spec.idempotency_key.is_none()).count()
     }
 
     /// The place of the last job that is staged.

@@ -94,15 +94,15 @@ impl Inner {
                     let stored = |(answer, staged)| if staged { Created::Created(Status::Created) } else { answer };
                     return Ok(group.answers.into_iter().zip(group.staged).map(stored).collect());
                 }
-                Err(error) if !error.not_done() => return Err(error),
                 not_stored => {
                     if group.is_written {
-                        // What is left goes by itself, where it cannot be taken away now.
+                        // One that was created, though nobody knows, stays. What is left goes by itself, where it cannot be taken away now.
                         self.unstage(&group).await;
                     }
-                    match not_stored? {
-                        Decided::Refused(answers) => return Ok(answers),
-                        _gone => {}
+                    match not_stored {
+                        Ok(Decided::Refused(answers)) => return Ok(answers),
+                        Err(error) if !error.not_done() => return Err(error),
+                        not_done => drop(not_done?),
                     }
                 }
             }
@@ -137,10 +137,9 @@ impl Inner {
     /// Stages the jobs of a group.
     async fn stage<'g>(&self, group: &mut Group<'g>, seen: &mut Seen<'g>) -> Result<Decided, Error> {
         let mut from = 0;
-        // Others may stand for those with a key by now, which are created no more.
-        let new = group.jobs.iter().filter(|job| job.spec.idempotency_key.is_none()).count();
         while from < group.jobs.len() {
             let slice = group.slice(from);
+            let new = group.surely_new(from);
             let mut call = self.call(&STAGE);
             call.arg(self.bounds.queue_length())
                 .arg(self.periods.keep_created.as_millis() as u64)

@@ -22,6 +22,7 @@ function keys.of_context(prefix, context)
   keys.release = prefix .. 'hero:q:release'
   keys.linking = prefix .. 'hero:q:linking'
   keys.staging = prefix .. 'hero:q:staged'
+  keys.holding = prefix .. 'hero:q:holding'
   keys.conveyor_ends = prefix .. 'hero:q:conveyor'
   keys.capped = prefix .. 'hero:q:capped'
   keys.native_only = prefix .. 'hero:meta:calm'

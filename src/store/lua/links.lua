@@ -12,37 +12,52 @@ local links = {}
 
 -- For how long a group is staged after its last slice, ms, and how long its keys last if it is lost from those, s.
 links.STAGED, links.STAGED_SECONDS = 20000, 2592000
+-- How long a job is kept at least that ended while those were staged that wait for it, s: they find it there when they are entered.
+links.AWAITED_SECONDS = 300
 -- The most jobs of a group; and how many that were staged a call takes away.
 local MOST, MOST_TAKEN = 1000, 250
+-- How many jobs outside are let go by a call, about; a line has up to as many as hold_dependents.lua is given.
+local LET_GO = 64
 -- How many groups that were created are looked into. There are no more of which something is still to be done.
-local MOST_LINKED = 8
+local MOST_LINKED = 4
 -- Others count as listed when they were staged, if that is not longer ago, ms.
 local NEAR = 1000
 
 local read = jobs.reader('status', 'rel')
 
--- Has jobs be there that were created, by their lines: all but those that are already.
-local function show(lines)
-  local ids, given_up, staged_at = {}, nil, nil
+-- The jobs of some lines that are not at their places yet. Each key that `show` writes to is looked for before the first is written: an
+-- error of the hash slot leaves all of them, and they are shown by the next call.
+local function unshown(lines)
+  local found, index = {}, keys.index(request.now_text)
+  redis.call('EXISTS', keys.scheduled, index, keys.hours, keys.time_offsets, keys.events)
   for _, line in ipairs(lines) do
     local place, id, letter, at, digest, params = string.match(line, '^created (%S+) (%S+) (%a) (%d+) ?(%S*) ?(%S*)$')
-    local key = place and keys.job(id)
-    if place and try('RENAME', keys.staged_at(place), key) then
-      redis.call('PERSIST', key)
-      if letter == 'u' then jobs.clear_leftovers(id) end
-      if digest ~= '' then
-        insist('HSET', keys.idempotency(digest), 'job', id, 'digest', params)
-        redis.call('EXPIRE', keys.idempotency(digest), jobs.IDEMPOTENCY_SECONDS)
-      end
-      ids[#ids + 1], given_up, staged_at = id, at, staged_at or redis.call('HGET', key, 'created_at')
+    if place and redis.call('EXISTS', keys.staged_at(place)) == 1 then
+      redis.call('EXISTS', keys.job(id), digest ~= '' and keys.idempotency(digest) or keys.job(id))
+      found[#found + 1] = { from = keys.staged_at(place), id = id, letter = letter, at = at, digest = digest, params = params }
     end
   end
-  if #ids == 0 then return end
-  local index, entries = keys.index(request.now_text), {}
-  for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = given_up, id end
+  return found, index
+end
+
+-- Has jobs be there that were created, by their lines: all but those that are already.
+local function show(lines)
+  local found, index = unshown(lines)
+  if #found == 0 then return end
+  local ids, entries = {}, {}
+  for at, job in ipairs(found) do
+    redis.call('RENAME', job.from, keys.job(job.id))
+    redis.call('PERSIST', keys.job(job.id))
+    if job.letter == 'u' then jobs.clear_leftovers(job.id) end
+    if job.digest ~= '' then
+      insist('HSET', keys.idempotency(job.digest), 'job', job.id, 'digest', job.params)
+      redis.call('EXPIRE', keys.idempotency(job.digest), jobs.IDEMPOTENCY_SECONDS)
+    end
+    ids[at], entries[2 * at - 1], entries[2 * at] = job.id, job.at, job.id
+  end
   insist('ZADD', keys.scheduled, unpack(entries))
   jobs.list_in(index, unpack(ids))
-  local behind = request.now - (time.millis(staged_at) or request.now)
+  local behind = request.now - (time.millis(try('HGET', keys.job(ids[1]), 'created_at')) or request.now)
   if behind > NEAR then jobs.note_offset(index, -behind) end
   news.created_together(ids)
 end
@@ -93,29 +108,39 @@ local function enter(line)
   return #ids
 end
 
--- Does so much of that, and what is left of one text more at most.
+-- Does so much of that, and what is left of one text more at most. A text goes when it is done: what an error leaves is done again, and who
+-- stands in a list twice is let go once.
 function links.enter_some(most)
   local done = 0
   while done < most do
     local group = try('LINDEX', keys.linking, 0)
     if not group then break end
-    local text, created = try('LPOP', keys.lines(group)), {}
-    if not text then
-      redis.call('LPOP', keys.linking)
-      redis.call('UNLINK', keys.group(group), keys.lines(group))
-      done = done + 1
-    end
+    local text, created = try('LINDEX', keys.lines(group), 0), {}
     for line in string.gmatch(text or '', '[^\n]+') do
       -- A line counts, too.
       done = done + 1
       if string.sub(line, 1, 8) == 'created ' then created[#created + 1] = line else done = done + enter(line) end
     end
     if #created > 0 then show(created) end
+    if text then
+      redis.call('LPOP', keys.lines(group))
+    else
+      redis.call('UNLINK', keys.group(group), keys.lines(group))
+      redis.call('LPOP', keys.linking)
+      done = done + 1
+    end
   end
   return done
 end
 
 function links.has_more() return redis.call('EXISTS', keys.linking) == 1 end
+
+-- How many jobs may be created that are not at their places yet.
+function links.many_unshown()
+  local many = 0
+  for _, group in ipairs(linked()) do many = many + math.max(tonumber(try('HGET', keys.group(group), 'many') or nil) or 0, 1) end
+  return many
+end
 
 -- How a group that is staged stands among those. One that is to be taken away stands there with the time 0.
 function links.member(group, many) return group .. ' ' .. many end
@@ -128,16 +153,34 @@ function links.keep(group, many, is_first)
   return true
 end
 
--- Takes away some of what was staged of a group that is not to be created: first those wait for none of it who were there before. Gives how
--- many places are left, or the same if it may be more.
-function links.unstage(group, many)
-  insist('ZADD', keys.staging, 0, links.member(group, many))
-  local line = try('LPOP', keys.held(group))
-  if line then
+-- Lets some of those go that were there before and wait for a group that is not to be created. Gives whether there are more.
+local function let_go_some(group)
+  local held, done = keys.held(group), 0
+  while done < LET_GO do
+    local line = try('LINDEX', held, 0)
+    if not line then return false end
     local other, ids = string.match(line, '^(%S+) (.*)$')
-    for id in string.gmatch(ids or '', '%S+') do relations.let_go(id, other, group) end
-    return many
+    for id in string.gmatch(ids or '', '%S+') do
+      relations.let_go(id, other, group)
+      done = done + 1
+    end
+    redis.call('LPOP', held)
   end
+  return redis.call('EXISTS', held) == 1
+end
+
+-- Takes away some of what was staged of a group that is not to be created: first those wait for none of it who were there before. One that
+-- was created stays. Gives how many places are left, or the same if it may be more.
+function links.unstage(group, many)
+  local member = links.member(group, many)
+  if try('LPOS', keys.linking, group) then
+    try('ZREM', keys.staging, member)
+    try('SREM', keys.holding, member)
+    return 0
+  end
+  insist('ZADD', keys.staging, 0, member)
+  if let_go_some(group) then return many end
+  try('SREM', keys.holding, member)
   local staged, left = {}, math.max(math.min(many, MOST) - MOST_TAKEN, 0)
   for place = left + 1, math.min(many, MOST) do staged[#staged + 1] = keys.staged(group, place) end
   if #staged > 0 then redis.call('UNLINK', unpack(staged)) end
@@ -146,16 +189,24 @@ function links.unstage(group, many)
   else
     redis.call('UNLINK', keys.group(group), keys.lines(group), keys.held(group))
   end
-  try('ZREM', keys.staging, links.member(group, many))
+  try('ZREM', keys.staging, member)
   return left
 end
 
--- Goes on with taking away a group that nobody has created in time.
+local function unstage_member(key, member)
+  local group, many = string.match(member, '^(%S+) (%d+)$')
+  if group then return links.unstage(group, tonumber(many)) > 0 end
+  try(key == keys.staging and 'ZREM' or 'SREM', key, member)
+  return false
+end
+
+-- Goes on with taking away a group that nobody has created in time; or one that holds others, though it is not among those that are staged
+-- any more. Gives whether there is more of it.
 function links.unstage_some()
-  for _, member in ipairs(request.due(keys.staging, links.STAGED, 1)) do
-    local group, many = string.match(member, '^(%S+) (%d+)$')
-    if group then links.unstage(group, tonumber(many)) else try('ZREM', keys.staging, member) end
-  end
+  local due = unpack(request.due(keys.staging, links.STAGED, 1))
+  if due then return unstage_member(keys.staging, due) end
+  local held = try('SRANDMEMBER', keys.holding)
+  return held and not try('ZSCORE', keys.staging, held) and unstage_member(keys.holding, held) or false
 end
 
 return links

@@ -94,6 +94,12 @@ end
 -- Notes that a job has relatives, which its end lets go.
 local function note_relatives(of) try('HSETNX', keys.job(of), 'rel', '-') end
 
+-- Notes that jobs are staged which wait for this one: when it has ended it is kept until they are entered.
+function relations.keep_for_staged(of)
+  note_relatives(of)
+  try('HSETNX', keys.job(of), 'staged_for', '1')
+end
+
 -- Notes that a job was taken out of a list. False: it never stood there, an earlier job with its id did.
 function relations.leave_list(id, what, other) return try('HDEL', keys.job(id), relations.field_of(what, other)) == 1 end
 

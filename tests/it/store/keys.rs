@@ -33,6 +33,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             (format!("keys.staged_at('{id}:7')"), keys.staged(&id, 7)),
             ("keys.held(ARGV[4])".to_owned(), keys.held(&id)),
             ("keys.staging".to_owned(), keys.staging()),
+            ("keys.holding".to_owned(), keys.holding()),
             ("keys.group(ARGV[4])".to_owned(), keys.group(&id)),
             ("keys.lines(ARGV[4])".to_owned(), keys.lines(&id)),
             ("keys.wake_up('sal')".to_owned(), keys.wake_up(&sal)),

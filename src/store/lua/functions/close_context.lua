@@ -15,6 +15,7 @@ end
 
 return function()
   local running, queued, scheduled = many(keys.leases), many(keys.watched), many(keys.scheduled)
+  scheduled = scheduled + links.many_unshown()
   -- Those that came by messages stand in queues of runners until a pool takes them, where nobody looks after them.
   queued = math.max(queued, many(keys.answers) - running - scheduled)
   local under_way = many_messages()

@@ -49,14 +49,16 @@ return function()
   local full = look == 'look' and request.refuse_nearly_full()
   if full then return full end
   if access.is_closed() then return { 'closed' } end
-  if not links.keep(group, places) or try('HGET', keys.group(group), 'many') ~= many or are_taken(others) then return { 'gone' } end
-  if revision ~= '' and relations.revision() ~= revision then return { 'changed' } end
+  if not links.keep(group, places) then return { 'gone' } end
   if links.is_full() then return { 'later' } end
+  if try('HGET', keys.group(group), 'many') ~= many or are_taken(others) then return { 'gone' } end
+  if revision ~= '' and relations.revision() ~= revision then return { 'changed' } end
   local slow = limit.too_fast(per_second, tonumber(many))
   if slow then return slow end
 
   limit.note_created(per_second, tonumber(many))
   try('ZREM', keys.staging, links.member(group, places))
+  try('SREM', keys.holding, links.member(group, places))
   redis.call('UNLINK', keys.held(group))
   each_part(texts, function(...) insist('RPUSH', keys.lines(group), ...) end)
   insist('RPUSH', keys.linking, group)

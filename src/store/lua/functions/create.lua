@@ -5,7 +5,8 @@
 --         commit_jobs.lua) · 'shadows' (some go to a second queue, too) · 'look' (memory may be short)
 --       · list, 0 where there is no limit: the most jobs that may run in the context · the most that may be created in a second
 --       · the occurrences that jobs are for, as in schedules.lua; or of what is staged, list: its group · how many places it has
---         · the place of the first in it · of how many it is known that they are new · 'followed' (others may lead to some) or '-'
+--         · the place of the first in it · how many are new or staged but for those with a key of this call and later ones
+--         · 'followed' (others may lead to some) or '-'
 --       · number of pools with room, each: script type · list of its queues
 --       then number of jobs, each:
 --       id · list, with '-' for what is not so: script type · work queue · actor that has room · 'new' (nobody else can have the id)
@@ -51,32 +52,6 @@ local function take_pools()
     nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', keys.fair, keys.paused, unpack(served)) == 0
   end
   return pools
-end
-
-local function take_relations()
-  local of = { prerequisite = {}, dependent = {} }
-  for _ = 1, request.take_number() do
-    local kind, id = request.take(), request.take()
-    if of[kind] then of[kind][#of[kind] + 1] = id else of[kind] = id end
-  end
-  return of
-end
-
--- Reads a job from the arguments. Its fields stay there: `first` and `last` are their places.
-local function take_job()
-  local id, idempotency, digest = request.take(), nil, nil
-  local script_type, queue, actor, new, start, waited, due, keyed, related = unpack(request.take_list(), 1, 9)
-  local due_at = due == 'due' and request.take_number() or nil
-  if keyed == 'keyed' then idempotency, digest = request.take_many(2) end
-  local of = related == 'related' and take_relations() or nil
-  local fields = request.take_number()
-  local first = request.at + 1
-  request.at = request.at + fields
-  return {
-    id = id, is_new = new == 'new', starts = start == 'start', is_waited = waited == 'waited', actor = actor ~= '-' and actor or nil,
-    due = due_at, script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
-    first = first, last = request.at, status = nil, written = 0,
-  }
 end
 
 local read_known = jobs.reader('status', 'caller_id', 'idempotency_key')
@@ -131,21 +106,6 @@ local function take_place(job)
   return nil, 'dispatched'
 end
 
--- What is written into every job, and what of it is its caller's, each field followed by its value.
-local function fields_of(job) return jobs.new_fields(job.id, job.script_type, unpack(request.argv, job.first, job.last)) end
-
--- The same, and where its claims are counted from if others may have had its id.
-local function counted_fields_of(job)
-  if job.is_new then return fields_of(job) end
-  return 'given_back', jobs.first_claim(), fields_of(job)
-end
-
--- The fields of the hash of a job but for those that its status brings along, with who waits for it.
-local function hash_of(job)
-  if not job.is_waited then return counted_fields_of(job) end
-  return 'origin', request.server, 'reply', 'none', counted_fields_of(job)
-end
-
 -- Notes a job that was written with so many fields.
 local function note(job, fields)
   if job.is_new then notes.keep_new(job.id, fields + job.written, request.argv, job.first, job.last) end
@@ -161,21 +121,21 @@ end
 local function bring_on(job, status)
   local id = job.id
   if job.relations then
-    redis.call('HSET', clean_key(job), 'status', 'created', hash_of(job))
+    redis.call('HSET', clean_key(job), 'status', 'created', incoming.hash_of(job))
     local start = job.starts and { script_type = job.script_type, queue = job.queue, due = job.due }
     return relations.link(id, job.relations, start, given_up)
   elseif status == 'started' then
     starting[#starting + 1] = job
   elseif status == 'dispatched' then
     -- Says that it was meant for a queue of ours, so that whoever finds it in none pushes it again.
-    note(job, redis.call('HSET', clean_key(job), 'status', status, 'queued_at', request.now_text, hash_of(job)))
+    note(job, redis.call('HSET', clean_key(job), 'status', status, 'queued_at', request.now_text, incoming.hash_of(job)))
     queues.add(to_push, job.queue, job.script_type, id)
     -- A later job of this call may name it, and it must not look like one that nobody looks after.
     if not job.is_new then queues.watch(id, job.script_type, has_shadows) end
     news.count(job.script_type, 'dispatched')
     news.event(id, status, '0')
   else
-    local fields = redis.call('HSET', clean_key(job), 'status', status, hash_of(job))
+    local fields = redis.call('HSET', clean_key(job), 'status', status, incoming.hash_of(job))
     -- A scheduled one waits for long, and other notes would go for it.
     if status == 'created' then note(job, fields) end
     insist('ZADD', keys.scheduled, status == 'created' and given_up or job.due, id)
@@ -212,7 +172,7 @@ local function start_all()
   for _, job in ipairs(starting) do
     -- What its end looks at comes first, as Redis looks through the fields of a short hash one after the other.
     note(job, redis.call('HSET', keys.job(job.id), 'status', 'started', 'attempt', '1', 'lease', request.server,
-      'started_at', request.now_text, 'actor', job.actor, hash_of(job)))
+      'started_at', request.now_text, 'actor', job.actor, incoming.hash_of(job)))
     news.event_of_both(job.id)
     started_of[job.script_type] = (started_of[job.script_type] or 0) + 1
   end
@@ -237,7 +197,7 @@ end
 local function store_all(number)
   local plan, refused = {}, false
   for place = 1, number do
-    local job = take_job()
+    local job = incoming.take()
     plan[place], given[job.id] = job, job.relations or { prerequisite = {}, dependent = {} }
   end
   local slow, some = limit.too_fast(per_second, number), false
@@ -293,7 +253,7 @@ end
 
 local function store_each(number, occurrences)
   for place = 1, number do
-    local job, occurrence, answer, status = take_job(), occurrences[place], nil, nil
+    local job, occurrence, answer, status = incoming.take(), occurrences[place], nil, nil
     if occurrence then answer = schedules.refuse_occurrence(occurrence) end
     answer = answer or check(job) or limit.too_fast(per_second, 1) or job.relations and refuse_cycle(job) or nil
     if not answer then answer, status = take_place(job) end
@@ -308,10 +268,8 @@ end
 -- stages a job that is to be started. Of those in its group its fields say so already, and those outside that are to wait for it are held
 -- later (hold_dependents.lua).
 local function stage(job)
-  local refused = check(job)
-  if refused then return refused end
   local key, of, answer, open = job.staged, job.relations, { 'staged' }, 0
-  local fields = redis.call('HSET', key, 'status', 'created', hash_of(job))
+  local fields = redis.call('HSET', key, 'status', 'created', incoming.hash_of(job))
   redis.call('EXPIRE', key, links.STAGED_SECONDS)
   -- It stands for nothing. The step sees that another job has it by then.
   if job.idempotency then redis.call('UNLINK', keys.idempotency(job.idempotency)) end
@@ -324,6 +282,7 @@ local function stage(job)
       answer[#answer + 1] = what .. ' ' .. other
     else
       redis.call('HSET', key, relations.field_of(what, other), '1')
+      relations.keep_for_staged(other)
       open = open + 1
     end
   end
@@ -334,21 +293,25 @@ local function stage(job)
   return answer
 end
 
--- A group that is more than may be created now is refused before anything of it is written. What is created commit_jobs.lua notes, which
+-- A group that is more than may be created now is refused before this slice of it is written. What is created commit_jobs.lua notes, which
 -- asks again.
 local function stage_each(number, group, places, first, new, follows)
-  local refused = first == 1 and new > 0 and limit.too_fast(per_second, new)
+  local plan, lines, known = {}, {}, {}
+  for place = 1, number do
+    plan[place] = incoming.take()
+    answers[place] = check(plan[place]) or nil
+    if plan[place].idempotency and not answers[place] then new = new + 1 end
+  end
+  local refused = new > 0 and limit.too_fast(per_second, new)
   if not refused and not links.keep(group, places, first == 1) then refused = { 'gone' } end
   if refused then
-    answers[1] = refused
+    answers = { refused }
     return
   end
-  local lines, known = {}, {}
-  for place = 1, number do
-    local job = take_job()
+  for place, job in ipairs(plan) do
     job.staged = keys.staged(group, first + place - 1)
-    answers[place] = stage(job)
-    if answers[place][1] == 'staged' then
+    if not answers[place] then
+      answers[place] = stage(job)
       local letter = job.is_new and (follows == 'followed' and 'r' or 'n') or used_before[job.id] and 'u' or 'o'
       local line = links.line(group, first + place - 1, job, letter, given_up)
       lines[#lines + 1] = line

@@ -42,6 +42,7 @@ return function()
     local at = first(key)
     if at and (not due or at < due) then due = at end
   end
+  if redis.call('EXISTS', keys.holding) > 0 and redis.call('EXISTS', keys.staging) == 0 then due = 0 end
   local is_behind = setback.is_behind(setback.last_look())
   if is_behind or redis.call('EXISTS', keys.release, keys.linking) > 0 then due = 0 end
   local queues = request.take_list()

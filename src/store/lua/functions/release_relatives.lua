@@ -5,7 +5,7 @@
 -- ARGV  at most so many relatives
 -- Gives {1 if there is more to do else 0, script types that have work …}.
 local try = commands.try
-local read, read_parent = jobs.end_reader('status', 'rel'), jobs.reader('status', 'rel')
+local read, read_parent = jobs.end_reader('status', 'rel', 'staged_for'), jobs.reader('status', 'rel')
 
 -- How many relatives this call may still release.
 local left = 0
@@ -71,7 +71,10 @@ local function work(id, status, parent)
     if relations.leave_list(heir, 'onComplete', id) then request.has_work(relations.unblock(heir)) end
   end
   if more then return false end
-  if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, ends.seconds_kept(now_is, job)) end
+  if redis.call('TTL', key) == -1 then
+    local seconds = ends.seconds_kept(now_is, job)
+    redis.call('EXPIRE', key, job.staged_for and math.max(tonumber(seconds), links.AWAITED_SECONDS) or seconds)
+  end
   if parent ~= '-' then leave_parent(id, parent) end
   return true
 end
@@ -79,8 +82,10 @@ end
 return function()
   -- A job counts, too, so with less than two nothing would ever be done.
   left = math.max(request.take_number(), 2)
-  left = left - links.enter_some(left)
-  links.unstage_some()
+  -- What cannot be entered now holds up nobody else.
+  local is_entered, entered = pcall(links.enter_some, left)
+  if is_entered then left = left - entered end
+  local more_staged = links.unstage_some()
   while left > 0 do
     local entry = redis.call('LINDEX', keys.release, -1)
     if not entry then break end
@@ -91,5 +96,7 @@ return function()
     redis.call('RPOP', keys.release)
   end
   news.send_all()
-  return { redis.call('EXISTS', keys.release, keys.linking) > 0 and 1 or 0, unpack(request.types) }
+  if not is_entered then error(entered) end
+  local more = more_staged or redis.call('EXISTS', keys.release, keys.linking) > 0
+  return { more and 1 or 0, unpack(request.types) }
 end

@@ -12,6 +12,7 @@ mod fan_out;
 mod foreign;
 mod hand;
 mod heirs;
+mod linked;
 mod prerequisites;
 mod refusals;
 mod repeat;

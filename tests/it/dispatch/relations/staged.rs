@@ -18,6 +18,16 @@ pub(super) async fn alone(redis: &Redis) -> Dispatcher {
     dispatcher([redis.store().await], redis.directory())
 }
 
+/// How many are connected.
+pub(super) async fn clients(redis: &Redis) -> usize {
+    redis.run::<String>(&["CLIENT", "LIST"]).await.lines().count()
+}
+
+/// Those are gone that have come since, so that whatever they have sent is done.
+pub(super) async fn gone(redis: &Redis, before: usize) {
+    until("connections that are closed", || async { (clients(redis).await <= before).then_some(()) }).await;
+}
+
 pub(super) async fn keys(redis: &Redis, pattern: &str) -> BTreeSet<String> {
     redis.run::<Vec<String>>(&["KEYS", pattern]).await.into_iter().collect()
 }
@@ -153,6 +163,7 @@ async fn a_server_that_ends_while_it_creates_many_has_created_all_or_none() {
     let mut random = random();
     let (mut stored, mut broken_off) = (0, 0);
     for _ in 0..30 {
+        let clients = clients(&redis).await;
         let dispatcher = alone(&redis).await;
         let creating = tokio::spawn(async move { dispatcher.create_many(chain(&ids(200))).await.map(|ids| ids.len()) });
         for _ in 0..random.random_range(0..60) {
@@ -163,7 +174,8 @@ async fn a_server_that_ends_while_it_creates_many_has_created_all_or_none() {
             Ok(created) => assert_eq!(created.unwrap(), 200),
             Err(_) => broken_off += 1,
         }
-        // What was under way has been done, because this comes behind it, or never will be; or others go on with it.
+        gone(&redis, clients).await;
+        // Others go on with what was created.
         let many = until("all or none", || async {
             store.release_relatives(64).await.unwrap();
             let many = keys(&redis, "hero:job:*").await.len();

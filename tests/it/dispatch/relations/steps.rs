@@ -6,14 +6,14 @@ use hero::model::{JobId, JobSpec, Status};
 use hero::store::Store;
 use rand::Rng as _;
 
-use super::staged::{SHAPES, alone, ids, keys, shape};
+use super::staged::{SHAPES, alone, clients, gone, ids, keys, shape};
 use super::{after, begin, by_hand, child_of, heir_of, named, status};
 use crate::support::{CONTEXT, Redis, dispatcher, random, spec, until};
 
 const MANY: usize = 150;
 
 /// Groups that nobody has created in time are taken away, and the rest of those that were created is done.
-async fn finished(redis: &Redis, store: &Store) {
+pub(super) async fn finished(redis: &Redis, store: &Store) {
     let groups: Vec<String> = redis.run(&["ZRANGE", "hero:q:staged", "0", "-1"]).await;
     for group in groups {
         let _: usize = redis.run(&["ZADD", "hero:q:staged", "XX", "1", &group]).await;
@@ -34,7 +34,7 @@ async fn count(redis: &Redis) -> usize {
 }
 
 /// The fields that say what a job waits for.
-async fn waits_for(redis: &Redis, id: &JobId) -> (String, usize, usize) {
+pub(super) async fn waits_for(redis: &Redis, id: &JobId) -> (String, usize, usize) {
     let words: Vec<String> = redis.run(&["HGETALL", &format!("hero:job:{id}")]).await;
     let fields: Vec<(&str, &str)> = words.chunks(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
     let many = |prefix: &str| fields.iter().filter(|(field, _)| field.starts_with(prefix)).count();
@@ -49,6 +49,7 @@ async fn a_group_of_any_shape_whose_server_ends_between_two_steps_is_there_or_no
     let mut random = random();
     let (mut there, mut broken_off) = (0, [0, 0]);
     for round in 0..5 * SHAPES.len() {
+        let clients = clients(&redis).await;
         let dispatcher = alone(&redis).await;
         let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
         there += MANY;
@@ -60,8 +61,7 @@ async fn a_group_of_any_shape_whose_server_ends_between_two_steps_is_there_or_no
         }
         creating.abort();
         let is_made = creating.await.map(|made| assert_eq!(made.unwrap(), MANY)).is_ok();
-        // What is under way is done before this.
-        let _: String = redis.run(&["PING"]).await;
+        gone(&redis, clients).await;
         finished(&redis, &store).await;
         let many = count(&redis).await;
         let is_there = many == there + MANY;

@@ -1,0 +1,45 @@
+-- Jobs that a call brings to be stored, as create.lua describes its arguments.
+local incoming = {}
+
+local function take_relations()
+  local of = { prerequisite = {}, dependent = {} }
+  for _ = 1, request.take_number() do
+    local kind, id = request.take(), request.take()
+    if of[kind] then of[kind][#of[kind] + 1] = id else of[kind] = id end
+  end
+  return of
+end
+
+-- Reads a job from the arguments. Its fields stay there: `first` and `last` are their places.
+function incoming.take()
+  local id, idempotency, digest = request.take(), nil, nil
+  local script_type, queue, actor, new, start, waited, due, keyed, related = unpack(request.take_list(), 1, 9)
+  local due_at = due == 'due' and request.take_number() or nil
+  if keyed == 'keyed' then idempotency, digest = request.take_many(2) end
+  local of = related == 'related' and take_relations() or nil
+  local fields = request.take_number()
+  local first = request.at + 1
+  request.at = request.at + fields
+  return {
+    id = id, is_new = new == 'new', starts = start == 'start', is_waited = waited == 'waited', actor = actor ~= '-' and actor or nil,
+    due = due_at, script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
+    first = first, last = request.at, status = nil, written = 0,
+  }
+end
+
+-- What is written into every job, and what of it is its caller's, each field followed by its value.
+local function fields_of(job) return jobs.new_fields(job.id, job.script_type, unpack(request.argv, job.first, job.last)) end
+
+-- The same, and where its claims are counted from if others may have had its id.
+local function counted_fields_of(job)
+  if job.is_new then return fields_of(job) end
+  return 'given_back', jobs.first_claim(), fields_of(job)
+end
+
+-- The fields of the hash of a job but for those that its status brings along, with who waits for it.
+function incoming.hash_of(job)
+  if not job.is_waited then return counted_fields_of(job) end
+  return 'origin', request.server, 'reply', 'none', counted_fields_of(job)
+end
+
+return incoming

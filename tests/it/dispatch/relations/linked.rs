@@ -1,0 +1,149 @@
+//! What happens between the step that creates a large group and the moment when each of its jobs is at its place: whatever fails or ends meanwhile,
+//! nothing is lost, and nobody waits for what never comes.
+
+use std::time::Duration;
+
+use hero::dispatch::Error;
+use hero::model::{JobId, JobSpec, Status};
+
+use super::staged::{alone, ids, keys};
+use super::steps::{finished, waits_for};
+use super::{after, begin, by_hand, named};
+use crate::support::{CONTEXT, Redis, dispatcher, spec, until};
+
+const MANY: usize = 150;
+
+/// Whether jobs may come to their places: Redis refuses the command for that to everybody, as it does where the user of hero lacks a right.
+async fn may_be_shown(redis: &Redis, may: bool) {
+    let _: () = redis.run(&["ACL", "SETUSER", "default", if may { "+rename" } else { "-rename" }]).await;
+}
+
+async fn is_created(redis: &Redis) {
+    until("a group that is created", || async { (redis.run::<u8>(&["EXISTS", "hero:q:linking"]).await == 1).then_some(()) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_come_to_its_place_now_is_not_lost() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let creator = alone(&redis).await;
+    let own = ids(MANY);
+    let group: Vec<JobSpec> = own.iter().map(|id| named(id, spec("1"))).collect();
+    may_be_shown(&redis, false).await;
+    let creating = tokio::spawn(async move { creator.create_many(group).await });
+    is_created(&redis).await;
+    let refused = until("a releaser that is refused", || async { store.release_relatives(64).await.err() }).await;
+    assert!(refused.to_string().contains("rename"), "{refused}");
+    // Its creator ends here, too.
+    creating.abort();
+    let _ = creating.await;
+    may_be_shown(&redis, true).await;
+    finished(&redis, &store).await;
+    let others = dispatcher([store.clone()], redis.directory());
+    for id in &own {
+        assert_eq!(others.status(CONTEXT, id).await.unwrap(), Status::Created);
+    }
+    assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, MANY);
+    let index = keys(&redis, "hero:index:2*").await;
+    assert_eq!(redis.run::<usize>(&["LLEN", index.first().unwrap()]).await, MANY);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_ends_before_those_are_entered_that_wait_for_it_is_kept_until_then() {
+    let (house, hand) = by_hand().await;
+    let brief = house.start(JobSpec { retention: Some(Duration::from_secs(1).into()), ..spec("1") }).await;
+    may_be_shown(&house.redis, false).await;
+    let creating = house.dispatcher.create_many(vec![after(&[&brief]); MANY]);
+    let (created, ()) = tokio::join!(creating, async {
+        is_created(&house.redis).await;
+        hand.finish(&brief).await;
+        house.is(&brief, Status::Finished).await;
+        let key = format!("hero:job:{brief}");
+        let kept = until("its end is settled", || async {
+            let seconds: i64 = house.redis.run(&["TTL", &key]).await;
+            (seconds != -1).then_some(seconds)
+        })
+        .await;
+        assert!(kept > 60, "{kept} s");
+        may_be_shown(&house.redis, true).await;
+    });
+    for id in created.unwrap() {
+        assert_eq!(begin(&house, &id).await, Status::Dispatched);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_with_a_group_that_is_being_created_is_not_idle() {
+    let redis = Redis::start().await;
+    let (store, creator) = (redis.store().await, alone(&redis).await);
+    may_be_shown(&redis, false).await;
+    let creating = tokio::spawn(async move { creator.create_many(vec![spec("1"); MANY]).await });
+    is_created(&redis).await;
+    let open = store.close_context(false).await.unwrap().expect("it is idle");
+    assert_eq!(open.scheduled, MANY as u64);
+    may_be_shown(&redis, true).await;
+    assert_eq!(creating.await.unwrap().unwrap().len(), MANY);
+}
+
+/// Some that are there, as they stand when they were held for a group whose server has ended.
+async fn held_for(redis: &Redis, group: &JobId, others: &[JobId]) {
+    for other in others {
+        let id = JobId::random();
+        let _: usize = redis.run(&["RPUSH", &format!("hero:staged:{group}:held"), &format!("{id} {other}")]).await;
+        let (waits, names) = (format!("waits:dependents:{id}"), format!("prerequisite:{id}"));
+        let fields = [waits.as_str(), group.as_str(), &names, "1", "open", "1", "linked", "1", "more_prerequisites", "1"];
+        let _: usize = redis.run(&[&["HSET", &format!("hero:job:{other}")], fields.as_slice()].concat()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_that_were_held_for_nothing_go_on_by_a_few_calls_one_behind_the_other() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let dispatcher = dispatcher([store.clone()], redis.directory());
+    let others = dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap();
+    let group = JobId::random();
+    held_for(&redis, &group, &others).await;
+    let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", &format!("{group} 1")]).await;
+    let mut calls = 1;
+    while store.release_relatives(64).await.unwrap() {
+        calls += 1;
+    }
+    assert_eq!(calls, MANY.div_ceil(64));
+    for other in [&others[0], &others[MANY - 1]] {
+        assert_eq!(waits_for(&redis, other).await, ("0".to_owned(), 0, 0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_held_for_a_group_goes_on_though_the_list_of_those_that_are_staged_is_lost() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let dispatcher = dispatcher([store.clone()], redis.directory());
+    let others = dispatcher.create_many(vec![spec("1"); 70]).await.unwrap();
+    let group = JobId::random();
+    held_for(&redis, &group, &others).await;
+    let _: usize = redis.run(&["SADD", "hero:q:holding", &format!("{group} 70")]).await;
+    for id in &others {
+        assert_eq!(dispatcher.start(CONTEXT, id).await.unwrap(), Status::WaitingForPrerequisites);
+    }
+    finished(&redis, &store).await;
+    for id in &others {
+        assert_eq!(dispatcher.status(CONTEXT, id).await.unwrap(), Status::Dispatched);
+    }
+    assert!(keys(&redis, "hero:q:holding").await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_with_keys_that_is_more_than_may_be_created_now_is_refused_by_its_first_slice() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.limit_jobs_per_second(10);
+    let dispatcher = dispatcher([store], redis.directory());
+    let keyed = |name: &str| (0..100).map(|at| JobSpec { idempotency_key: Some(format!("{name}{at}")), ..spec("1") }).collect::<Vec<_>>();
+    dispatcher.create_many(keyed("a")).await.unwrap();
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let refused = dispatcher.create_many(keyed("b")).await;
+    assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
+    assert_eq!((redis.calls("hset").await, redis.calls("fcall").await), (0, 1));
+}
