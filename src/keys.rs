@@ -14,6 +14,7 @@
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
 //! | `hero:q:release` · `hero:q:linking` | list | every end of a job with relations · commit_jobs: groups of jobs that were created together, and are to come to their places and be entered where those have them that they wait for | an entry until its relatives are released · until link_jobs or the releaser has done it |
 //! | `hero:q:staged` | zset by ms | create: groups that are staged, with how many places they have, by when they are taken away; 0 where that has begun | an entry until commit_jobs, unstage_jobs or the releaser takes it |
+//! | `hero:q:holding` | set | hold_dependents: those of these groups for which jobs wait that are there | a member until commit_jobs, unstage_jobs or the releaser takes it |
 //! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
 //! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |
@@ -60,7 +61,8 @@
 //! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
 //! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
-//! | `hero:staged:{group}` · `:{place}` · `:lines` · `:held` | hash · hash · list · list | create: what is known of jobs that commit_jobs is about to create together by their keys · these · what is to be done then, which commit_jobs adds to · hold_dependents: jobs that wait for one of these | until they are at their places, or the releaser takes them away (`hero:q:staged`); 30 days |
+//! | `hero:staged:{group}` | hash | create: what is known, by their keys, of jobs that commit_jobs is about to create together | until they are at their places, or the releaser takes them away (`hero:q:staged`); 30 days |
+//! | `hero:staged:{group}:{place}` · `:lines` · `:held` | hash · list · list | create: these jobs · what is to be done then, which commit_jobs adds to · hold_dependents: jobs that wait for one of these | the same |
 //! | `hero:idem:{sha256}` | hash | create, link_jobs, the releaser · create_flow · schedule | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |

@@ -65,7 +65,7 @@ local function reap_leases(look, limit, lease)
     local read, failure = pcall(read_lost, first)
     if not read then
       redis.call('SET', keys.reaped, '0 0', 'EX', 86400)
-      error(failure)
+      error({ err = failure })
     end
   end
   if not may_be_over(look, lease) then over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', 0, 'LIMIT', 0, limit) end

@@ -96,7 +96,7 @@ return function()
     redis.call('RPOP', keys.release)
   end
   news.send_all()
-  if not is_entered then error(entered) end
+  if not is_entered then error({ err = entered }) end
   local more = more_staged or redis.call('EXISTS', keys.release, keys.linking) > 0
   return { more and 1 or 0, unpack(request.types) }
 end
