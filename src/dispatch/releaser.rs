@@ -9,7 +9,7 @@ pub struct Releaser {
 }
 
 /// How many relatives are released by one call, which holds Redis for one to two milliseconds then.
-const BATCH: usize = 64;
+const BATCH: usize = 48;
 /// How long it takes until jobs are seen that ended in another process, or whose process died. Those that end in this process are seen at once.
 const PAUSE: Duration = Duration::from_millis(500);
 

@@ -10,7 +10,7 @@ use crate::model::JobId;
 /// As many jobs, relations and bytes as Redis stores at once within some milliseconds.
 const AT_ONCE: (usize, Weight) = (64, Weight { bytes: 128 * 1024, relations: 100 });
 /// What is more is staged, by as much at a time.
-const SLICE: (usize, Weight) = (32, Weight { bytes: 128 * 1024, relations: 100 });
+const SLICE: (usize, Weight) = (24, Weight { bytes: 128 * 1024, relations: 100 });
 /// How many are entered at a time where those have them that they wait for.
 const LINKED_AT_ONCE: usize = 64;
 

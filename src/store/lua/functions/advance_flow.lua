@@ -8,7 +8,7 @@
 local try, insist = commands.try, commands.insist
 
 -- With how many jobs each is done in a call.
-local A_ROUND = { starting = 64, stopping = 32, counting = 128, retrying = 16, deleting = 32, keeping = 64 }
+local A_ROUND = { starting = 32, stopping = 12, counting = 128, retrying = 16, deleting = 16, keeping = 64 }
 -- When others look at the flow where a queue is full, ms.
 local FULL = 500
 -- How many relations may be followed in a round.

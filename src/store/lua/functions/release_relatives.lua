@@ -10,11 +10,14 @@ local read, read_parent = jobs.end_reader('status', 'rel', 'staged_for'), jobs.r
 -- How many relatives this call may still release.
 local left = 0
 
+-- One that ends with the job takes as long as so many that go on.
+local AN_END = 3
+
 -- The next relatives of a list, as many as this call has left. The second value says whether there may be more.
-local function next_of(list)
+local function next_of(list, each)
   if left <= 0 then return {}, redis.call('EXISTS', list) == 1 end
-  local ids = try('LPOP', list, left) or {}
-  left = left - #ids
+  local ids = try('LPOP', list, math.ceil(left / each)) or {}
+  left = left - #ids * each
   return ids, left <= 0 and redis.call('EXISTS', list) == 1
 end
 
@@ -28,7 +31,7 @@ end
 -- Lets the next of the 'dependents' or 'children' of a job that ended go on, or ends them with it. Gives whether there are more.
 local function release_next(id, status, list)
   local are_children = list == 'children'
-  local ids, more = next_of(keys.relatives(id, list))
+  local ids, more = next_of(keys.relatives(id, list), status == 'finished' and 1 or AN_END)
   for _, other in ipairs(ids) do
     -- A dependent may have the id of a former one that was meant, and a child may have been stopped or deleted meanwhile.
     local waits = relations.leave_list(other, list, id) and (not are_children or values.is_waiting(jobs.status(other)))
@@ -66,7 +69,7 @@ local function work(id, status, parent)
     redis.call('PERSIST', key)
     return true
   end
-  local ids, more = next_of(keys.relatives(id, 'onComplete'))
+  local ids, more = next_of(keys.relatives(id, 'onComplete'), 1)
   for _, heir in ipairs(ids) do
     if relations.leave_list(heir, 'onComplete', id) then request.has_work(relations.unblock(heir)) end
   end
