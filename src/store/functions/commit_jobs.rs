@@ -4,6 +4,7 @@ use redis::Cmd;
 
 use super::create::{Created, LOOK_FROM, NewJob, created};
 use super::unexpected;
+use super::unstage_jobs::Staging;
 use crate::model::{JobId, Status};
 use crate::store::codec::Text;
 use crate::store::fcall::{Function, list, word_if};
@@ -29,28 +30,61 @@ impl Store {
     /// Where they are many they are staged first, slice by slice, where nobody sees them. Then one step decides that they are there, and they come to
     /// their places some at a time, whoever ends meanwhile.
     pub async fn create_all_or_none(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
-        let is_staged = !fits_at_once(jobs) && jobs.iter().all(NewJob::may_be_staged);
+        if !fits_at_once(jobs) && jobs.iter().all(NewJob::may_be_staged) {
+            return Box::pin(self.create_staged(jobs)).await;
+        }
         let creating = async {
-            if is_staged {
-                return Box::pin(self.0.create_staged(jobs)).await;
-            }
             let answers = self.0.create_all(jobs, true).await?;
             // These jobs share the call with no others, so none has to come again.
             Ok(answers.into_iter().map(|answer| answer.unwrap_or(Created::Tangled)).collect())
         };
-        let is_followed = if is_staged {
-            Group::of(jobs).is_followed
-        } else {
-            jobs.iter().any(|job| job.spec.parent_id.is_some() || !job.spec.dependents.is_empty())
-        };
-        if !is_followed {
+        if !jobs.iter().any(|job| job.spec.parent_id.is_some() || !job.spec.dependents.is_empty()) {
             // No job that exists leads to one of these, so no relations have to be followed.
             return creating.await;
         }
-        let caller = jobs.iter().find_map(|job| job.spec.caller_id.as_deref()).unwrap_or_default();
-        let answers = self.0.relation_budget.in_turn(caller, creating).await?;
+        let answers = self.0.relation_budget.in_turn(caller_of(jobs), creating).await?;
         Ok(answers.unwrap_or_else(|| vec![Created::Busy; jobs.len()]))
     }
+
+    async fn create_staged(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+        let (store, mut seen) = (&self.0, Seen::default());
+        for _ in 0..ATTEMPTS {
+            let mut group = Group::of(jobs);
+            if let Some(places) = group.cycle() {
+                let ids: Vec<JobId> = places.iter().take(NAMED).map(|place| jobs[*place].id.clone()).collect();
+                return Ok(group.all_refused(places, &Created::Cycle(ids)));
+            }
+            let staging = Staging::of(store, &group);
+            let decided = match store.stage(&mut group, &mut seen).await {
+                Ok(Decided::Stored) if group.is_followed => {
+                    let decided = store.relation_budget.in_turn(caller_of(jobs), store.follow_and_commit(&group)).await;
+                    decided.map(|decided| decided.unwrap_or_else(|| Decided::Refused(vec![Created::Busy; jobs.len()])))
+                }
+                Ok(Decided::Stored) => store.commit(&group, "").await,
+                refused => refused,
+            };
+            // One that was created, though nobody knows, stays.
+            staging.end(group.is_written && !matches!(decided, Ok(Decided::Stored))).await;
+            match decided {
+                Ok(Decided::Stored) => {
+                    store.link(&group).await?;
+                    // What some of them wait for may have ended meanwhile.
+                    store.releases.notify_one();
+                    let stored = |(answer, staged)| if staged { Created::Created(Status::Created) } else { answer };
+                    return Ok(group.answers.into_iter().zip(group.staged).map(stored).collect());
+                }
+                Ok(Decided::Refused(answers)) => return Ok(answers),
+                Err(error) if !error.not_done() => return Err(error),
+                not_done => drop(not_done?),
+            }
+        }
+        Err(Error::Overtaken(ATTEMPTS))
+    }
+}
+
+/// Who creates these jobs.
+fn caller_of(jobs: &[NewJob]) -> &str {
+    jobs.iter().find_map(|job| job.spec.caller_id.as_deref()).unwrap_or_default()
 }
 
 impl NewJob {
@@ -73,43 +107,6 @@ enum Decided {
 }
 
 impl Inner {
-    async fn create_staged(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
-        let mut seen = Seen::default();
-        for _ in 0..ATTEMPTS {
-            let mut group = Group::of(jobs);
-            if let Some(places) = group.cycle() {
-                let ids: Vec<JobId> = places.iter().take(NAMED).map(|place| jobs[*place].id.clone()).collect();
-                return Ok(group.all_refused(places, &Created::Cycle(ids)));
-            }
-            let decided = match self.stage(&mut group, &mut seen).await {
-                Ok(Decided::Stored) if group.is_followed => self.follow_and_commit(&group).await,
-                Ok(Decided::Stored) => self.commit(&group, "").await,
-                refused => refused,
-            };
-            match decided {
-                Ok(Decided::Stored) => {
-                    self.link(&group).await?;
-                    // What some of them wait for may have ended meanwhile.
-                    self.releases.notify_one();
-                    let stored = |(answer, staged)| if staged { Created::Created(Status::Created) } else { answer };
-                    return Ok(group.answers.into_iter().zip(group.staged).map(stored).collect());
-                }
-                not_stored => {
-                    if group.is_written {
-                        // One that was created, though nobody knows, stays. What is left goes by itself, where it cannot be taken away now.
-                        self.unstage(&group).await;
-                    }
-                    match not_stored {
-                        Ok(Decided::Refused(answers)) => return Ok(answers),
-                        Err(error) if !error.not_done() => return Err(error),
-                        not_done => drop(not_done?),
-                    }
-                }
-            }
-        }
-        Err(Error::Overtaken(ATTEMPTS))
-    }
-
     /// Creates a group to which relations of jobs that are there lead, if none of these would wait for itself.
     async fn follow_and_commit(&self, group: &Group<'_>) -> Result<Decided, Error> {
         let mut are_held = false;

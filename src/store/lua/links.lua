@@ -18,6 +18,10 @@ links.AWAITED_SECONDS = 300
 local MOST, MOST_TAKEN = 1000, 250
 -- How many jobs outside are let go by a call, about; a line has up to as many as hold_dependents.lua is given.
 local LET_GO = 64
+-- How many ids a line has at most, and how long a text is, bytes. What another program made longer is cut, or left out.
+local MOST_IN_LINE, LONGEST = 64, 65536
+-- How many groups are staged at a time in a context, at most.
+local MOST_STAGED = 64
 -- How many groups that were created are looked into. There are no more of which something is still to be done.
 local MOST_LINKED = 4
 -- Others count as listed when they were staged, if that is not longer ago, ms.
@@ -95,7 +99,9 @@ end
 local function enter(line)
   local what, other, rest = string.match(line, '^(%a+) (%S+) (.+)$')
   local ids = {}
-  for id in string.gmatch(rest or '', '%S+') do ids[#ids + 1] = id end
+  for id in string.gmatch(rest or '', '%S+') do
+    if #ids < MOST_IN_LINE and values.is_uuid(id) then ids[#ids + 1] = id end
+  end
   if #ids == 0 or what ~= 'dependents' and what ~= 'onComplete' then return 0 end
   local job = read(other) or {}
   if job.status or jobs.is_job(other) then
@@ -116,8 +122,9 @@ function links.enter_some(most)
     local group = try('LINDEX', keys.linking, 0)
     if not group then break end
     local text, created = try('LINDEX', keys.lines(group), 0), {}
-    for line in string.gmatch(text or '', '[^\n]+') do
-      -- A line counts, too.
+    -- A text counts, too, and a line.
+    done = done + 1
+    for line in string.gmatch(text and #text <= LONGEST and text or '', '[^\n]+') do
       done = done + 1
       if string.sub(line, 1, 8) == 'created ' then created[#created + 1] = line else done = done + enter(line) end
     end
@@ -127,7 +134,6 @@ function links.enter_some(most)
     else
       redis.call('UNLINK', keys.group(group), keys.lines(group))
       redis.call('LPOP', keys.linking)
-      done = done + 1
     end
   end
   return done
@@ -145,6 +151,9 @@ end
 -- How a group that is staged stands among those. One that is to be taken away stands there with the time 0.
 function links.member(group, many) return group .. ' ' .. many end
 
+-- Whether so many groups are staged already that another one has to wait.
+function links.are_too_many() return (try('ZCARD', keys.staging) or 0) >= MOST_STAGED end
+
 -- Keeps a group among those that are staged. False: it is to be taken away, or is not there. `is_first`: it comes there now.
 function links.keep(group, many, is_first)
   local member = links.member(group, many)
@@ -159,9 +168,10 @@ local function let_go_some(group)
   while done < LET_GO do
     local line = try('LINDEX', held, 0)
     if not line then return false end
-    local other, ids = string.match(line, '^(%S+) (.*)$')
+    local other, ids = string.match(#line <= LONGEST and line or '', '^(%S+) (.*)$')
+    done = done + 1
     for id in string.gmatch(ids or '', '%S+') do
-      relations.let_go(id, other, group)
+      if values.is_uuid(id) then relations.let_go(id, other, group) end
       done = done + 1
     end
     redis.call('LPOP', held)

@@ -303,6 +303,7 @@ local function stage_each(number, group, places, first, new, follows)
     if plan[place].idempotency and not answers[place] then new = new + 1 end
   end
   local refused = new > 0 and limit.too_fast(per_second, new)
+  if first == 1 and links.are_too_many() then refused = { 'slow', '1000' } end
   if not refused and not links.keep(group, places, first == 1) then refused = { 'gone' } end
   if refused then
     answers = { refused }

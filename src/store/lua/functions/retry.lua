@@ -86,10 +86,11 @@ return function()
   if cycle then return answer('cycle', job.status) end
 
   clear(id, job, script_type)
-  if #there > 0 or of.predecessor or of.parent then relations.note_change() end
   local open = relations.link_prerequisites(id, there)
   if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
   if of.parent then open = open + relations.link_parent(id, of.parent) end
   redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
+  -- What begins now closes no circle.
+  if open > 0 then relations.note_change() end
   return answer('started', routing.begin(id, tonumber(job.attempt) or 0, script_type, queue, nil, open), script_type)
 end

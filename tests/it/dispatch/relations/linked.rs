@@ -6,7 +6,7 @@ use std::time::Duration;
 use hero::dispatch::Error;
 use hero::model::{JobId, JobSpec, Status};
 
-use super::staged::{alone, ids, keys};
+use super::staged::{a_process, alone, ids, keys};
 use super::steps::{finished, waits_for};
 use super::{after, begin, by_hand, named};
 use crate::support::{CONTEXT, Redis, dispatcher, spec, until};
@@ -30,12 +30,13 @@ async fn what_cannot_come_to_its_place_now_is_not_lost() {
     let own = ids(MANY);
     let group: Vec<JobSpec> = own.iter().map(|id| named(id, spec("1"))).collect();
     may_be_shown(&redis, false).await;
-    let creating = tokio::spawn(async move { creator.create_many(group).await });
+    let server = a_process();
+    let creating = server.spawn(async move { creator.create_many(group).await });
     is_created(&redis).await;
     let refused = until("a releaser that is refused", || async { store.release_relatives(64).await.err() }).await;
     assert!(refused.to_string().contains("can't run this command"), "{refused}");
     // Its creator ends here, too.
-    creating.abort();
+    server.shutdown_background();
     let _ = creating.await;
     may_be_shown(&redis, true).await;
     finished(&redis, &store).await;
@@ -147,4 +148,58 @@ async fn a_group_with_keys_that_is_more_than_may_be_created_now_is_refused_by_it
     let refused = dispatcher.create_many(keyed("b")).await;
     assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
     assert_eq!((redis.calls("hset").await, redis.calls("fcall").await), (0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_gives_up_a_create_leaves_nothing_of_it_staged() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    for _ in 0..8 {
+        let creator = dispatcher.clone();
+        let creating = tokio::spawn(async move { creator.create_many(vec![spec("1"); 1000]).await.map(|ids| ids.len()) });
+        until("a group that is staged", || async { (redis.run::<u8>(&["EXISTS", "hero:q:staged"]).await == 1).then_some(()) }).await;
+        creating.abort();
+        let is_left = creating.await.is_err();
+        // And nobody else is there to do it.
+        until("nothing staged", || async {
+            let is_created = redis.run::<u8>(&["EXISTS", "hero:q:linking"]).await == 1;
+            (is_created || keys(&redis, "hero:*staged*").await.is_empty() || !is_left).then_some(())
+        })
+        .await;
+        redis.store().await.release_relatives(2000).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_program_makes_of_the_lists_of_groups_holds_up_nobody() {
+    let redis = Redis::start().await;
+    let (store, dispatcher) = (redis.store().await, alone(&redis).await);
+    let too_many = format!("dependents {} {}", JobId::random(), "x ".repeat(9000));
+    let texts = std::iter::repeat_n("\n", 5000).chain([too_many.as_str(), "dependents", "created x"]);
+    let [group, other] = [JobId::random(), JobId::random()];
+    for key in [format!("hero:staged:{group}:lines"), format!("hero:staged:{other}:held")] {
+        let words: Vec<&str> = ["RPUSH", &key].into_iter().chain(texts.clone()).collect();
+        let _: usize = redis.run(&words).await;
+    }
+    let _: usize = redis.run(&["RPUSH", "hero:q:linking", group.as_str()]).await;
+    let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", &format!("{other} 5")]).await;
+    // A call does a bounded part of it.
+    store.release_relatives(64).await.unwrap();
+    let left: usize = redis.run(&["LLEN", &format!("hero:staged:{group}:lines")]).await;
+    assert!(left >= 5003 - 64, "{left}");
+    assert_eq!(dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap().len(), MANY);
+    finished(&redis, &store).await;
+    assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, MANY);
+}
+
+/// Each of them would be kept for 20 s, whoever sent it.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_than_some_groups_are_staged_at_a_time() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    for _ in 0..64 {
+        let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{} 1000", JobId::random())]).await;
+    }
+    let refused = dispatcher.create_many(vec![spec("1"); MANY]).await;
+    assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
 }

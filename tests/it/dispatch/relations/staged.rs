@@ -18,6 +18,11 @@ pub(super) async fn alone(redis: &Redis) -> Dispatcher {
     dispatcher([redis.store().await], redis.directory())
 }
 
+/// What runs here and ends at once with all that it does, as a process that is killed.
+pub(super) fn a_process() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
 /// How many are connected.
 pub(super) async fn clients(redis: &Redis) -> usize {
     redis.run::<String>(&["CLIENT", "LIST"]).await.lines().count()
@@ -165,11 +170,12 @@ async fn a_server_that_ends_while_it_creates_many_has_created_all_or_none() {
     for _ in 0..30 {
         let clients = clients(&redis).await;
         let dispatcher = alone(&redis).await;
-        let creating = tokio::spawn(async move { dispatcher.create_many(chain(&ids(200))).await.map(|ids| ids.len()) });
+        let server = a_process();
+        let creating = server.spawn(async move { dispatcher.create_many(chain(&ids(200))).await.map(|ids| ids.len()) });
         for _ in 0..random.random_range(0..60) {
             let _: String = redis.run(&["PING"]).await;
         }
-        creating.abort();
+        server.shutdown_background();
         match creating.await {
             Ok(created) => assert_eq!(created.unwrap(), 200),
             Err(_) => broken_off += 1,

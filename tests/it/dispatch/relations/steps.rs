@@ -6,7 +6,7 @@ use hero::model::{JobId, JobSpec, Status};
 use hero::store::Store;
 use rand::Rng as _;
 
-use super::staged::{SHAPES, alone, clients, gone, ids, keys, shape};
+use super::staged::{SHAPES, a_process, alone, clients, gone, ids, keys, shape};
 use super::{after, begin, by_hand, child_of, heir_of, named, status};
 use crate::support::{CONTEXT, Redis, dispatcher, random, spec, until};
 
@@ -55,11 +55,12 @@ async fn a_group_of_any_shape_whose_server_ends_between_two_steps_is_there_or_no
         there += MANY;
         let name = SHAPES[round % SHAPES.len()];
         let group = shape(name, &others, round);
-        let creating = tokio::spawn(async move { dispatcher.create_many(group).await.map(|ids| ids.len()) });
+        let server = a_process();
+        let creating = server.spawn(async move { dispatcher.create_many(group).await.map(|ids| ids.len()) });
         for _ in 0..random.random_range(0..50) {
             let _: String = redis.run(&["PING"]).await;
         }
-        creating.abort();
+        server.shutdown_background();
         let is_made = creating.await.map(|made| assert_eq!(made.unwrap(), MANY)).is_ok();
         gone(&redis, clients).await;
         finished(&redis, &store).await;
@@ -116,11 +117,12 @@ async fn a_group_whose_server_ended_is_the_same_when_it_is_sent_again_at_once() 
         let group: Vec<JobSpec> = (0..MANY).map(|at| if at % 2 == 0 { named(&own[at], keyed(at)) } else { keyed(at) }).collect();
         let (first, again) = (alone(&redis).await, alone(&redis).await);
         let sent = group.clone();
-        let creating = tokio::spawn(async move { first.create_many(sent).await });
+        let server = a_process();
+        let creating = server.spawn(async move { first.create_many(sent).await });
         for _ in 0..random.random_range(0..25) {
             let _: String = redis.run(&["PING"]).await;
         }
-        creating.abort();
+        server.shutdown_background();
         let before = creating.await;
         let made = again.create_many(group).await.unwrap();
         if let Ok(before) = before {
