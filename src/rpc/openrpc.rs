@@ -117,7 +117,7 @@ pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec
     method["errors"] = errors(M::ERRORS);
     method["examples"] = examples.collect();
     method["params"] = params.into();
-    method[REPEATABLE] = M::REPEATABLE.as_str().into();
+    method[REPEATABLE] = M::EFFECT.repeatable().as_str().into();
     method["x-effect"] = M::EFFECT.as_str().into();
     vec![method]
 }

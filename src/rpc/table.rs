@@ -61,7 +61,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             kind: if M::WAITS { Kind::Wait } else { Kind::Call },
             permission: M::PERMISSION,
             audited: M::AUDITED,
-            repeatable: M::REPEATABLE,
+            repeatable: M::EFFECT.repeatable(),
             size: M::SIZE,
             unsubscribe: None,
             register: register_method::<C, M>,
