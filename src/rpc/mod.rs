@@ -57,6 +57,7 @@ pub use memory::{BatchAnswers, Size};
 pub use method::{Effect, Example, Items, Kind, Method, Repeatable, Subscription, Within};
 pub use params::FromParameters;
 pub(crate) use params::read_as_parameter;
+pub(crate) use request_id::LONGEST_ID;
 pub use serve_error::ServeError;
 pub use server::{ServerSettings, Serving, serve, serve_table, try_listen};
 pub(crate) use socket::{GOING_AWAY, LOGGED_OUT};
