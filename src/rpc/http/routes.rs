@@ -30,14 +30,14 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 }
 
 /// Everything that the port answers, to the origins and hosts that are allowed.
-pub(in crate::rpc) fn router(
+pub(in crate::rpc) fn router<'s>(
     endpoint: Endpoint,
     assistants: Option<AssistantEndpoint>,
     probes: Probes,
     document: Arc<Served>,
     allowed: OriginCheck,
     gzip: Gzip,
-    subscriptions: &[&str],
+    subscriptions: impl Iterator<Item = &'s &'s str>,
 ) -> Router {
     let document = move |request: Request| async move {
         let session = request.extensions().get::<Arc<Session>>();
@@ -47,7 +47,7 @@ pub(in crate::rpc) fn router(
     let plain = look(documents(Router::new().route("/openrpc.json", get(document))))
         .with_state(probes)
         .layer(axum::middleware::from_fn_with_state(gzip, compress));
-    let followed = subscriptions.iter().fold(plain, |router, name| router.route_service(&format!("/{name}"), endpoint.clone()));
+    let followed = subscriptions.fold(plain, |router, name| router.route_service(&format!("/{name}"), endpoint.clone()));
     let called = followed.route_service("/", endpoint);
     let router = match assistants {
         Some(assistants) => called.route_service("/mcp", assistants),
