@@ -31,6 +31,7 @@ mod openrpc;
 mod operator;
 mod overflow;
 mod oversize;
+mod packed;
 mod params;
 mod permissions;
 mod request_id;

@@ -199,7 +199,7 @@ fn start<C: Send + Sync + 'static>(
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));
     let (stop, stopper) = stop_channel();
     let operator = settings.operator_socket.map(|path| operator::listen(&path).map(|listener| (listener, path))).transpose()?;
-    let gzip = Gzip::default();
+    let gzip = Gzip::new(Arc::clone(&document));
     let logins = Logins::new(settings.audit);
     let (subscriptions, limits) = (table.subscriptions(), &settings.limits);
     let endpoint =
