@@ -160,8 +160,8 @@ impl Doing {
         }
     }
 
-    /// It has come to nothing, and is counted with others of its kind. `told` says how, in the record with which it was begun.
-    pub fn fail(&mut self, told: impl FnOnce(&mut Record)) {
+    /// It has ended, and is counted with others of its kind: the first is a record at once. `told` says how, in the record with which it was begun.
+    pub fn count(&mut self, told: impl FnOnce(&mut Record)) {
         if let Some((open, mut record)) = self.begun.take() {
             told(&mut record);
             record.time = Timestamp::local();
@@ -181,6 +181,6 @@ impl Doing {
 
 impl Drop for Doing {
     fn drop(&mut self) {
-        if self.counted { self.fail(|_| {}) } else { self.end(|_| {}) }
+        if self.counted { self.count(|_| {}) } else { self.end(|_| {}) }
     }
 }

@@ -15,7 +15,7 @@ const MOST_OF_ONE: usize = 32;
 /// What counts together in a record.
 const SEVERAL: &str = "several";
 
-/// What two refusals have in common that are counted together.
+/// What two calls have in common that are counted together: refusals, and what else can be done as often as a caller likes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Kind {
     /// All that tells them apart.

@@ -8,10 +8,11 @@ use tokio::time::{Instant, timeout};
 use super::follow::Teller;
 use super::link::Link;
 use super::result::{failure, refusal, success};
-use super::{Advice, Leaving, MOST_VALUES, has_too_many_values};
+use super::{Advice, Leaving};
 use crate::client::{Client, Error, code};
 use crate::model::ContextId;
 use crate::rpc::methods::Wait;
+use crate::service::away;
 
 /// How long the last lines of a job that has ended are waited for.
 const LAST_LINES: Duration = Duration::from_secs(1);
@@ -19,7 +20,7 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 /// A call of a tool.
 pub(super) struct Call<'a> {
     pub(super) link: &'a Link,
-    pub(super) tool: &'a str,
+    pub(super) tool: &'static str,
     pub(super) arguments: JsonObject,
     pub(super) teller: Option<Teller>,
     pub(super) leaving: Leaving<'a>,
@@ -83,15 +84,11 @@ impl Call<'_> {
         let answer = match waits {
             Some((subject, starts)) => self.waited(&client, subject, starts, wait).await,
             None => tokio::select! {
-                answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error).and_then(|answer: Box<RawValue>| read(&answer)),
+                answer = client.call(self.tool, &self.arguments) => answer.map_err(Ended::Error),
                 _ = self.leaving.left() => Err(Ended::Left("the call was cancelled; whether it was carried out is not known".to_owned())),
             },
         };
-        match answer {
-            Ok(value) => success(self.tool, value),
-            Err(Ended::Error(error)) => failure(&error, self.advice),
-            Err(Ended::Left(what)) => refusal(&what),
-        }
+        told(self.tool, answer, self.advice).await
     }
 
     /// How long to wait, read as the method reads it.
@@ -106,7 +103,7 @@ impl Call<'_> {
     }
 
     /// Has it start, if the tool starts it, and waits for its end. Its id is known before it is waited for, so that it can be followed and stopped.
-    async fn waited(&mut self, client: &Client, subject: Subject, starts: bool, wait: Duration) -> Result<Value, Ended> {
+    async fn waited(&mut self, client: &Client, subject: Subject, starts: bool, wait: Duration) -> Result<Box<RawValue>, Ended> {
         let deadline = Instant::now() + wait;
         let context = self.arguments.get("context_id").cloned().unwrap_or(json!(0));
         let mut params = if starts {
@@ -116,7 +113,7 @@ impl Call<'_> {
                     error.data.as_ref().and_then(|data| data.get(subject.id())).cloned().ok_or(error.into())
                 }
                 Err(error) => Err(error),
-                Ok(ended) => return read(&ended),
+                Ok(ended) => return Ok(ended),
             };
             // What it was made of is not needed any more.
             self.arguments.clear();
@@ -140,7 +137,7 @@ impl Call<'_> {
                     if tells && !goes_on {
                         let _ = timeout(LAST_LINES, told).await;
                     }
-                    return ended.map_err(Ended::Error).and_then(|answer: Box<RawValue>| read(&answer));
+                    return ended.map_err(Ended::Error);
                 }
                 () = &mut told, if tells => tells = false,
             }
@@ -182,16 +179,18 @@ async fn left_alone(client: &Client, (subject, id): (Subject, &Value), context: 
     }
 }
 
-/// An answer as data, unless that would take much memory.
-fn read(answer: &RawValue) -> Result<Value, Ended> {
-    if has_too_many_values(answer.get().as_bytes()) {
-        let what = format!(
-            "the answer has {} bytes and more than {MOST_VALUES} values, which is more than an assistant is given",
-            answer.get().len()
-        );
-        return Err(Ended::Left(format!("{what}: ask for less (a smaller `limit`), or use the command line, or JSON-RPC")));
-    }
-    Ok(serde_json::from_str(answer.get()).expect("it was read as JSON"))
+/// What a model is told of an answer. Long ones are read and cut away from the threads that serve connections.
+async fn told(tool: &'static str, answer: Result<Box<RawValue>, Ended>, advice: Advice) -> CallToolResult {
+    let told = match answer {
+        Ok(answer) => away(answer.get().len(), move || success(tool, &answer)).await,
+        Err(Ended::Error(error)) => {
+            // How long its data is nobody has counted.
+            let bytes = if error.rpc().is_some_and(|rpc| rpc.data.is_some()) { usize::MAX } else { 0 };
+            away(bytes, move || failure(&error, advice)).await
+        }
+        Err(Ended::Left(what)) => Some(refusal(&what)),
+    };
+    told.unwrap_or_else(|| refusal("the answer came, but could not be read: the server is about to end, or its log says what went wrong"))
 }
 
 /// Why a call gave nothing.
@@ -204,5 +203,31 @@ enum Ended {
 impl From<Error> for Ended {
     fn from(error: Error) -> Self {
         Self::Error(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::{FutureExt as _, poll};
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+
+    #[test]
+    fn long_answers_are_cut_on_no_thread_that_serves_connections() {
+        let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            let (release, held) = std::sync::mpsc::channel::<()>();
+            let busy = tokio::task::spawn_blocking(move || held.recv());
+            let answer = |bytes| Ok(to_raw_value(&"x".repeat(bytes)).unwrap());
+            assert!(told("get_result", answer(100), |_| None).now_or_never().is_some(), "a short one waits for nobody");
+            let mut long = pin!(told("get_result", answer(1 << 20), |_| None));
+            assert!(poll!(&mut long).is_pending());
+            release.send(()).unwrap();
+            assert_eq!(long.await.content.len(), 2, "it is cut, and says so");
+            busy.await.unwrap().unwrap();
+        });
     }
 }

@@ -3,19 +3,19 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse as _, Response};
-use http::{HeaderName, HeaderValue, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::Full;
-use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde::Deserialize;
 use uuid::Uuid;
 
 use super::link::Link;
+use super::message::Said;
 use super::running::Running;
-use super::{Assistant, Connect, MOST_VALUES, has_too_many_values};
+use super::{Assistant, Connect};
 use crate::client::{Client, Error};
 use crate::rpc::{Assistants, Visit};
+use crate::service::away;
 
 /// By what the requests of one client are told from those of another.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -35,18 +35,19 @@ pub fn assistants() -> Assistants {
 }
 
 async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) -> Response {
-    if has_too_many_values(request.body()) {
-        let what = format!("a request to an assistant may have {MOST_VALUES} values; JSON-RPC at / takes more\n");
-        return (StatusCode::PAYLOAD_TOO_LARGE, what).into_response();
-    }
-    let said = serde_json::from_slice::<Said>(request.body()).unwrap_or_default();
+    // What is none, or no JSON by its own words, is for the SDK to refuse.
+    let is_message = request.method() == Method::POST && is_json(request.headers());
+    let body = request.body().clone();
+    let said = match away(body.len(), move || if is_message { Said::read(&body) } else { Ok(Said::default()) }).await {
+        Some(Ok(said)) => said,
+        Some(Err(wrong)) => return wrong.into_response(),
+        None => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    };
     let named = request.headers().get(&SESSION).filter(|name| name.len() <= LONGEST).and_then(|name| name.to_str().ok());
     // The name is no secret that protects anything: nobody can name the calls of another caller.
     let client: Option<Arc<str>> = named.map(|name| format!("{} {name}", visit.caller().unwrap_or_default()).into());
-    if said.method == "notifications/cancelled"
-        && let (Some(client), Some(id)) = (&client, said.params.request_id)
-    {
-        running.cancel(&(Some(Arc::clone(client)), id));
+    if let (Some(client), Some(id)) = (&client, &said.cancels) {
+        running.cancel(&(Some(Arc::clone(client)), id.clone()));
     }
     let serves = move || {
         let visit = visit.clone();
@@ -59,6 +60,9 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
     let config = config.with_max_request_body_bytes(usize::MAX).with_sse_keep_alive(Some(KEEP_ALIVE));
     let service = StreamableHttpService::new(serves, Arc::new(NeverSessionManager::default()), config);
     let mut response = service.handle(request.map(Full::<Bytes>::new)).await.map(Body::new);
+    if is_message && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return said.unreadable().into_response();
+    }
     if said.method == "initialize"
         && response.status() == StatusCode::OK
         && let Ok(name) = HeaderValue::from_str(&Uuid::new_v4().to_string())
@@ -77,16 +81,8 @@ fn advice(error: &Error) -> Option<String> {
     })
 }
 
-/// What there is in a message besides what the SDK reads.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Said {
-    method: String,
-    params: Cancelled,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Cancelled {
-    request_id: Option<RequestId>,
+/// Whether a body says that it is JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|given| given.to_str().ok());
+    given.and_then(|given| given.split(';').next()).is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("application/json"))
 }

@@ -7,6 +7,7 @@ mod call;
 mod follow;
 mod http;
 mod link;
+mod message;
 mod resources;
 mod result;
 mod running;
@@ -16,20 +17,21 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool,
+    ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, RequestId,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
 use crate::client::Error;
+use crate::rpc::LONGEST_ID;
 use call::Call;
 use follow::Teller;
 pub use http::assistants;
 pub use link::Connect;
 use link::Link;
-use running::Running;
+use running::{Key, Running};
 
 /// What to do about an error that is not a server's own, which says so itself.
 pub type Advice = fn(&Error) -> Option<String>;
@@ -64,6 +66,11 @@ impl Assistant {
     /// An assistant that calls methods by connections that `connect` opens.
     pub fn new(connect: Connect, advice: Advice) -> Self {
         Self { link: Arc::new(Link::new(connect)), advice, running: Arc::default(), client: None, over_http: false }
+    }
+
+    /// By what its client can name a call. Over HTTP one that gives itself no name cannot: others use the same ids.
+    fn key(&self, id: RequestId) -> Option<Key> {
+        (self.client.is_some() || !self.over_http).then(|| (self.client.clone(), id))
     }
 }
 
@@ -115,19 +122,27 @@ impl ServerHandler for Assistant {
             let name = result::head(&request.name, 64);
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}; tools/list gives those that there are"), None));
         };
-        let begun = self.running.begin((self.client.clone(), context.id.clone()));
+        let token = context.meta.get_progress_token();
+        // Each notification repeats it.
+        if let Some(ProgressToken(RequestId::String(token))) = &token
+            && token.len() > LONGEST_ID
+        {
+            let what = format!("progressToken: has {} bytes, and none has more than {LONGEST_ID}", token.len());
+            return Err(ErrorData::invalid_params(what, None));
+        }
+        let begun = self.running.begin(self.key(context.id.clone()));
         // From this version on there is no other way to cancel a request over HTTP; before, a connection may break without meaning anything.
         let is_new = context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         let leaving = Leaving { cancelled: &begun.cancelled, gone: self.over_http.then(|| (context.ct.clone(), is_new)) };
-        let teller = context.meta.get_progress_token().map(|token| Teller::new(context.peer.clone(), token));
+        let teller = token.map(|token| Teller::new(context.peer.clone(), token));
         let arguments = request.arguments.unwrap_or_default();
         let call = Call { link: &self.link, tool: &tool.name, arguments, teller, leaving, advice: self.advice };
         Ok(Box::pin(call.made()).await.into())
     }
 
     async fn on_cancelled(&self, notification: CancelledNotificationParam, _: NotificationContext<RoleServer>) {
-        if let Some(id) = notification.request_id {
-            self.running.cancel(&(self.client.clone(), id));
+        if let Some(key) = notification.request_id.and_then(|id| self.key(id)) {
+            self.running.cancel(&key);
         }
     }
 

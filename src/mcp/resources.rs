@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
@@ -84,8 +85,10 @@ impl Log {
         if (uri.scheme(), uri.host_str(), uri.port()) != ("hero", Some("jobs"), None) {
             return None;
         }
+        let mut said = HashSet::new();
         for (name, value) in uri.query_pairs() {
             match &*name {
+                name if !said.insert(name.to_owned()) => return None,
                 "context_id" => log.context_id = ContextId(value.parse().ok()?),
                 "cursor" => log.cursor = Some(value.into_owned()),
                 _ => return None,
@@ -136,7 +139,12 @@ mod tests {
         for bad in ["", "hero://jobs", "hero://jobs/x/log", "hero://flows/1/log", "http://jobs/1/log"] {
             assert!(Log::of(bad).is_none(), "{bad}");
         }
-        for bad in [format!("hero://jobs/{id}"), format!("hero://jobs/{id}/log?limit=3"), format!("hero://jobs:1/{id}/log")] {
+        for bad in [
+            format!("hero://jobs/{id}"),
+            format!("hero://jobs/{id}/log?limit=3"),
+            format!("hero://jobs/{id}/log?cursor=1&cursor=2"),
+            format!("hero://jobs:1/{id}/log"),
+        ] {
             assert!(Log::of(&bad).is_none(), "{bad}");
         }
     }

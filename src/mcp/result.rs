@@ -1,7 +1,8 @@
 use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::Advice;
+use super::{Advice, MOST_VALUES, has_too_many_values};
 use crate::client::Error;
 
 /// How many bytes of a result a model is given. What it reads costs, and some clients drop more than a little more.
@@ -9,9 +10,15 @@ pub(super) const MOST: usize = 64 * 1024;
 /// How long a text may be in a result that is too long, tried one after the other.
 const TEXTS: [usize; 4] = [16 * 1024, 4096, 1024, 256];
 
-/// What a method gave, for a model: as a text, and as data where that is an object, as the protocol has it.
-pub(super) fn success(tool: &str, value: Value) -> CallToolResult {
-    let Bounded { text, value, whole } = bounded(value);
+/// What a method gave, for a model: as a text, and as data where that is an object, as the protocol has it. What would take much memory as data is refused.
+pub(super) fn success(tool: &str, answer: &RawValue) -> CallToolResult {
+    let answer = answer.get();
+    if has_too_many_values(answer.as_bytes()) {
+        let what =
+            format!("the answer has {} bytes and more than {MOST_VALUES} values, which is more than an assistant is given", answer.len());
+        return refusal(&format!("{what}: ask for less (a smaller `limit`), or use the command line, or JSON-RPC"));
+    }
+    let Bounded { text, value, whole } = bounded(serde_json::from_str(answer).expect("it was read as JSON"));
     let mut content = vec![ContentBlock::text(text)];
     if let Some(whole) = whole {
         content.push(ContentBlock::text(cut(tool, whole)));

@@ -4,29 +4,42 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rmcp::model::RequestId;
 use tokio_util::sync::CancellationToken;
 
-/// A request: which client made it, where there are several, and the id by which that client knows it.
+/// How a client names its calls when it cancels them: itself, where there are several, and the id. Nothing keeps it from giving one id to several calls.
 pub(super) type Key = (Option<Arc<str>>, RequestId);
 
-/// The calls that are being carried out, so that their clients can cancel them. There are as many as there are requests.
+/// The calls that are being carried out and can be named, so that their clients can cancel them. There are as many as there are requests.
 #[derive(Debug, Default)]
-pub(super) struct Running(Mutex<HashMap<Key, CancellationToken>>);
+pub(super) struct Running(Mutex<Calls>);
+
+#[derive(Debug, Default)]
+struct Calls {
+    next: u64,
+    /// Those of each name, with a number of their own.
+    named: HashMap<Key, Vec<(u64, CancellationToken)>>,
+}
 
 impl Running {
-    /// Notes a call until the result is dropped.
-    pub(super) fn begin(self: &Arc<Self>, key: Key) -> Begun {
+    /// Notes a call until the result is dropped. One without a name is cancelled by nobody else.
+    pub(super) fn begin(self: &Arc<Self>, key: Option<Key>) -> Begun {
         let cancelled = CancellationToken::new();
-        self.locked().insert(key.clone(), cancelled.clone());
-        Begun { running: Arc::clone(self), key, cancelled }
+        let noted = key.map(|key| {
+            let mut calls = self.locked();
+            calls.next += 1;
+            let number = calls.next;
+            calls.named.entry(key.clone()).or_default().push((number, cancelled.clone()));
+            Noted { running: Arc::clone(self), key, number }
+        });
+        Begun { cancelled, _noted: noted }
     }
 
-    /// Cancels a call, if it is still carried out.
+    /// Cancels the calls of a name that are still carried out.
     pub(super) fn cancel(&self, key: &Key) {
-        if let Some(cancelled) = self.locked().get(key) {
+        for (_, cancelled) in self.locked().named.get(key).into_iter().flatten() {
             cancelled.cancel();
         }
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<Key, CancellationToken>> {
+    fn locked(&self) -> MutexGuard<'_, Calls> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -34,13 +47,45 @@ impl Running {
 /// A call that is being carried out.
 #[derive(Debug)]
 pub(super) struct Begun {
-    running: Arc<Running>,
-    key: Key,
     pub(super) cancelled: CancellationToken,
+    _noted: Option<Noted>,
 }
 
-impl Drop for Begun {
+/// The place of a call among those that are being carried out.
+#[derive(Debug)]
+struct Noted {
+    running: Arc<Running>,
+    key: Key,
+    number: u64,
+}
+
+impl Drop for Noted {
     fn drop(&mut self) {
-        self.running.locked().remove(&self.key);
+        let mut calls = self.running.locked();
+        if let Some(named) = calls.named.get_mut(&self.key) {
+            named.retain(|(number, _)| *number != self.number);
+            if named.is_empty() {
+                calls.named.remove(&self.key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_one_name_are_cancelled_together_and_none_takes_the_place_of_another() {
+        let running = Arc::<Running>::default();
+        let key = |client: &str| Some((Some(Arc::from(client)), RequestId::Number(7)));
+        let (first, second, third) = (running.begin(key("a")), running.begin(key("a")), running.begin(key("a")));
+        let (of_another, nameless) = (running.begin(key("b")), running.begin(None));
+        drop(second);
+        running.cancel(&key("a").unwrap());
+        assert!(first.cancelled.is_cancelled() && third.cancelled.is_cancelled());
+        assert!(!of_another.cancelled.is_cancelled() && !nameless.cancelled.is_cancelled());
+        drop((first, third, of_another, nameless));
+        assert!(running.locked().named.is_empty(), "nothing is left of them");
     }
 }

@@ -44,6 +44,11 @@ impl Act {
         });
     }
 
+    /// The same, where it can be done as often as its caller likes: it is counted with others of its kind, as refusals are.
+    pub(super) fn done_once_more(&mut self) {
+        self.0.count(|record| record.outcome = Outcome::Ok);
+    }
+
     /// It is known now who makes the call: its token says so.
     pub(super) fn by(&mut self, login: &Login) {
         self.0.tell(|record| record.who = Who::Identity(login.identity(), login.token().clone()));
@@ -53,7 +58,7 @@ impl Act {
     pub(super) fn failed(&mut self, code: Code) {
         let outcome = if is_refusal(code) { Outcome::Refused(code.number()) } else { Outcome::Failed(code.number()) };
         if is_counted(code) || self.0.is_counted() {
-            self.0.fail(|record| record.outcome = outcome);
+            self.0.count(|record| record.outcome = outcome);
         } else {
             self.0.end(|record| record.outcome = outcome);
         }

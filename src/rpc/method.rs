@@ -48,17 +48,21 @@ impl Repeatable {
     }
 }
 
-/// What a call does to what is there, for whoever lets a program make calls by itself.
+/// What a call does to what is there, for whoever lets a program make calls by itself; and so whether it may be sent again blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing.
     Reads,
     /// It makes something new, and another at each call.
     Adds,
+    /// The same, but once where it has an idempotency key.
+    AddsWithKey,
     /// It changes, stops or removes what is there. A second call changes nothing more.
     Replaces,
     /// It has scripts run, which may do anything that scripts may.
     Runs,
+    /// The same, but once where it has an idempotency key.
+    RunsWithKey,
 }
 
 impl Effect {
@@ -66,9 +70,18 @@ impl Effect {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Reads => "reads",
-            Self::Adds => "adds",
+            Self::Adds | Self::AddsWithKey => "adds",
             Self::Replaces => "replaces",
-            Self::Runs => "runs",
+            Self::Runs | Self::RunsWithKey => "runs",
+        }
+    }
+
+    /// Whether such a call may be sent again blindly. One that replaces may not: what it is about may have changed meanwhile, or be gone.
+    pub(super) const fn repeatable(self) -> Repeatable {
+        match self {
+            Self::Reads => Repeatable::Always,
+            Self::AddsWithKey | Self::RunsWithKey => Repeatable::WithKey,
+            Self::Adds | Self::Replaces | Self::Runs => Repeatable::Never,
         }
     }
 }
@@ -106,9 +119,7 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const ERRORS: &'static [Code];
     /// Whether the audit log has each call. What only reads is there when it is refused, and no more.
     const AUDITED: bool = !matches!(Self::PERMISSION, Permission::Read);
-    /// Whether it may be sent again blindly.
-    const REPEATABLE: Repeatable = if Self::AUDITED { Repeatable::Never } else { Repeatable::Always };
-    /// What a call does to what is there.
+    /// What a call does to what is there, which is also whether it may be sent again blindly.
     const EFFECT: Effect = if Self::AUDITED { Effect::Adds } else { Effect::Reads };
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;

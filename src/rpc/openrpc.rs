@@ -109,6 +109,20 @@ pub(super) fn parameter_names<P: JsonSchema>(leading: &[&str]) -> Vec<String> {
     params.iter().filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
 }
 
+/// The names of a method's parameters that are texts, whatever they say.
+pub(super) fn text_parameters<P: JsonSchema>() -> Vec<String> {
+    let mut describer = Describer::new();
+    let params = describer.params::<P>(&[]);
+    let definitions = describer.input.take_definitions(true);
+    let is_text = |schema: &Value| {
+        let name = schema["$ref"].as_str().and_then(|target| target.rsplit('/').next());
+        let schema = name.and_then(|name| definitions.get(name)).unwrap_or(schema);
+        schema["type"] == "string"
+    };
+    let texts = params.iter().filter(|param| is_text(&param["schema"]));
+    texts.filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
+}
+
 pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec<Value> {
     let params = describer.params::<M>(M::LEADING);
     let examples = M::examples().into_iter().map(|example| pairing(example.name, &params, &example.params, json!(example.result)));
@@ -117,7 +131,7 @@ pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec
     method["errors"] = errors(M::ERRORS);
     method["examples"] = examples.collect();
     method["params"] = params.into();
-    method[REPEATABLE] = M::REPEATABLE.as_str().into();
+    method[REPEATABLE] = M::EFFECT.repeatable().as_str().into();
     method["x-effect"] = M::EFFECT.as_str().into();
     vec![method]
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jsonrpsee::types::Id;
 
 /// How long an id may be. Longer ones are refused, because every response repeats the id.
-pub(super) const LONGEST_ID: usize = 1024;
+pub(crate) const LONGEST_ID: usize = 1024;
 
 /// An id that jsonrpsee has no type for, as its JSON. Its call is made without an id, which is put into the answer afterwards.
 #[derive(Debug, Clone)]

@@ -199,9 +199,11 @@ fn start<C: Send + Sync + 'static>(
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));
     let (stop, stopper) = stop_channel();
     let operator = settings.operator_socket.map(|path| operator::listen(&path).map(|listener| (listener, path))).transpose()?;
-    let gzip = Gzip::default();
+    let gzip = Gzip::new(Arc::clone(&document));
     let logins = Logins::new(settings.audit);
-    let endpoint = Endpoint::new(methods, rules, (settings.access.clone(), logins), gzip.clone(), &settings.limits, stop.clone());
+    let (subscriptions, limits) = (table.subscriptions(), &settings.limits);
+    let endpoint =
+        Endpoint::new(methods, rules, (settings.access.clone(), logins), gzip.clone(), subscriptions.clone(), limits, stop.clone());
     let of_assistants = |assistants| {
         let (access, limits) = (settings.access.clone(), settings.limits.clone());
         AssistantEndpoint::new(assistants, endpoint.clone(), access, limits, stop.clone())
@@ -214,7 +216,7 @@ fn start<C: Send + Sync + 'static>(
         loops,
         overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone()), settings.tls.clone()),
         refusals: Refusals::default(),
-        router: router(endpoint, assistants, probes, document, allowed, gzip, &table.subscriptions()),
+        router: router(endpoint, assistants, probes, document, allowed, gzip, subscriptions.keys()),
         addresses: Addresses::new(settings.limits.clone(), !settings.access.is_open()),
         strangers: Arc::default(),
         login: !settings.access.is_open(),

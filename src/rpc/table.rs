@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -33,6 +34,8 @@ pub(super) struct Definition<C> {
     pub(super) unsubscribe: Option<&'static str>,
     register: Register<C>,
     describe: fn(&mut Describer) -> Vec<Value>,
+    /// The names of its parameters that are texts.
+    texts: fn() -> Vec<String>,
     /// Its line of the page about permissions.
     permissions: fn() -> String,
 }
@@ -61,11 +64,12 @@ impl<C: Send + Sync + 'static> Table<C> {
             kind: if M::WAITS { Kind::Wait } else { Kind::Call },
             permission: M::PERMISSION,
             audited: M::AUDITED,
-            repeatable: M::REPEATABLE,
+            repeatable: M::EFFECT.repeatable(),
             size: M::SIZE,
             unsubscribe: None,
             register: register_method::<C, M>,
             describe: openrpc::describe_method::<C, M>,
+            texts: openrpc::text_parameters::<M>,
             permissions: || {
                 M::examples()
                     .first()
@@ -88,6 +92,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             unsubscribe: Some(S::UNSUBSCRIBE),
             register: subscription::register::<C, S>,
             describe: openrpc::describe_subscription::<C, S>,
+            texts: openrpc::text_parameters::<S>,
             permissions: || {
                 S::examples()
                     .first()
@@ -103,10 +108,10 @@ impl<C: Send + Sync + 'static> Table<C> {
         self.definitions.iter().flat_map(|definition| [Some(definition.name), definition.unsubscribe]).flatten()
     }
 
-    /// The names of the methods that subscribe.
-    pub(super) fn subscriptions(&self) -> Vec<&'static str> {
+    /// The names of the methods that subscribe, each with those of its parameters that are texts.
+    pub(super) fn subscriptions(&self) -> HashMap<&'static str, Vec<String>> {
         let subscribes = |definition: &&Definition<C>| definition.kind == Kind::Subscription;
-        self.definitions.iter().filter(subscribes).map(|definition| definition.name).collect()
+        self.definitions.iter().filter(subscribes).map(|definition| (definition.name, (definition.texts)())).collect()
     }
 
     /// The OpenRPC document, as pretty JSON that ends in a newline.

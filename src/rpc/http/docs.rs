@@ -1,14 +1,20 @@
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
+use tokio::sync::OnceCell;
 
+use super::fixed::fixed;
 use crate::docs::{File, INDEX, OPENRPC, files, missing};
+use crate::model::hex;
+use crate::rpc::packed::Packed;
+use crate::service::away;
 
 /// Where the documents are.
 const ROOT: &str = "/docs/";
@@ -20,13 +26,13 @@ const POLICY: &str =
 pub(super) fn documents<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
     router
         .route("/docs", get(async || moved(ROOT)))
-        .route(ROOT, get(async |headers: HeaderMap| serve(INDEX, &headers)))
-        .route("/docs/{*path}", get(async |Path(path): Path<String>, headers: HeaderMap| serve(&path, &headers)))
+        .route(ROOT, get(async |headers: HeaderMap| serve(INDEX, &headers).await))
+        .route("/docs/{*path}", get(async |Path(path): Path<String>, headers: HeaderMap| serve(&path, &headers).await))
 }
 
-fn serve(path: &str, headers: &HeaderMap) -> Response {
+async fn serve(path: &str, headers: &HeaderMap) -> Response {
     if let Some(file) = files().get(path) {
-        return sent(path, file, headers);
+        return sent(path, file, headers).await;
     }
     if path == OPENRPC {
         return moved("/openrpc.json");
@@ -40,29 +46,29 @@ fn serve(path: &str, headers: &HeaderMap) -> Response {
     guarded((StatusCode::NOT_FOUND, head, missing(path, ROOT)).into_response())
 }
 
-fn sent(path: &str, file: &'static File, headers: &HeaderMap) -> Response {
-    let tag = tag(path);
-    let is_known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|given| given.to_str().ok());
-    let is_known = is_known
-        .flat_map(|given| given.split(','))
-        .any(|given| matches!(given.trim(), "*") || given.trim().trim_start_matches("W/") == tag);
-    // It is asked for each time whether it has changed, because the next version of the server may have others.
-    let head = [(header::CONTENT_TYPE, file.media_type), (header::CACHE_CONTROL, "no-cache"), (header::ETAG, tag)];
-    guarded(if is_known {
-        (StatusCode::NOT_MODIFIED, head).into_response()
-    } else {
-        (head, Body::from(file.text.as_bytes())).into_response()
-    })
+async fn sent(path: &str, file: &'static File, headers: &HeaderMap) -> Response {
+    let Some(kept) = KEPT.get(path) else { return StatusCode::NOT_FOUND.into_response() };
+    let pack = || async {
+        let packed = away(file.text.len(), || Packed::of(file.text.as_bytes()).between(b"", b"")).await;
+        packed.map(Bytes::from).ok_or(())
+    };
+    let packed = async { kept.packed.get_or_try_init(pack).await.ok().cloned() };
+    let plain = (Body::from(file.text.as_bytes()), file.text.len());
+    guarded(fixed(headers, (file.media_type, &kept.tag), plain, packed).await)
 }
 
-/// What a file is known by.
-fn tag(path: &str) -> &'static str {
-    static TAGS: LazyLock<std::collections::BTreeMap<&str, String>> = LazyLock::new(|| {
-        let of = |text: &str| Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        files().iter().map(|(path, file)| (path.as_str(), format!("\"{}\"", of(&file.text)))).collect()
-    });
-    TAGS.get(path).map_or("", String::as_str)
+/// What is kept of a file besides.
+struct Kept {
+    /// What it is known by.
+    tag: String,
+    /// The file compressed, once that was asked for.
+    packed: OnceCell<Bytes>,
 }
+
+static KEPT: LazyLock<BTreeMap<&str, Kept>> = LazyLock::new(|| {
+    let kept = |text: &str| Kept { tag: hex(&Sha256::digest(text)[..8]), packed: OnceCell::new() };
+    files().iter().map(|(path, file)| (path.as_str(), kept(&file.text))).collect()
+});
 
 fn guarded(mut response: Response) -> Response {
     for (name, value) in

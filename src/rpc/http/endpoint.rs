@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -54,18 +55,19 @@ pub(in crate::rpc) struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint for `methods` whose connections end in order once `stop` says so.
+    /// An endpoint for `methods` whose connections end in order once `stop` says so. `texts` are the parameters of each subscription that are texts.
     pub(in crate::rpc) fn new(
         methods: Methods,
         rules: Arc<Rules>,
         (access, logins): (Access, Logins),
         gzip: Gzip,
+        texts: HashMap<&'static str, Vec<String>>,
         limits: &Limits,
         stop: StopHandle,
     ) -> Self {
         let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods.clone(), Arc::clone(&rules), limits.clone(), stop.clone()));
-        let streams = Arc::new(Streams::new(methods, rules, limits.clone(), stop));
+        let streams = Arc::new(Streams::new(methods, texts, rules, limits.clone(), stop));
         let time_limit = limits.handler_timeout.duration();
         Self {
             layers,

@@ -10,6 +10,8 @@ use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt as _;
 use tokio::sync::Semaphore;
 
+use crate::rpc::openrpc::Served;
+
 /// What is shorter is sent as it is.
 const SHORTEST: usize = 1024;
 /// What is longer is compressed on another thread, as it takes more than a millisecond.
@@ -23,22 +25,24 @@ const PADDING: usize = 100;
 
 /// Compresses long answers of one server for clients that take gzip.
 #[derive(Debug, Clone)]
-pub(in crate::rpc) struct Gzip(Arc<Semaphore>);
-
-impl Default for Gzip {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
-    }
+pub(in crate::rpc) struct Gzip {
+    places: Arc<Semaphore>,
+    document: Arc<Served>,
 }
 
 impl Gzip {
+    /// Of a server that describes itself by this document.
+    pub(in crate::rpc) fn new(document: Arc<Served>) -> Self {
+        Self { places: Arc::new(Semaphore::new(AT_ONCE)), document }
+    }
+
     /// The body of a response, compressed where `asked` takes that and it is worth it, and its length.
     pub(super) async fn fill(&self, mut response: Response<()>, body: Bytes, takes_gzip: bool) -> (Response, usize) {
         let is_long_enough = body.len() >= SHORTEST;
         let packed = if is_long_enough && takes_gzip { self.pack(&body).await.filter(|packed| packed.len() < body.len()) } else { None };
         let headers = response.headers_mut();
         if is_long_enough {
-            headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
+            vary(headers, "accept-encoding");
         }
         if packed.is_some() {
             headers.remove(header::CONTENT_LENGTH);
@@ -53,8 +57,10 @@ impl Gzip {
     async fn pack(&self, text: &Bytes) -> Option<Vec<u8>> {
         let packed = if text.len() < LONG {
             pack(text)
+        } else if let Some(packed) = self.document.gzip_answer(text).await {
+            Ok(packed)
         } else {
-            let permit = Arc::clone(&self.0).try_acquire_owned().ok()?;
+            let permit = Arc::clone(&self.places).try_acquire_owned().ok()?;
             let text = text.clone();
             let packing = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
@@ -86,15 +92,25 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
 
 /// Compresses what a plain route answers.
 pub(super) async fn compress(State(gzip): State<Gzip>, request: Request, next: Next) -> Response {
-    if !takes_gzip(request.headers()) {
-        let mut response = next.run(request).await;
-        response.headers_mut().append(header::VARY, HeaderValue::from_static("accept-encoding"));
-        return response;
+    let takes_gzip = takes_gzip(request.headers());
+    let (mut head, body) = next.run(request).await.into_parts();
+    vary(&mut head.headers, "accept-encoding");
+    if !takes_gzip {
+        return Response::from_parts(head, body);
     }
-    let (head, body) = next.run(request).await.into_parts();
     // All that these routes answer is in memory already, so it is only put together here.
     let whole = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     gzip.fill(Response::from_parts(head, ()), whole, true).await.0
+}
+
+/// Says that answers differ by this header of a request. They are one list, because some look at no more than the first.
+pub(super) fn vary(headers: &mut HeaderMap, by: &str) {
+    let said = headers.get_all(header::VARY).iter().filter_map(|said| said.to_str().ok());
+    let mut all: Vec<&str> = said.flat_map(|said| said.split(',')).map(str::trim).filter(|said| !said.eq_ignore_ascii_case(by)).collect();
+    all.push(by);
+    if let Ok(all) = HeaderValue::from_str(&all.join(", ")) {
+        headers.insert(header::VARY, all);
+    }
 }
 
 #[cfg(test)]
@@ -113,11 +129,18 @@ mod tests {
         assert!(!takes_gzip(&HeaderMap::new()));
     }
 
+    #[test]
+    fn what_answers_differ_by_is_said_once_and_in_one_line() {
+        let mut headers = HeaderMap::new();
+        ["accept-encoding", "origin", "Accept-Encoding"].into_iter().for_each(|by| vary(&mut headers, by));
+        assert_eq!(headers.get_all(header::VARY).iter().collect::<Vec<_>>(), ["origin, Accept-Encoding"]);
+    }
+
     #[tokio::test]
     async fn a_long_answer_is_sent_as_it_is_while_many_are_compressed() {
-        let gzip = Gzip::default();
+        let gzip = Gzip::new(Arc::new(Served::new("")));
         let long = Bytes::from(vec![b' '; LONG]);
-        let _others = gzip.0.acquire_many(AT_ONCE as u32).await.unwrap();
+        let _others = gzip.places.acquire_many(AT_ONCE as u32).await.unwrap();
         let sent = async |body: &Bytes| gzip.fill(Response::new(()), body.clone(), true).await.1;
         assert_eq!(sent(&long).await, LONG);
         assert!(sent(&long.slice(1..)).await < LONG / 10, "a shorter one waits for nobody");

@@ -3,6 +3,7 @@
 mod assistants;
 mod docs;
 mod endpoint;
+mod fixed;
 mod gzip;
 mod origin;
 mod routes;

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
+use super::gzip::vary;
 use crate::rpc::auth::Session;
 use crate::rpc::openrpc::ServerAddress;
 
@@ -138,11 +139,15 @@ pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, reques
     if let Some(session) = request.extensions().get::<Arc<Session>>() {
         session.set_server_address(allowed.address(&request, session));
     }
-    let Some(origin) = origin else { return next.run(request).await };
+    let Some(origin) = origin else {
+        let mut response = next.run(request).await;
+        vary(response.headers_mut(), "origin");
+        return response;
+    };
     let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = if is_preflight { preflight(request.headers()) } else { next.run(request).await };
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
+    vary(response.headers_mut(), "origin");
     response.headers_mut().append(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("mcp-session-id"));
     response
 }

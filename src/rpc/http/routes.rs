@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -10,6 +11,7 @@ use http::{StatusCode, header};
 use super::assistants::AssistantEndpoint;
 use super::docs::documents;
 use super::endpoint::Endpoint;
+use super::fixed::fixed;
 use super::gzip::{Gzip, compress};
 use super::origin::{OriginCheck, check_origin};
 use crate::rpc::app::Probes;
@@ -30,24 +32,23 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 }
 
 /// Everything that the port answers, to the origins and hosts that are allowed.
-pub(in crate::rpc) fn router(
+pub(in crate::rpc) fn router<'s>(
     endpoint: Endpoint,
     assistants: Option<AssistantEndpoint>,
     probes: Probes,
     document: Arc<Served>,
     allowed: OriginCheck,
     gzip: Gzip,
-    subscriptions: &[&str],
+    subscriptions: impl Iterator<Item = &'s &'s str>,
 ) -> Router {
     let document = move |request: Request| async move {
-        let session = request.extensions().get::<Arc<Session>>();
-        let (body, length) = document.body(session.and_then(|session| session.server_address()).as_ref());
-        ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
+        let address = request.extensions().get::<Arc<Session>>().and_then(|session| session.server_address());
+        let packed = async { document.gzip(address.as_ref()).await.map(Bytes::from) };
+        fixed(request.headers(), ("application/json", &document.tag(address.as_ref())), document.body(address.as_ref()), packed).await
     };
-    let plain = look(documents(Router::new().route("/openrpc.json", get(document))))
-        .with_state(probes)
-        .layer(axum::middleware::from_fn_with_state(gzip, compress));
-    let followed = subscriptions.iter().fold(plain, |router, name| router.route_service(&format!("/{name}"), endpoint.clone()));
+    let plain = look(Router::new()).with_state(probes).layer(axum::middleware::from_fn_with_state(gzip, compress));
+    let described = documents(plain.route("/openrpc.json", get(document)));
+    let followed = subscriptions.fold(described, |router, name| router.route_service(&format!("/{name}"), endpoint.clone()));
     let called = followed.route_service("/", endpoint);
     let router = match assistants {
         Some(assistants) => called.route_service("/mcp", assistants),

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +12,8 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use jsonrpsee::server::middleware::rpc::Request as Call;
 use jsonrpsee::server::{MethodSink, Methods, StopHandle};
 use jsonrpsee::types::Id;
-use serde::Deserialize;
+use serde::{Deserialize, Serializer as _};
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -29,10 +29,14 @@ use crate::rpc::socket::Caller;
 const ENDED: &str = "ended";
 /// The header in which browsers say which event they have seen last.
 const LAST_EVENT_ID: &str = "last-event-id";
+/// The parameter that says behind which item to go on.
+const CURSOR: &str = "cursor";
 /// The header in which browsers say how a page wants to use a response.
 const FETCH_MODE: &str = "sec-fetch-mode";
 /// The header in which they say whose page it is.
 const FETCH_SITE: &str = "sec-fetch-site";
+/// What is said where the server stops. It has no id, so that whoever comes back goes on behind the last item.
+const STOPPING: &str = r#"{"type":"stopping","reason":"the server stops; come back with the id of the last event"}"#;
 /// Events are written together, up to so many bytes.
 const TOGETHER: usize = 16 * 1024;
 
@@ -41,14 +45,22 @@ const TOGETHER: usize = 16 * 1024;
 /// The call passes the layers as one on a WebSocket does, and the subscription runs as there. Here its notifications become events.
 pub(super) struct Streams {
     methods: Methods,
+    /// Of each subscription, which of its parameters are texts.
+    texts: HashMap<&'static str, Vec<String>>,
     rules: Arc<Rules>,
     limits: Limits,
     stop: StopHandle,
 }
 
 impl Streams {
-    pub(super) fn new(methods: Methods, rules: Arc<Rules>, limits: Limits, stop: StopHandle) -> Self {
-        Self { methods, rules, limits, stop }
+    pub(super) fn new(
+        methods: Methods,
+        texts: HashMap<&'static str, Vec<String>>,
+        rules: Arc<Rules>,
+        limits: Limits,
+        stop: StopHandle,
+    ) -> Self {
+        Self { methods, texts, rules, limits, stop }
     }
 
     /// Answers a request for the subscription that its path names.
@@ -63,8 +75,8 @@ impl Streams {
         if last == Some(ENDED) {
             return StatusCode::NO_CONTENT.into_response();
         }
-        let params = params(request.uri().query().unwrap_or_default(), last);
         let method = request.uri().path().trim_start_matches('/').to_owned();
+        let params = params(request.uri().query().unwrap_or_default(), last, self.texts.get(&*method).map_or(&[], Vec::as_slice));
         let mut call = Call::owned(method, Some(params), Id::Null);
         call.extensions_mut().insert(Arc::clone(&session));
         match self.begin(call).await {
@@ -126,7 +138,11 @@ impl Followed {
                 write(&mut events, None, Some("failed"), &why);
                 return Some((events.into(), false));
             }
-            () = self.stop.clone().shutdown() => return None,
+            () = self.stop.clone().shutdown() => {
+                let why = RawValue::from_string(STOPPING.to_owned()).expect("it is JSON");
+                write(&mut events, None, Some("stopping"), &why);
+                return Some((events.into(), false));
+            }
             message = self.messages.recv() => put(&mut events, &message?),
             // Whoever follows knows that the connection is alive, and so does the server.
             _ = self.heartbeat.tick() => events.push_str(":\n\n"),
@@ -215,18 +231,24 @@ fn is_embedded(headers: &HeaderMap) -> bool {
     says(FETCH_MODE, &["no-cors"]) || says(FETCH_MODE, &["navigate"]) && says(FETCH_SITE, &["cross-site", "same-site"])
 }
 
-/// The parameters in a query, by name: JSON where they are JSON, else texts. The cursor, a text always, is that of the last event, if there was one.
-fn params(query: &str, last: Option<&str>) -> Box<RawValue> {
-    let read = |name: &str, value: Cow<'_, str>| match serde_json::from_str(&value) {
-        Ok(json) if name != "cursor" => json,
-        _ => Value::String(value.into_owned()),
+/// The parameters in a query, by name: those that are texts as they stand, others as JSON where they are that, else as texts, too. What is there twice stays so,
+/// and is refused as it is in any call. The cursor is that of the last event, if there was one.
+fn params(query: &str, last: Option<&str>, texts: &[String]) -> Box<RawValue> {
+    let text = |value: &str| to_raw_value(value).expect("a text can be written");
+    let read = |name: &str, value: &str| {
+        let json = serde_json::from_str::<Box<RawValue>>(value).ok();
+        json.filter(|_| !texts.iter().any(|known| known == name)).unwrap_or_else(|| text(value))
     };
-    let mut params: Map<String, Value> =
-        form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.to_string(), read(&name, value))).collect();
-    if let Some(last) = last {
-        params.insert("cursor".to_owned(), last.into());
-    }
-    to_raw_value(&params).expect("JSON can be written")
+    let given = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| last.is_none() || name != CURSOR);
+    let given = given.map(|(name, value)| {
+        let value = read(&name, &value);
+        (name, value)
+    });
+    let mut params = Vec::new();
+    let all = given.chain(last.map(|last| (CURSOR.into(), text(last))));
+    serde_json::Serializer::new(&mut params).collect_map(all).expect("JSON can be written");
+    let params = String::from_utf8(params).expect("JSON is text");
+    RawValue::from_string(params).expect("it was written as JSON")
 }
 
 /// The response to what cannot be followed: the error as on a WebSocket, with a status that says the same.
@@ -268,15 +290,21 @@ mod tests {
     #[test]
     fn a_query_is_parameters_by_name() {
         let job = "00000000-0000-4000-8000-000000000000";
+        let texts = ["job_id", CURSOR].map(str::to_owned);
         for (query, last, expected) in [
             (String::new(), None, "{}".to_owned()),
             (format!("job_id={job}&context_id=5"), None, format!(r#"{{"job_id":"{job}","context_id":5}}"#)),
             ("cursor=17".into(), None, r#"{"cursor":"17"}"#.into()),
-            ("cursor=17&flow_id=2".into(), Some("18"), r#"{"cursor":"18","flow_id":2}"#.into()),
+            ("cursor=17&flow_id=2".into(), Some("18"), r#"{"flow_id":2,"cursor":"18"}"#.into()),
             ("filter=%7B%22name%22%3A%22a+b%22%7D".into(), None, r#"{"filter":{"name":"a b"}}"#.into()),
-            ("a=b&a=c&d".into(), None, r#"{"a":"c","d":""}"#.into()),
+            // One that is there twice is for the reader of all parameters to refuse.
+            ("a=b&a=c&d".into(), None, r#"{"a":"b","a":"c","d":""}"#.into()),
+            ("cursor=1&a=2&cursor=3".into(), Some("4"), r#"{"a":2,"cursor":"4"}"#.into()),
+            ("job_id=1234&context_id=1234".into(), None, r#"{"job_id":"1234","context_id":1234}"#.into()),
+            ("job_id=true&filter=true".into(), None, r#"{"job_id":"true","filter":true}"#.into()),
+            ("filter={\"a\":1,\"a\":2}".into(), None, r#"{"filter":{"a":1,"a":2}}"#.into()),
         ] {
-            assert_eq!(params(&query, last).get(), expected, "{query}");
+            assert_eq!(params(&query, last, &texts).get(), expected, "{query}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Effect, Example, Method, Repeatable, Within};
+use crate::rpc::method::{Effect, Example, Method, Within};
 use crate::rpc::params::{Fault, FromParameters, Given};
 
 /// What making a flow can answer.
@@ -52,7 +52,7 @@ impl Method for CreateFlow {
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
-    const REPEATABLE: Repeatable = Repeatable::WithKey;
+    const EFFECT: Effect = Effect::AddsWithKey;
     const RESULT: &'static str = "The number of the flow.";
     type Output = FlowId;
 
@@ -99,7 +99,7 @@ impl Method for RunFlowAndWait {
     const LEADING: &'static [&'static str] = &["jobs", "wait_timeout"];
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Runs;
+    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::State,
         Code::UnknownScriptType,
@@ -113,7 +113,6 @@ impl Method for RunFlowAndWait {
         Code::JobStopped,
     ];
     const WAITS: bool = true;
-    const REPEATABLE: Repeatable = Repeatable::WithKey;
     const RESULT: &'static str = "The flow as it ended.";
     type Output = Flow;
 

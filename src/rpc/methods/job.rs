@@ -12,7 +12,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Effect, Example, Method, Repeatable};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// `spec` with the session's caller where it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
@@ -60,7 +60,7 @@ impl Method for CreateJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
-    const REPEATABLE: Repeatable = Repeatable::WithKey;
+    const EFFECT: Effect = Effect::AddsWithKey;
     const RESULT: &'static str = "The id of the job.";
     type Output = JobId;
 
@@ -99,7 +99,7 @@ impl Method for CreateJobs {
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     // Not for its answer: a thousand jobs take fifteen times their text, until Redis has taken those before.
     const SIZE: Size = Size::Large;
-    const REPEATABLE: Repeatable = Repeatable::WithKey;
+    const EFFECT: Effect = Effect::AddsWithKey;
     const RESULT: &'static str = "The ids of the jobs, in the order given.";
     type Output = Vec<JobId>;
 

@@ -188,9 +188,7 @@ impl Method for PresentToken {
     }
 
     async fn notify(self, app: &App, session: &Session, act: &mut Act) -> Result<(), Error> {
-        self.present(app, session, act).await?;
-        act.done(None);
-        Ok(())
+        self.present(app, session, act).await.map(drop)
     }
 }
 
@@ -207,6 +205,7 @@ impl PresentToken {
         };
         act.by(&login);
         session.log_in(&login);
+        act.done_once_more();
         Ok(Presented { identity_id: login.identity(), expires_at: login.expires_at() })
     }
 }

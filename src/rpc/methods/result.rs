@@ -15,7 +15,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::{AnswerReservations, Size};
-use crate::rpc::method::{Effect, Example, Method, Repeatable, Within};
+use crate::rpc::method::{Effect, Example, Method, Within};
 use crate::rpc::params::{Fault, FromParameters, Given};
 
 /// Creates a job, starts it, waits for its end and gives its result.
@@ -40,7 +40,7 @@ impl Method for RunAndWait {
     const LEADING: &'static [&'static str] = &["script", "script_type", "args", "wait_timeout"];
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Runs;
+    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::JobNotFound,
         Code::State,
@@ -55,7 +55,6 @@ impl Method for RunAndWait {
         Code::JobStopped,
     ];
     const WAITS: bool = true;
-    const REPEATABLE: Repeatable = Repeatable::WithKey;
     const RESULT: &'static str = "What the job gave.";
     type Output = JobResult;
 

@@ -13,7 +13,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Effect, Example, Method, Repeatable};
+use crate::rpc::method::{Effect, Example, Method};
 
 /// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs.
 ///
@@ -38,7 +38,7 @@ impl Method for CreateSchedule {
     const NAME: &'static str = "create_schedule";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Runs;
+    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::State,
         Code::UnknownScriptType,
@@ -48,7 +48,6 @@ impl Method for CreateSchedule {
         Code::IdempotencyReused,
         Code::NotFound,
     ];
-    const REPEATABLE: Repeatable = Repeatable::WithKey;
     const RESULT: &'static str = "The schedule.";
     type Output = Schedule;
 

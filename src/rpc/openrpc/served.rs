@@ -6,6 +6,12 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, header};
 use quick_cache::sync::Cache;
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use tokio::sync::OnceCell;
+
+use crate::model::hex;
+use crate::rpc::packed::Packed;
+use crate::service::away;
 
 /// The URL of the server in the document, unless the request for it named another.
 pub(super) const HTTP: &str = "http://127.0.0.1:8700/";
@@ -57,6 +63,10 @@ impl ServerAddress {
 pub(in crate::rpc) struct Served {
     /// The parts of the document before, between and behind the two URLs. All readers share them.
     parts: [Bytes; 3],
+    /// By what they are told from those of another version.
+    digest: [u8; 32],
+    /// The last part, which is nearly all of it, compressed when that is first asked for.
+    packed: OnceCell<Packed>,
     /// The whole for the addresses that were used last.
     texts: Cache<Option<[String; 2]>, Arc<RawValue>>,
 }
@@ -69,7 +79,8 @@ impl Served {
     pub(in crate::rpc) fn new(document: &str) -> Self {
         let (before, rest) = document.split_once(HTTP).unwrap_or((document, ""));
         let (between, behind) = rest.split_once(WEBSOCKET).unwrap_or((rest, ""));
-        Self { parts: [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes())), texts: Cache::new(ADDRESSES) }
+        let parts = [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes()));
+        Self { parts, digest: Sha256::digest(document).into(), packed: OnceCell::new(), texts: Cache::new(ADDRESSES) }
     }
 
     fn pieces(&self, address: Option<&ServerAddress>) -> [Bytes; 5] {
@@ -93,6 +104,39 @@ impl Served {
         let pieces = self.pieces(address);
         let length = pieces.iter().map(Bytes::len).sum();
         (Body::from_stream(stream::iter(pieces.map(Ok::<_, std::convert::Infallible>))), length)
+    }
+
+    /// What the document is known by, for a client that used this address.
+    pub(in crate::rpc) fn tag(&self, address: Option<&ServerAddress>) -> String {
+        let [_, http, _, websocket, _] = self.pieces(address);
+        let whole = Sha256::new().chain_update(self.digest).chain_update(http).chain_update(" ").chain_update(websocket);
+        hex(&whole.finalize()[..8])
+    }
+
+    /// The document, compressed.
+    pub(in crate::rpc) async fn gzip(&self, address: Option<&ServerAddress>) -> Option<Vec<u8>> {
+        let [before, http, between, websocket, _] = self.pieces(address);
+        let packed = self.packed().await?;
+        Some(packed.between(&[before, http, between, websocket].concat(), b""))
+    }
+
+    /// An answer in which the document is the result, compressed. None: it is another answer.
+    pub(in crate::rpc) async fn gzip_answer(&self, answer: &[u8]) -> Option<Vec<u8>> {
+        let [.., behind] = &self.parts;
+        let before = answer.strip_suffix(b"}")?.strip_suffix(&**behind)?;
+        if behind.is_empty() {
+            return None;
+        }
+        Some(self.packed().await?.between(before, b"}"))
+    }
+
+    async fn packed(&self) -> Option<&Packed> {
+        let [.., behind] = &self.parts;
+        let pack = || async {
+            let text = behind.clone();
+            away(text.len(), move || Packed::of(&text)).await.ok_or(())
+        };
+        self.packed.get_or_try_init(pack).await.ok()
     }
 }
 

@@ -11,16 +11,22 @@ local LONGEST = 1048576
 -- Of how many lines values are known one by one.
 local MOST_LINES = 500
 
+-- How often they may stand in a text, places where they are no words counted. In one with more somebody plays with us.
+local MOST_FOUND = 20000
+-- The first and the last of characters beyond ASCII that count as letters, as model/secrecy.rs has them.
+local LETTERS = {
+  { 0xaa, 0xaa }, { 0xb5, 0xb5 }, { 0xba, 0xba }, { 0xc0, 0xd6 }, { 0xd8, 0xf6 }, { 0xf8, 0x2af }, { 0x386, 0x386 }, { 0x388, 0x38a },
+  { 0x38c, 0x38c }, { 0x38e, 0x3a1 }, { 0x3a3, 0x3f5 }, { 0x3f7, 0x3ff }, { 0x400, 0x481 }, { 0x48a, 0x52f }, { 0x1e00, 0x1eff },
+}
+
 -- Adds a value to those that are masked, also as it is written within JSON.
 local function add(secrets, value)
   if #value < SHORTEST then return end
   local within = string.gsub(string.sub(cjson.encode(value), 2, -2), '\\/', '/')
-  secrets[#secrets + 1] = value
-  if within ~= value then secrets[#secrets + 1] = within end
+  secrets[value], secrets[within] = true, true
 end
 
--- The values of env_vars, and the lines of those that have several, the longest first, so that one that contains another goes whole. Nil:
--- there are too many.
+-- The values of env_vars, and the lines of those that have several, each as a key. Nil: there are too many.
 local function secrets_of(env_vars)
   local is_read, variables = pcall(cjson.decode, env_vars)
   variables = is_read and type(variables) == 'table' and variables or {}
@@ -40,25 +46,56 @@ local function secrets_of(env_vars)
       end
     end
   end
-  table.sort(secrets, function(one, other) return #one > #other end)
   return secrets
 end
 
--- Whether a letter or a digit ends before a place in a text, and another one begins there. Bytes of other scripts count as letters.
-local function joins(text, at)
-  return string.find(string.sub(text, at - 1, at - 1), '[%w_\128-\255]') and string.find(string.sub(text, at, at), '[%w_\128-\255]')
+-- Whether the character that begins at a place of a text is a letter or a digit.
+local function is_of_word(text, at)
+  local first, second, third = string.byte(text, at, at + 2)
+  if not first then return false end
+  if first < 128 then return string.find(text, '^[%w_]', at) ~= nil end
+  local code
+  if first < 224 and second then
+    code = (first - 192) * 64 + second - 128
+  elseif first < 240 and third then
+    code = (first - 224) * 4096 + (second - 128) * 64 + third - 128
+  end
+  for _, letters in ipairs(code and LETTERS or {}) do
+    if code >= letters[1] and code <= letters[2] then return true end
+  end
+  return false
 end
 
-local function without(text, secret)
-  local parts, from, is_short = {}, 1, #secret < LONG
-  local first, last = string.find(text, secret, 1, true)
-  while first do
-    if is_short and (joins(text, first) or joins(text, last + 1)) then
+-- Whether a letter or a digit ends before a place in a text, and another one begins there.
+local function joins(text, at)
+  if at == 1 or not is_of_word(text, at) then return false end
+  local before = at - 1
+  while before > 1 and at - before < 4 and string.find(text, '^[\128-\191]', before) do before = before - 1 end
+  return is_of_word(text, before)
+end
+
+-- Where secrets stand in a text. Nil: in too many places.
+local function found_in(text, secrets)
+  local found, number = {}, 0
+  for secret in pairs(secrets) do
+    local first, last = string.find(text, secret, 1, true)
+    while first do
+      number = number + 1
+      if number > MOST_FOUND then return nil end
+      if #secret >= LONG or not joins(text, first) and not joins(text, last + 1) then found[#found + 1] = { first, last } end
       first, last = string.find(text, secret, first + 1, true)
-    else
-      parts[#parts + 1], from = string.sub(text, from, first - 1), last + 1
-      first, last = string.find(text, secret, from, true)
     end
+  end
+  table.sort(found, function(one, other) return one[1] < other[1] end)
+  return found
+end
+
+-- A text without what stands at these places. Places that overlap or touch are one.
+local function without(text, found)
+  local parts, from = {}, 1
+  for _, place in ipairs(found) do
+    if #parts == 0 or place[1] > from then parts[#parts + 1] = string.sub(text, from, place[1] - 1) end
+    from = math.max(from, place[2] + 1)
   end
   parts[#parts + 1] = string.sub(text, from)
   return table.concat(parts, MASKED)
@@ -68,8 +105,8 @@ end
 function masks.apply(text, env_vars)
   if not env_vars or env_vars == '{}' then return text end
   local secrets = #env_vars <= LONGEST and secrets_of(env_vars)
-  for _, secret in ipairs(secrets or {}) do text = without(text, secret) end
-  return secrets and text or MASKED
+  local found = secrets and found_in(text, secrets)
+  return found and without(text, found) or MASKED
 end
 
 return masks

@@ -133,6 +133,36 @@ async fn logins_that_fail_are_two_records_however_many_they_are_and_whatever_is_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_presented_over_and_over_is_two_records_and_so_is_one_that_is_none() {
+    let recorded = Recorded::open(true).await;
+    let (id, secret) = recorded.token(&[]).await;
+    let other = recorded.authority.create_token(hero::model::IdentityId(id), None, None, None).await.unwrap();
+    let client = recorded.server.connect().await;
+    for _ in 0..50 {
+        // Two that take turns are no way out.
+        for token in [&*secret, other.secret.reveal()] {
+            client.ok("present_token", json!([token])).await;
+        }
+        // Nor are connections or requests of their own.
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "present_token", "params": [secret] });
+        assert_eq!(recorded.server.post(&call.to_string()).await.0, 200);
+    }
+    for _ in 0..15 {
+        assert_eq!(client.fault("present_token", json!(["hero_wrong"])).await.code, 1005);
+    }
+    recorded.audit.close().await;
+    let entries = recorded.ground.entries();
+    let presented = entries.iter().filter(|entry| entry.what == "present_token");
+    let mut told: Vec<(&str, &str, Option<u64>)> = presented.map(|entry| (&*entry.who, &*entry.outcome, entry.count)).collect();
+    told.sort_unstable();
+    let who = format!("identity:{id}");
+    // The wrong ones are shown on a connection of that identity.
+    let expected = [(&*who, "ok", None), (&who, "ok", None), (&who, "ok", Some(49)), (&who, "ok", Some(99))];
+    let refused = [(&*who, "refused", None), (&who, "refused", Some(14))];
+    assert_eq!(told, [&expected[..], &refused].concat());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_identity_without_roles_makes_few_records() {
     let recorded = Recorded::open(true).await;
     let (id, secret) = recorded.token(&[]).await;

@@ -111,7 +111,7 @@ async fn what_an_actor_in_any_language_says_of_a_job_has_no_values_of_its_enviro
     let env_vars = [("A", "hunter"), ("B", "hunter22"), ("C", "a\"b/c"), ("D", "ab")].map(|(name, value)| (name.into(), value.into()));
     store.create(new(JobSpec { env_vars: env_vars.into(), ..spec("1") })).await.unwrap();
     let claimed = claim(&redis, "60000").await;
-    let (text, masked) = ("hunter22hunter ab a\"b/c {\"k\":\"a\\\"b/c\"} %s", "****** ab *** {\"k\":\"***\"} %s");
+    let (text, masked) = ("hunter22 hunter ab a\"b/c {\"k\":\"a\\\"b/c\"} %s", "*** *** ab *** {\"k\":\"***\"} %s");
     assert_eq!(call(&redis, "hero_log", &claimed, &["info", text]).await.unwrap(), "logged");
     let key = format!("hero:job:{}", claimed["id"]);
     let lines: Vec<(String, Vec<String>)> = redis.run(&["XRANGE", &format!("hero:log:{}", claimed["id"]), "-", "+"]).await;

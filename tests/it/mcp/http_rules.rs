@@ -51,7 +51,96 @@ async fn an_origin_a_host_and_a_body_that_are_not_allowed_are_refused_there_too(
     assert_eq!(status(&asked(&server, "POST", HOST, &values.to_string()).await), "413");
     assert_eq!(status(&asked(&server, "GET", HOST, "").await), "405");
     assert_eq!(status(&asked(&server, "DELETE", HOST, "").await), "405");
-    assert_eq!(&status(&asked(&server, "POST", HOST, "no JSON").await)[..1], "4");
+}
+
+/// The status of an answer, and the error in its body.
+fn error(answer: &str) -> (&str, Value) {
+    assert!(answer.to_lowercase().contains("content-type: application/json"), "{answer}");
+    let object = answer.find('{').zip(answer.rfind('}')).map(|(from, to)| &answer[from..=to]);
+    (status(answer), serde_json::from_str(object.unwrap_or_default()).unwrap_or_else(|_| panic!("{answer}")))
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_told_so_in_the_words_of_json_rpc() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let long = json!({"jsonrpc": "2.0", "id": "x".repeat(1 << 20), "method": "tools/list"}).to_string();
+    for (body, code, id) in [
+        ("no JSON", -32700, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"#, -32700, Value::Null),
+        ("[]", -32600, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#, -32600, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#, -32600, Value::Null),
+        (&long, -32600, Value::Null),
+        // JSON that has an id, and is no message.
+        (r#"{"jsonrpc":"1.0","id":7,"method":"tools/list"}"#, -32600, json!(7)),
+        (r#"{"jsonrpc":"2.0","id":7}"#, -32600, json!(7)),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","method":"ping"}"#, -32600, Value::Null),
+    ] {
+        let answer = asked(&server, "POST", HOST, body).await;
+        let (status, error) = error(&answer);
+        assert_eq!((status, &error["error"]["code"], &error["id"]), ("400", &json!(code), &id), "{answer}");
+        assert!(answer.len() < 1000, "nothing long is repeated");
+    }
+    let longest = json!({"jsonrpc": "2.0", "id": "x".repeat(1024), "method": "tools/list"}).to_string();
+    assert_eq!(status(&asked(&server, "POST", HOST, &longest).await), "200");
+    // A token of progress stands in each notification.
+    let told = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "whoami", "arguments": {}, "_meta": {"progressToken": "x".repeat(1025)}}});
+    let answer = asked(&server, "POST", HOST, &told.to_string()).await;
+    assert!(answer.contains("progressToken: has 1025 bytes") && answer.contains("-32602"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_parameter_that_is_given_twice_is_named_as_in_any_other_call() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    for (arguments, said) in [
+        (r#"{"job_id":"a","job_id":"b"}"#, "parameter `job_id` is given twice"),
+        (r#"{"filter":{"status":"error","status":"error"}}"#, "parameter `filter.status` is given twice"),
+    ] {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"list_jobs","arguments":{arguments}}}}}"#);
+        let answer = asked(&server, "POST", HOST, &body).await;
+        let (status, error) = error(&answer);
+        assert_eq!((status, &error["error"]["code"], &error["error"]["message"]), ("400", &json!(-32602), &json!(said)), "{answer}");
+        assert_eq!(error["id"], 7);
+    }
+}
+
+#[tokio::test]
+async fn calls_under_one_id_are_all_cancelled_by_their_client_and_by_no_other() {
+    let house = House::open(4).await;
+    let server = Server::of(&house).await;
+    let named = |name: &str| format!("{HOST}mcp-session-id: {name}\r\n");
+    let run = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": "run_and_wait", "arguments": {"script": ENDLESS, "timeout": 3000}}})
+    .to_string();
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}).to_string();
+    let client = server.connect().await;
+    let started = async |count: usize| {
+        crate::support::until("jobs run", || async {
+            let jobs = client.ok("list_jobs", json!({"filter": {"status": "started"}})).await;
+            let jobs: Vec<Value> = jobs["jobs"].as_array().unwrap().iter().map(|job| job["job_id"].clone()).collect();
+            (jobs.len() == count).then_some(jobs)
+        })
+        .await
+    };
+    let (mine, other) = (named("mine"), named("other"));
+    let (first, second) = (asked(&server, "POST", &mine, &run), asked(&server, "POST", &mine, &run));
+    // Another client, and one that has no name, use the same id.
+    let (third, fourth) = (asked(&server, "POST", &other, &run), asked(&server, "POST", HOST, &run));
+    let cancels = async {
+        started(4).await;
+        assert_eq!(status(&asked(&server, "POST", HOST, &cancel).await), "202");
+        assert_eq!(status(&asked(&server, "POST", &mine, &cancel).await), "202");
+        for job in started(2).await {
+            client.ok("stop_job", json!([job])).await;
+        }
+    };
+    let (answers, ()) = tokio::join!(future::join_all([first, second, third, fourth]), cancels);
+    let is_cancelled: Vec<bool> = answers.iter().map(|answer| answer.contains("because the call was cancelled")).collect();
+    assert_eq!(is_cancelled, [true, true, false, false], "{answers:?}");
+    house.close().await;
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ async fn a_document_that_has_not_changed_is_not_sent_again_and_head_sends_none()
     let (house, server, _client) = open(0).await;
     let whole = get(&server, "/docs/flows.html").await;
     let tag = &whole.head["etag"];
-    for known in [tag.clone(), format!("\"x\", W/{tag}"), "*".into()] {
+    for known in [tag.clone(), format!("\"x\", {}", tag.trim_start_matches("W/")), "*".into()] {
         let again = ask(&server, &format!("GET /docs/flows.html HTTP/1.1\r\nhost: localhost\r\nif-none-match: {known}")).await;
         assert_eq!((again.status, again.body.as_str(), &again.head["etag"]), (304, "", tag), "{known}");
     }

@@ -85,6 +85,15 @@ async fn what_cannot_be_followed_is_refused_with_the_error_and_a_status_that_say
         (format!("/subscribe_job?job_id={NOBODY}"), "", 404, "1001"),
         ("/subscribe_job".into(), "", 400, "parameter `job_id` is missing"),
         ("/subscribe_job?id=5".into(), "", 400, "unknown parameter `id`"),
+        ("/subscribe_job?job_id=1234".into(), "", 400, "is not a UUID"),
+        ("/subscribe_events?context_id=0&context_id=1".into(), "", 400, "parameter `context_id` is given twice"),
+        ("/subscribe_events?cursor=1&cursor=1".into(), "", 400, "parameter `cursor` is given twice"),
+        (
+            r#"/subscribe_events?filter={%22status%22:%22error%22,%22status%22:%22error%22}"#.into(),
+            "",
+            400,
+            "`filter.status` is given twice",
+        ),
         ("/subscribe_events?cursor=5".into(), "", 400, "use the cursor of an event"),
         ("/subscribe_events?context_id=77".into(), "", 404, "1011"),
         ("/subscribe_events".into(), "origin: https://evil.example\r\n", 403, "Origin"),
@@ -122,10 +131,19 @@ async fn a_stream_without_events_says_that_it_lives_and_is_no_idle_connection() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streams_end_when_the_server_does() {
-    let (_house, server, _client) = open(0).await;
-    let mut stream = server.stream("/subscribe_events", "").await;
-    assert!(stream.event().await.is_some());
+async fn a_stream_is_told_that_the_server_stops_and_goes_on_at_the_next_one() {
+    let (house, server, _client) = open(1).await;
+    let mut stream = server.stream("/subscribe_events?filter=%7B%22status%22%3A%22finished%22%7D", "").await;
+    let began = stream.event().await.unwrap();
     drop(server);
-    assert_eq!(tokio::time::timeout(PATIENCE, stream.events()).await.expect("it ends"), []);
+    let events = tokio::time::timeout(PATIENCE, stream.events()).await.expect("it ends");
+    let [stopping] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((stopping.name.as_deref(), &stopping.data["type"]), (Some("stopping"), &json!("stopping")));
+    assert!(stopping.data["reason"].as_str().unwrap().contains("come back"), "{}", stopping.data);
+    // The last id that a client has is still that of an item.
+    assert_eq!(stopping.id, None);
+    let next = Server::of(&house).await;
+    let job = next.connect().await.ok("run_and_wait", json!(["1"])).await;
+    let mut stream = next.stream("/subscribe_events?filter=%7B%22status%22%3A%22finished%22%7D", &last(&began.id.unwrap())).await;
+    assert_eq!(stream.event().await.unwrap().data["job_id"], job["job_id"]);
 }

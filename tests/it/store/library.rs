@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hero::cli::settings::{self, SETTINGS, parse_time};
-use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
+use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Secrets, Status, Timestamp};
 use hero::store::{Claimed, Created, ERROR_FIELDS, Ended, NewJob, Outcome, Periods, Store, Turn, Walked, script_behind_the_modules};
 use rand::Rng as _;
 
@@ -261,4 +261,49 @@ async fn relations_are_read_from_both_fields_and_a_list_that_is_none_is_told() {
     ] {
         assert_eq!(evaluated::<Vec<String>>(&redis, code, text).await, ids, "{text}");
     }
+}
+
+/// A text without these values, as foreign actors have it, and as ours have it.
+async fn masked(redis: &Redis, values: &[&str], text: &str) -> [String; 2] {
+    let variables: BTreeMap<String, String> =
+        values.iter().enumerate().map(|(at, value)| (format!("V{at}"), (*value).to_owned())).collect();
+    let given = serde_json::json!([serde_json::to_string(&variables).unwrap(), text]).to_string();
+    let code = "local given = cjson.decode(ARGV[4]) return masks.apply(given[2], given[1])";
+    [evaluated(redis, code, &given).await, Secrets::of(&variables).masked(text.to_owned())]
+}
+
+#[tokio::test]
+async fn what_foreign_actors_say_is_masked_as_what_ours_say() {
+    let redis = Redis::start().await;
+    let cases: [(&[&str], &str, &str); 16] = [
+        (&["prod"], "in production, prod and prod_2 or (prod).prod", "in production, *** and prod_2 or (***).***"),
+        (&["4711"], "14711 4711 47110 4711ü ü4711 ü 4711", "14711 *** 47110 4711ü ü4711 ü ***"),
+        (&["prod"], "“prod” ‘prod’ «prod» „prod“ …prod… –prod— prod€ prod’s", "“***” ‘***’ «***» „***“ …***… –***— ***€ ***’s"),
+        (&["prod"], "\u{a0}prod\u{a0}×prod÷ 😀prod😀 「prod」，prod。", "\u{a0}***\u{a0}×***÷ 😀***😀 「***」，***。"),
+        (&["prod"], "яprod prodώ ạprodạ prod\u{300}", "яprod prodώ ạprodạ ***\u{300}"),
+        (&["über"], "über xüber übers (über)", "*** xüber übers (***)"),
+        (&["“a”"], "x“a”y", "x***y"),
+        (&["密码"], "我的密码是", "我的***是"),
+        (&["-ab-"], "x-ab-y", "x***y"),
+        (&["hunter22"], "xhunter22y _hunter22_ “hunter22”", "x***y _***_ “***”"),
+        (&["hunter22", "hunter"], "hunter22hunter hunter", "***hunter ***"),
+        (&["abcdefgh", "efghijkl", "ghijklmnop"], "x abcdefghijklmnop y", "x *** y"),
+        (&["abcdefgh", "ijklmnop"], "xabcdefghijklmnopx", "x***x"),
+        (&["aaaaaaaa", "aaaaaaaaaaaa"], "baaaaaaaaaaaaaaaaaaaaaaaaaab", "b***b"),
+        (&["one-line\nsecond-line\n"], "second-line, one-line", "***, ***"),
+        (&["ab", "a\"b\u{7}"], "ab {\"k\":\"a\\\"b\\u0007\"}", "ab {\"k\":\"***\"}"),
+    ];
+    for (values, text, told) in cases {
+        assert_eq!(masked(&redis, values, text).await, [told, told], "{values:?}");
+    }
+    // Whatever character stands beside a value.
+    let characters: Vec<char> = ('\u{80}'..='\u{ffff}').chain('\u{10000}'..='\u{10400}').chain('\u{1f300}'..='\u{1f700}').collect();
+    for some in characters.chunks(4096) {
+        let text: String = some.iter().map(|beside| format!("{beside}abc {beside} abc{beside}\n")).collect();
+        let [foreign, own] = masked(&redis, &["abc"], &text).await;
+        let differ = foreign.lines().zip(own.lines()).find(|(foreign, own)| foreign != own);
+        assert!(foreign == own, "{differ:?}");
+    }
+    // In too many places nothing is left.
+    assert_eq!(masked(&redis, &["abc"], &"abc ".repeat(30_000)).await[0], "***");
 }
