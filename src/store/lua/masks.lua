@@ -13,6 +13,8 @@ local MOST_LINES = 500
 
 -- How often they may stand in a text, places where they are no words counted. In one with more somebody plays with us.
 local MOST_FOUND = 20000
+-- So many bytes of how a secret begins are looked for; and how many bytes are searched and compared for a text, at most: 64 secrets in 64 KB.
+local BEGINNING, MOST_SEARCHED, MOST_COMPARED = 8, 4194304, 16777216
 -- The first and the last of characters beyond ASCII that count as letters, as model/secrecy.rs has them.
 local LETTERS = {
   { 0xaa, 0xaa }, { 0xb5, 0xb5 }, { 0xba, 0xba }, { 0xc0, 0xd6 }, { 0xd8, 0xf6 }, { 0xf8, 0x2af }, { 0x386, 0x386 }, { 0x388, 0x38a },
@@ -76,15 +78,21 @@ end
 
 -- Where secrets stand in a text. Nil: in too many places.
 local function found_in(text, secrets)
-  local found, number = {}, 0
+  local found, number, compared, searched = {}, 0, 0, 0
   for secret in pairs(secrets) do
-    local first, last = string.find(text, secret, 1, true)
+    -- How a secret begins is looked for, so that one that nearly stands everywhere takes no longer than one that does.
+    local beginning = string.sub(secret, 1, BEGINNING)
+    local first = string.find(text, beginning, 1, true)
+    searched = searched + #text
     while first do
-      number = number + 1
-      if number > MOST_FOUND then return nil end
-      if #secret >= LONG or not joins(text, first) and not joins(text, last + 1) then found[#found + 1] = { first, last } end
-      first, last = string.find(text, secret, first + 1, true)
+      number, compared = number + 1, compared + #secret
+      if number > MOST_FOUND or compared > MOST_COMPARED then return nil end
+      local last = first + #secret - 1
+      local stands = string.sub(text, first, last) == secret
+      if stands and (#secret >= LONG or not joins(text, first) and not joins(text, last + 1)) then found[#found + 1] = { first, last } end
+      first = string.find(text, beginning, first + 1, true)
     end
+    if searched > MOST_SEARCHED then return nil end
   end
   table.sort(found, function(one, other) return one[1] < other[1] end)
   return found
