@@ -20,12 +20,20 @@ const LONGEST: usize = 256;
 const MOST_ADDRESSES: usize = 16;
 /// How many logins are kept although nobody holds them.
 const RECENT: usize = 10_000;
-/// How many numbers are passed over for a new identity that have roles.
-const MOST_PASSED_OVER: usize = 100;
 /// How often a token is made anew where another one has its id.
 pub(super) const TRIES: usize = 3;
 /// How long a login by a signature lasts, if nothing else is said.
 const LOGIN: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn check(change: &IdentityChange) -> Result<(), Error> {
+    let invalid = |message: String| Err(Error::Invalid { param: "address", message });
+    let addresses = change.address.as_deref().unwrap_or_default();
+    match addresses.iter().find(|address| address.is_empty() || address.len() > LONGEST) {
+        _ if addresses.len() > MOST_ADDRESSES => invalid(format!("has {} entries, the limit is {MOST_ADDRESSES}", addresses.len())),
+        Some(long) => invalid(format!("each has 1 to {LONGEST} bytes, but one has {}", long.len())),
+        None => Ok(()),
+    }
+}
 
 /// Identities, tokens and rights. Cheap to clone.
 #[derive(Clone)]
@@ -130,43 +138,32 @@ impl Authority {
     ///
     /// Where another program has given roles to a number that no identity had, nobody gets them by that: the number is passed over.
     pub async fn create_identity(&self, change: &IdentityChange) -> Result<Identity, Error> {
-        for _ in 0..MOST_PASSED_OVER {
-            let identity = self.set_identity(None, change).await?;
-            if self.roles(identity.identity_id).is_empty() {
-                return Ok(identity);
-            }
-            self.home()?.delete_identity(identity.identity_id).await?;
-        }
-        Err(Error::NumbersTaken)
+        check(change)?;
+        self.follow().await?;
+        let stored = self.home()?.new_identity(change, |numbers| self.holders(numbers)).await?;
+        self.stored(stored, None).await
     }
 
     /// Changes what is named of an identity.
     pub async fn update_identity(&self, id: IdentityId, change: &IdentityChange) -> Result<Identity, Error> {
-        self.set_identity(Some(id), change).await
-    }
-
-    async fn set_identity(&self, id: Option<IdentityId>, change: &IdentityChange) -> Result<Identity, Error> {
-        let invalid = |message: String| Error::Invalid { param: "address", message };
-        let addresses = change.address.as_deref().unwrap_or_default();
-        if addresses.len() > MOST_ADDRESSES {
-            return Err(invalid(format!("has {} entries, the limit is {MOST_ADDRESSES}", addresses.len())));
-        }
-        if let Some(long) = addresses.iter().find(|address| address.is_empty() || address.len() > LONGEST) {
-            return Err(invalid(format!("each has 1 to {LONGEST} bytes, but one has {}", long.len())));
-        }
-        let id = match (self.home()?.set_identity(id, change).await?, id) {
-            (IdentityStored::Stored(id), _) => id,
-            (IdentityStored::Missing, Some(id)) => return Err(self.why_missing(id).await),
-            (IdentityStored::Taken(owner), _) => return Err(Error::KeyTaken(owner)),
-            (IdentityStored::NoNumber, _) => return Err(Error::NoNumber),
-            (IdentityStored::Later, _) => return Err(Error::NumbersTaken),
-            (IdentityStored::Full | IdentityStored::Missing, _) => return Err(Error::Full("100,000 identities")),
-        };
-        if change.pubkey.is_some() {
+        check(change)?;
+        let stored = self.home()?.set_identity(id, change).await?;
+        if change.pubkey.is_some() && matches!(stored, IdentityStored::Stored(_)) {
             // The logins of the key before are over.
             self.follow().await?;
         }
-        self.identity(id).await
+        self.stored(stored, Some(id)).await
+    }
+
+    async fn stored(&self, stored: IdentityStored, id: Option<IdentityId>) -> Result<Identity, Error> {
+        match (stored, id) {
+            (IdentityStored::Stored(id), _) => self.identity(id).await,
+            (IdentityStored::Missing, Some(id)) => Err(self.why_missing(id).await),
+            (IdentityStored::Taken(owner), _) => Err(Error::KeyTaken(owner)),
+            (IdentityStored::NoNumber, _) => Err(Error::NoNumber),
+            (IdentityStored::Later, _) => Err(Error::NumbersTaken),
+            (IdentityStored::Full | IdentityStored::Missing, _) => Err(Error::Full("100,000 identities")),
+        }
     }
 
     /// An identity.

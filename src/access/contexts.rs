@@ -1,6 +1,7 @@
 //! The contexts that exist, who has which rights in them, and what may be used there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::{Arc, PoisonError};
 
 use futures_util::{FutureExt as _, StreamExt as _, stream};
@@ -236,6 +237,14 @@ impl Authority {
         let contexts = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner);
         let of = |context: &Context| Role::ALL.into_iter().filter(|role| context.has(identity, *role)).collect::<Vec<_>>();
         contexts.iter().map(|(id, context)| (*id, of(context))).filter(|(_, roles)| !roles.is_empty()).collect()
+    }
+
+    /// The numbers among these that have a role in any context, as far as this server has seen.
+    pub(super) fn holders(&self, numbers: RangeInclusive<IdentityId>) -> BTreeSet<IdentityId> {
+        let contexts = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner);
+        let of =
+            |context: &Context| Role::ALL.into_iter().flat_map(|role| context.of(role).range(numbers.clone()).copied()).collect::<Vec<_>>();
+        contexts.values().flat_map(|context| of(context)).collect()
     }
 
     /// The identities that have a role in a context in which this one has one, as far as this server has seen, and itself.

@@ -58,7 +58,7 @@ pub(super) struct Outgoing {
     pause: Duration,
     /// The runners that are elsewhere, as they were at `revision`.
     runners: Vec<Runner>,
-    revision: Option<u64>,
+    revision: Option<Option<u64>>,
     /// Told when jobs of their script types arrive here.
     arrivals: BTreeMap<ScriptType, Arc<Notify>>,
     /// How long the last round took.
@@ -117,7 +117,7 @@ impl Outgoing {
         let delivery = Arc::clone(&self.delivery);
         let revision = delivery.store.runner_revision().await?;
         let mut places = Vec::new();
-        if self.revision != Some(revision) {
+        if revision.is_none() || self.revision != Some(revision) {
             self.runners = self.read_runners().await?;
             if self.revision.is_none() && !(self.runners.is_empty() && delivery.routes.nodes.is_empty()) {
                 self.warn_of_other_nodes().await?;

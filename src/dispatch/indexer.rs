@@ -1,8 +1,8 @@
 use std::collections::HashSet;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::time::{Duration, Instant};
 
-use crate::model::{ContextId, IdentityId, JobId};
+use crate::model::{ContextId, IdentityId};
 use crate::service::Service;
 use crate::store::{Error, Pace, Score, Store};
 
@@ -14,9 +14,11 @@ pub struct Indexer {
     pace: Pace,
     /// How many keys there were when it looked last.
     keys: u64,
+    /// Whether there were more or fewer since it forgot what it had met.
+    changed: bool,
     forgot: Instant,
     hasher: RandomState,
-    /// Hashes of the jobs met in this round and in the one before: these need not be looked at again.
+    /// Hashes of the jobs, and of the identities with their keys, met in this round and in the one before: these need not be looked at again.
     met: HashSet<u64>,
     met_before: HashSet<u64>,
     /// Identities of which the log has said that they are not listed.
@@ -29,11 +31,13 @@ pub struct Indexer {
 const STEP: Duration = Duration::from_millis(100);
 /// The pause between two rounds where keys come, or three times as long as the last one took; and between two looks at whether they do.
 const ROUND: Duration = Duration::from_secs(2);
-/// How many jobs are remembered, at 8 bytes each; others are looked at in every round.
+/// How many are remembered, at 8 bytes each; others are looked at in every round.
 const REMEMBERED: usize = 1 << 20;
 /// After this, or so many times what a round takes, everything is looked at once more, because a foreign program may use an id again.
 const FORGET: Duration = Duration::from_secs(60);
 const FORGET_ROUNDS: u32 = 120;
+/// The same where the number of keys has not changed meanwhile: then an id is used again only where its key went and came between two looks.
+const FORGET_AT_REST: Duration = Duration::from_secs(600);
 
 /// Of how many identities the log says that they are not listed.
 const MOST_TOLD: usize = 64;
@@ -48,6 +52,7 @@ impl Indexer {
             began,
             pace: Pace::new(),
             keys: 0,
+            changed: false,
             forgot: began,
             hasher,
             met: HashSet::new(),
@@ -57,17 +62,19 @@ impl Indexer {
         }
     }
 
-    fn remember(&mut self, jobs: &[JobId]) {
-        for job in jobs {
+    fn remember<T: Hash>(&mut self, met: &[T]) {
+        for one in met {
             if self.met.len() < REMEMBERED {
-                self.met.insert(self.hasher.hash_one(job));
+                self.met.insert(self.hasher.hash_one(one));
             }
         }
     }
 
-    /// Lists the identities that other programs wrote. Nothing new begins while the memory of Redis is full.
+    /// Lists those of some identities that other programs wrote, and has them log in by the public keys that they have now. Nothing new begins while the memory
+    /// of Redis is full.
     async fn admit(&mut self, identities: &[IdentityId]) -> Result<(), Error> {
-        let refused = match self.store.admit_identities(identities).await {
+        let written = self.store.written_identities(identities).await?;
+        let refused = match self.store.admit_identities(&self.new_of(&written)).await {
             Ok(refused) => refused,
             Err(error) if error.out_of_memory() => return Ok(()),
             Err(error) => return Err(error),
@@ -77,6 +84,7 @@ impl Indexer {
                 tracing::warn!(%identity, "an identity is refused: actor:{identity} was written by another program, and {why}");
             }
         }
+        self.remember(&written);
         Ok(())
     }
 
@@ -99,6 +107,7 @@ impl Indexer {
         if (is_due || keys != self.keys) && self.store.context() == ContextId(0) {
             self.looked_at.get_or_insert(Score::from(0));
         }
+        self.changed |= keys != self.keys;
         self.keys = keys;
         if is_due {
             self.began = now;
@@ -112,9 +121,13 @@ impl Indexer {
         if self.looked_at.is_some() { STEP } else { ROUND }
     }
 
-    fn is_new(&self, job: &JobId) -> bool {
-        let hash = self.hasher.hash_one(job);
-        !self.met.contains(&hash) && !self.met_before.contains(&hash)
+    /// Those that were not met lately.
+    fn new_of<T: Hash + Clone>(&self, met: &[T]) -> Vec<T> {
+        let is_new = |one: &&T| {
+            let hash = self.hasher.hash_one(one);
+            !self.met.contains(&hash) && !self.met_before.contains(&hash)
+        };
+        met.iter().filter(is_new).cloned().collect()
     }
 }
 
@@ -130,8 +143,7 @@ impl Service for Indexer {
         }
         let walked = self.store.walk_jobs(self.cursor).await?;
         let (next, jobs) = (walked.next, &walked.jobs);
-        let new: Vec<JobId> = jobs.iter().filter(|job| self.is_new(job)).cloned().collect();
-        let discovered = self.store.discover(&new).await?;
+        let discovered = self.store.discover(&self.new_of(jobs)).await?;
         if discovered > 0 {
             metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(discovered as u64);
         }
@@ -146,9 +158,10 @@ impl Service for Indexer {
         }
         let (now, took) = (Instant::now(), self.began.elapsed());
         self.met_before = std::mem::take(&mut self.met);
-        if self.forgot.elapsed() >= FORGET.max(took * FORGET_ROUNDS) {
+        let forget = if self.changed { FORGET } else { FORGET_AT_REST };
+        if self.forgot.elapsed() >= forget.max(took * FORGET_ROUNDS) {
             self.met_before.clear();
-            self.forgot = now;
+            (self.forgot, self.changed) = (now, false);
         }
         self.pace.end(ROUND.max(took * 3), now);
         Ok(self.pause())

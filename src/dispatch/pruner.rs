@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use super::pressure::Pressure;
 use crate::service::Service;
-use crate::store::{Error, Pruning, Store};
+use crate::store::{Error, Pace, Pruning, Store};
 
 /// Keeps Redis from growing: takes jobs that are gone out of the indexes, and the oldest finished ones away when memory is short.
 pub struct Pruner {
@@ -15,7 +15,7 @@ pub struct Pruner {
     tidied_libraries: Option<Instant>,
     /// What was last said of sets that hold too much.
     overfull: Vec<String>,
-    walked: Option<Instant>,
+    pace: Pace,
 }
 
 /// Where in the indexes the pruner is: first all hours, the oldest first, then those by status.
@@ -51,8 +51,10 @@ const TIDY_LIBRARIES: Duration = Duration::from_secs(60);
 const ERROR: &str = "error";
 /// The index of foreign jobs that were left long ago.
 const LEFT: &str = "left";
-/// The indexes are walked this often.
+/// The indexes are walked this often where keys come. Where none do, jobs go all the same, but what is left of them in a list grows no more: then they are
+/// walked more and more seldom, up to this.
 const WALK: Duration = Duration::from_secs(60);
+const RARE: Duration = Duration::from_secs(900);
 
 impl Pruner {
     /// A pruner for one context, whose look at the memory tells nobody.
@@ -71,7 +73,7 @@ impl Pruner {
             tidied: None,
             tidied_libraries: None,
             overfull: Vec::new(),
-            walked: None,
+            pace: Pace::up_to(RARE),
         }
     }
 
@@ -126,6 +128,16 @@ impl Pruner {
         Ok(Some(evicted.gone))
     }
 
+    /// Looks whether a walk is due, and begins it.
+    async fn begins_walk(&mut self) -> Result<bool, Error> {
+        let keys = self.store.number_of_keys().await?;
+        let is_due = self.pace.is_due(keys, Instant::now());
+        if is_due {
+            self.pace.begin(keys);
+        }
+        Ok(is_due)
+    }
+
     /// One chunk of one index. True: the walk is over.
     async fn walk(&mut self) -> Result<bool, Error> {
         let position = match self.position.take() {
@@ -164,11 +176,11 @@ impl Service for Pruner {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.relieve().await?;
-        if self.walked.is_none_or(|at| at.elapsed() >= WALK) {
+        if self.position.is_some() || self.begins_walk().await? {
             // At most so many chunks a round; the rest comes in the next.
             for _ in 0..32 {
                 if self.walk().await? {
-                    self.walked = Some(Instant::now());
+                    self.pace.end(WALK, Instant::now());
                     break;
                 }
             }
@@ -189,5 +201,34 @@ impl Service for Pruner {
             self.store.tidy_libraries().await?;
         }
         Ok(Duration::from_secs(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many walks there are in this time, where there are so many keys after each second.
+    fn walks(pace: &mut Pace, time: std::ops::Range<u64>, began: Instant, keys: impl Fn(u64) -> u64) -> usize {
+        let mut walks = 0;
+        for second in time {
+            let now = began + Duration::from_secs(second);
+            if pace.is_due(keys(second), now) {
+                pace.begin(keys(second));
+                pace.end(WALK, now);
+                walks += 1;
+            }
+        }
+        walks
+    }
+
+    #[test]
+    fn indexes_are_walked_each_minute_where_keys_come_and_hardly_ever_at_rest() {
+        let (mut pace, began, hour) = (Pace::up_to(RARE), Instant::now(), 3600);
+        // The first walk, those with growing pauses, and one each quarter of an hour; also while replies and jobs go.
+        let at_rest = walks(&mut pace, 0..10 * hour, began, |second| 50_000 - second);
+        assert!((40..=45).contains(&at_rest), "{at_rest} walks");
+        let busy = walks(&mut pace, 10 * hour..11 * hour, began, |second| 50_000 + second % 7);
+        assert!((59..=61).contains(&busy), "{busy} walks");
     }
 }

@@ -9,10 +9,13 @@ pub struct Surveyor {
     pace: Pace,
 }
 
+/// No walk is put off for longer where no keys come: an actor that another program announces is a key more.
+const AT_REST: Duration = Duration::from_secs(300);
+
 impl Surveyor {
     /// A surveyor for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, pace: Pace::new() }
+        Self { store, pace: Pace::up_to(AT_REST) }
     }
 }
 

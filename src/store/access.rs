@@ -79,7 +79,8 @@ impl Store {
         if self.is_in(&self.keys().identities(), id).await? {
             return Ok(None);
         }
-        Ok(self.admit_identities(&[id]).await?.first().map(|(_, why)| *why))
+        let written = self.written_identities(&[id]).await?;
+        Ok(self.admit_identities(&written).await?.first().map(|(_, why)| *why))
     }
 
     /// Whether a number is in a set by score.

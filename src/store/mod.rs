@@ -95,7 +95,7 @@ pub use functions::{
     ActorRoom, Advanced, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange, IdentityStored,
     IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered, ObjectStored, OpenJobs,
     Outcome, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started, Stopping,
-    TokenCreated, Turn, Turned, Unlisted, Walked,
+    TokenCreated, Turn, Turned, Unlisted, Walked, Written,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{

@@ -16,15 +16,22 @@ pub struct Pace {
     /// The least number of keys since the last walk began.
     fewest: u64,
     has_grown: bool,
+    /// No walk is put off for longer, unless the last one took so long that its own pause is longer.
+    longest: Duration,
 }
 
-/// No walk is put off for longer, unless the last one took so long that its own pause is longer.
+/// That of a walk which finds what other programs wrote.
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Pace {
     /// The first walk is due at once.
     pub fn new() -> Self {
-        Self { least: Duration::ZERO, pause: Duration::ZERO, ended: None, fewest: 0, has_grown: true }
+        Self::up_to(LONGEST)
+    }
+
+    /// The same, and none is put off for longer than that.
+    pub fn up_to(longest: Duration) -> Self {
+        Self { least: Duration::ZERO, pause: Duration::ZERO, ended: None, fewest: 0, has_grown: true, longest }
     }
 
     /// Whether a walk is due where there are so many keys now.
@@ -46,7 +53,7 @@ impl Pace {
     /// It has ended, and the next is not to begin before this pause is over.
     pub fn end(&mut self, least: Duration, now: Instant) {
         self.least = least;
-        self.pause = (self.pause * 2).min(LONGEST).max(least);
+        self.pause = (self.pause * 2).min(self.longest).max(least);
         self.ended = Some(now);
     }
 }

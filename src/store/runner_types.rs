@@ -15,6 +15,8 @@ use crate::model::{ContextId, Name, Place, Runner, RunnerId, ScriptType};
 
 /// They are read again after so long, because another program may have changed one and raised no revision.
 const AGAIN: Duration = Duration::from_secs(60);
+/// And after so long where the revision is spoilt, because it would not show that one has changed.
+const SOON: Duration = Duration::from_secs(1);
 /// How many runners are looked at for those of a type: as many as `set_runner.lua` makes. And how many by one pipeline.
 const MOST_RUNNERS: usize = 10_000;
 const TOGETHER: usize = 1000;
@@ -30,7 +32,7 @@ pub(super) struct RunnerTypes(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     /// The revision at which they were read, and when that was.
-    read: Option<(u64, Instant)>,
+    read: Option<(Option<u64>, Instant)>,
     of_types: HashMap<ScriptType, OfType>,
 }
 
@@ -94,7 +96,8 @@ impl Store {
         let mut known = self.0.runner_types.0.lock().await;
         // It is read first: what changes meanwhile has another one.
         let revision = self.runner_revision().await?;
-        if anew || known.read.is_none_or(|(read, at)| read != revision || at.elapsed() > AGAIN) {
+        let again = if revision.is_some() { AGAIN } else { SOON };
+        if anew || known.read.is_none_or(|(read, at)| read != revision || at.elapsed() > again) {
             let mut of_types = self.read_runner_types().await?;
             for (script_type, of_type) in &mut of_types {
                 of_type.turns = known.of_types.get(script_type).map_or(0, |before| before.turns);

@@ -71,10 +71,11 @@ impl Store {
         Ok(has_jobs)
     }
 
-    /// Grows with each runner that is made, changed or deleted by hero.
-    pub async fn runner_revision(&self) -> Result<u64, Error> {
-        let revision: Text = self.unspoilt(self.0.commands.call(redis::cmd("HGET").arg(self.keys().revisions()).arg("runners")).await)?;
-        Ok(revision.parse().unwrap_or(0))
+    /// Grows with each runner that is made, changed or deleted by hero. Nothing where another program has spoilt it: then any may have changed.
+    pub async fn runner_revision(&self) -> Result<Option<u64>, Error> {
+        let found = self.0.commands.call(redis::cmd("HGET").arg(self.keys().revisions()).arg("runners")).await.map(Some);
+        let found: Option<Text> = self.unspoilt(found)?;
+        Ok(found.and_then(|text| text.0.is_none().then_some(0).or_else(|| text.parse())))
     }
 }
 

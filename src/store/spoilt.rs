@@ -11,12 +11,21 @@ use super::{Error, Store};
 
 /// A key is named in the log again after so long, as long as it is found so.
 const AGAIN: Duration = Duration::from_secs(600);
-/// How many keys are named in the log in that time: others may spoil any number.
+/// One that is not spoilt any more makes room for others after so long, and is named at once if it is spoilt again.
+const MENDED: Duration = Duration::from_secs(60);
+/// How many keys of a context are named in the log in that time: others may spoil any number.
 const MOST: usize = 200;
 
-/// The keys that were named in the log, and when.
+/// The keys of a context that were named in the log.
 #[derive(Debug, Default)]
-pub(super) struct Told(Mutex<HashMap<String, Instant>>);
+pub(super) struct Told(Mutex<HashMap<String, Named>>);
+
+/// When a key was named, and whether for its type: else it shows in no time whether it has been mended.
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    at: Instant,
+    for_type: bool,
+}
 
 /// What is to be said of a key.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,32 +38,43 @@ enum News {
 }
 
 impl Told {
-    fn news(&self, key: &str, now: Instant) -> News {
+    fn news(&self, key: &str, now: Instant, for_type: bool) -> News {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.get(key).is_some_and(|at| now.duration_since(*at) < AGAIN) {
+        let is_lately = |named: &Named| now.duration_since(named.at) < AGAIN;
+        if told.get(key).is_some_and(is_lately) {
             return News::Old;
         }
         if told.len() >= MOST {
-            told.retain(|_, at| now.duration_since(*at) < AGAIN);
+            told.retain(|_, named| is_lately(named));
         }
         if told.len() >= MOST {
             return News::Old;
         }
-        told.insert(key.to_owned(), now);
+        told.insert(key.to_owned(), Named { at: now, for_type });
         if told.len() == MOST { News::Last } else { News::Key }
     }
 
     fn keys(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
+
+    /// Those that were named so long ago that they are forgotten where they are gone, or of their type again.
+    fn maybe_mended(&self, now: Instant) -> Vec<(String, Named)> {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.iter().filter(|(_, named)| now.duration_since(named.at) >= MENDED).map(|(key, named)| (key.clone(), *named)).collect()
+    }
+
+    fn forget(&self, key: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
 }
 
 impl Store {
     /// Names a key in the log, once in a while, that another program has spoilt.
     fn tell_spoilt(&self, error: &Error) {
-        let Error::Spoilt { key, .. } = error else { return };
+        let Error::Spoilt { key, why } = error else { return };
         let context = self.context();
-        match self.0.told.news(key, Instant::now()) {
+        match self.0.told.news(key, Instant::now(), why.contains("of another type")) {
             News::Old => {}
             News::Key => tracing::warn!(%context, key, "left out, because it cannot be read: {error}"),
             News::Last => {
@@ -64,8 +84,8 @@ impl Store {
     }
 
     /// Names a key in the log, once in a while, that gave way.
-    fn tell_deleted(&self, key: &str) {
-        if self.0.told.news(key, Instant::now()) != News::Old {
+    pub(super) fn tell_deleted(&self, key: &str) {
+        if self.0.told.news(key, Instant::now(), true) != News::Old {
             let context = self.context();
             tracing::warn!(%context, key, "a key that is for hero alone was of another type, because another program wrote there; it was deleted, so that all else goes on");
         }
@@ -74,6 +94,7 @@ impl Store {
     /// Names those keys in the log, once in a while, of which another program has made something else: those that are named by no id, and of the others those
     /// that functions have met. Functions go on as if there were none, or delete what is for hero alone, and what they answer does not tell that.
     pub async fn name_spoilt(&self) -> Result<(), Error> {
+        self.forget_mended(Instant::now()).await?;
         let mut kinds = self.keys().kinds();
         let [left_out, deleted] = self.take_spoilt().await?;
         for key in deleted {
@@ -88,19 +109,37 @@ impl Store {
                 kinds.push((key, kind));
             }
         }
-        let mut look = Pipeline::with_capacity(kinds.len());
-        for (key, _) in &kinds {
-            look.cmd("TYPE").arg(key);
-        }
-        look.ignore_errors();
-        let types = self.0.commands.each::<String>(&look).await?;
+        let types = self.types_of(kinds.iter().map(|(key, _)| key)).await?;
         for ((key, kind), found) in kinds.into_iter().zip(types) {
-            let found = found.map_err(|error| Error::of_key(error, &key))?;
             if found != kind.as_str() && found != "none" {
                 self.tell_spoilt(&Error::spoilt(key, kind.is_another()));
             }
         }
         Ok(())
+    }
+
+    /// Forgets the keys that have been mended since they were named. So there is room for others, and they are named if they are spoilt once more.
+    #[doc(hidden)]
+    pub async fn forget_mended(&self, now: Instant) -> Result<(), Error> {
+        let (told, fixed) = (self.0.told.maybe_mended(now), self.keys().kinds());
+        let types = self.types_of(told.iter().map(|(key, _)| key)).await?;
+        for ((key, named), found) in told.iter().zip(types) {
+            let kind = fixed.iter().find(|(known, _)| known == key).map(|(_, kind)| *kind).or_else(|| self.keys().kind_of(key));
+            let is_right = || named.for_type && kind.is_some_and(|kind| found == kind.as_str());
+            if found == "none" || is_right() {
+                self.0.told.forget(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// The types of keys, as Redis calls them.
+    async fn types_of(&self, keys: impl ExactSizeIterator<Item = &String>) -> Result<Vec<String>, Error> {
+        let mut look = Pipeline::with_capacity(keys.len());
+        for key in keys {
+            look.cmd("TYPE").arg(key);
+        }
+        if look.is_empty() { Ok(Vec::new()) } else { self.0.commands.pipeline(&look).await }
     }
 
     /// The keys that the log has named since this process began, or lately, where there were very many.
@@ -172,11 +211,17 @@ mod tests {
     #[test]
     fn a_key_is_named_once_in_a_while_and_not_more_of_them_than_a_log_takes() {
         let (told, now) = (Told::default(), Instant::now());
-        assert_eq!([told.news("a", now), told.news("a", now)], [News::Key, News::Old]);
+        let news = |key: &str, now| told.news(key, now, true);
+        assert_eq!([news("a", now), news("a", now)], [News::Key, News::Old]);
         for n in 2..MOST {
-            assert_eq!(told.news(&n.to_string(), now), News::Key);
+            assert_eq!(news(&n.to_string(), now), News::Key);
         }
-        assert_eq!([told.news("b", now), told.news("c", now)], [News::Last, News::Old]);
-        assert_eq!([told.news("a", now + AGAIN), told.news("c", now + AGAIN)], [News::Key, News::Key]);
+        assert_eq!([news("b", now), news("c", now)], [News::Last, News::Old]);
+        // What has been mended makes room, and is named once more.
+        assert!(told.maybe_mended(now).is_empty());
+        assert_eq!(told.maybe_mended(now + MENDED).len(), MOST);
+        told.forget("a");
+        assert_eq!([news("a", now + MENDED), news("c", now + MENDED)], [News::Last, News::Old]);
+        assert_eq!([news("b", now + AGAIN), news("c", now + AGAIN)], [News::Key, News::Key]);
     }
 }

@@ -60,8 +60,8 @@ impl Store {
     /// Every live actor, in order, those included that other programs announced just now.
     ///
     /// These are found among all keys of the context by the surveyor, once for all callers at a time. Where there are more than 50,000 keys
-    /// no caller waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute. An
-    /// actor that has gone is out of the list at once.
+    /// no caller waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute (by chance,
+    /// where another key goes as it comes, after five). An actor that has gone is out of the list at once.
     pub async fn actors_now(&self) -> Result<Arc<[Actor]>, Error> {
         let (asked, surveys) = (Instant::now(), &self.0.surveys);
         let mut last = surveys.last.subscribe();

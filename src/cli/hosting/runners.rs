@@ -18,7 +18,7 @@ pub(super) struct Runners {
     hosting: Hosting,
     store: Store,
     pools: BTreeMap<RunnerId, RunnerPool>,
-    revision: Option<u64>,
+    revision: Option<Option<u64>>,
     /// Behind this one the next look for jobs begins.
     looked: Option<RunnerId>,
     /// What is told when there are jobs of the types of these runners.
@@ -99,7 +99,7 @@ impl Runners {
             return Ok(());
         }
         let revision = self.store.runner_revision().await?;
-        if self.revision != Some(revision) {
+        if revision.is_none() || self.revision != Some(revision) {
             let wanted = self.wanted().await?;
             self.follow(wanted);
             self.revision = Some(revision);

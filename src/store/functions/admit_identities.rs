@@ -36,11 +36,13 @@ impl fmt::Display for Unlisted {
     }
 }
 
+/// An identity as another program may have written it: its number, and its public key if it has one.
+pub type Written = (IdentityId, Option<PublicKey>);
+
 impl Store {
-    /// Lists those of some identities that other programs have written, and has them log in by their public keys. Gives those that are refused: no identity
-    /// has a number that another one had, and those of other programs are half of all at most.
-    pub async fn admit_identities(&self, ids: &[IdentityId]) -> Result<Vec<(IdentityId, Unlisted)>, Error> {
-        let mut refused = Vec::new();
+    /// These identities as they are written.
+    pub async fn written_identities(&self, ids: &[IdentityId]) -> Result<Vec<Written>, Error> {
+        let mut written = Vec::with_capacity(ids.len());
         for ids in ids.chunks(CHUNK) {
             let keys: Vec<String> = ids.iter().map(|id| self.keys().identity(*id)).collect();
             let mut get = Pipeline::with_capacity(keys.len());
@@ -48,9 +50,18 @@ impl Store {
                 get.cmd("HGET").arg(key).arg("pubkey");
             }
             let found = self.each_unspoilt::<Text>(&keys, &mut get).await?;
+            written.extend(ids.iter().zip(found).map(|(id, key)| (*id, key.parse())));
+        }
+        Ok(written)
+    }
+
+    /// Lists those of some identities that other programs have written, and has them log in by their public keys. Gives those that are refused: no identity
+    /// has a number that another one had, and those of other programs are half of all at most.
+    pub async fn admit_identities(&self, written: &[Written]) -> Result<Vec<(IdentityId, Unlisted)>, Error> {
+        let mut refused = Vec::new();
+        for written in written.chunks(CHUNK) {
             let mut call = self.0.call(&FUNCTION);
-            for (id, key) in ids.iter().zip(found) {
-                let key = key.parse::<PublicKey>();
+            for (id, key) in written {
                 call.arg(id.0).arg(key.as_ref().map_or("-", PublicKey::as_str));
             }
             let answer: Vec<Text> = self.0.commands.function(&call).await?;

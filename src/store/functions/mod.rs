@@ -97,7 +97,7 @@ mod unstage_jobs;
 mod wait;
 
 pub use acknowledge_message::MessageAcknowledged;
-pub use admit_identities::Unlisted;
+pub use admit_identities::{Unlisted, Written};
 pub use advance_flow::{Advanced, FlowAction};
 pub(super) use announce_change::CHANGING;
 pub use close_context::OpenJobs;

@@ -42,7 +42,7 @@ impl Store {
         let taken = answer.get(1).and_then(Text::parse::<usize>).unwrap_or_default();
         let gone = answer.get(2).and_then(|keys| keys.0.as_deref()).unwrap_or_default();
         for key in gone.split_whitespace() {
-            tracing::warn!(context = %self.context(), key, "a key that is for hero alone was of another type, because another program wrote there; it was deleted, so that jobs go on");
+            self.tell_deleted(key);
         }
         if taken > 0 {
             tracing::info!(jobs = taken, context = %self.context(), "jobs were taken from who ran them, because their leases ran out; they run again");

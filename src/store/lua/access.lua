@@ -41,11 +41,12 @@ end
 -- The last number that was given here. Where that is lost, those were given that are listed. Numbers that other programs have taken beyond
 -- it are no matter of it, so that none of ours is used up by that: they are remembered, so that nobody gets one again.
 local function last()
-  local number = tonumber(try('HGET', keys.access, 'last') or nil)
-  if not number or not (number >= 0 and number <= LAST) then
-    number = highest_own()
-    set_last(number)
-  end
+  local text = try('HGET', keys.access, 'last') or nil
+  local number = tonumber(text)
+  if not number or not (number >= 0 and number <= LAST) then number = highest_own() end
+  number = math.floor(number)
+  -- Servers read it, too.
+  if values.digits(number) ~= text then set_last(number) end
   return number
 end
 
@@ -65,15 +66,17 @@ local function pass_over_taken()
   if passed > 0 then set_last(number + passed) end
 end
 
--- A number that no identity has had. Nil and why: 'none' is left, or others have taken so many that the next call goes on looking, 'later'.
-function access.next_identity()
+-- A number that no identity has had, and that has no roles: `held` are those that have some among the next ones behind `from`. Nil and why:
+-- 'none' is left, or others have taken so many that the next call goes on looking, with the roles of the next ones, 'later'.
+function access.next_identity(from, held)
   local number = last()
   for _ = 1, MOST_PASSED_OVER do
     if number >= LAST then return nil, 'none' end
+    if number < from or number >= from + MOST_PASSED_OVER then break end
     number = number + 1
     local id = values.digits(number)
     set_last(number)
-    if not access.is_identity(id) and not stands(id) and not is_taken(id) then return id end
+    if not held[id] and not access.is_identity(id) and not stands(id) and not is_taken(id) then return id end
     -- From now on it counts as given, so that it could not be listed later.
     if not is_taken(id) and access.is_hash(id) and not lists_no_more() then commands.insist('ZADD', keys.identities, 'NX', id, id) end
     try('ZREM', keys.taken_numbers, id)

@@ -1,33 +1,47 @@
 -- Redis commands on keys that foreign programs may have spoilt.
 local commands = {}
 
--- How many keys of another type are kept that calls have met, and left out or deleted, and how long one may be, bytes.
-local MOST_SPOILT, LONGEST_KEY = 200, 512
--- Those keys, each with its context. They outlast the call, until a server takes them (take_spoilt.lua) to name them in its log.
-local spoilt, many_spoilt, context = {}, 0, ''
+-- How many keys of another type are kept of a context that calls have met, and left out or deleted; of how many contexts; and how long a
+-- key may be, bytes.
+local MOST_SPOILT, MOST_CONTEXTS, LONGEST_KEY = 200, 32, 512
+-- Those keys by their contexts, and these in the order in which the first of each was met. They outlast the call, until a server takes them
+-- (take_spoilt.lua) to name them in its log. Where nobody serves a context, its keys make way for those of others.
+local spoilt, met, context = {}, {}, ''
 
 -- Says which context the keys of the call are of.
 function commands.of_context(now) context = now end
 
+local function spoilt_here()
+  if not spoilt[context] then
+    if #met == MOST_CONTEXTS then spoilt[table.remove(met, 1)] = nil end
+    met[#met + 1], spoilt[context] = context, { many = 0, keys = {} }
+  end
+  return spoilt[context]
+end
+
 local function note_spoilt(key, gave_way)
   if type(key) ~= 'string' or #key > LONGEST_KEY then return end
-  local entry = context .. ' ' .. key
-  if not spoilt[entry] then
-    if many_spoilt >= MOST_SPOILT then return end
-    spoilt[entry], many_spoilt = { context = context, key = key, gave_way = '' }, many_spoilt + 1
+  local here = spoilt_here()
+  if not here.keys[key] then
+    if here.many == MOST_SPOILT then return end
+    here.keys[key], here.many = '', here.many + 1
   end
-  if gave_way then spoilt[entry].gave_way = '1' end
+  if gave_way then here.keys[key] = '1' end
 end
 
 -- The keys of the context that calls have met since this was asked for last, each followed by '1' if it was deleted, or ''.
 function commands.take_spoilt()
   local taken = {}
-  for entry, one in pairs(spoilt) do
-    if one.context == context then
-      taken[#taken + 1], taken[#taken + 2] = one.key, one.gave_way
-      spoilt[entry], many_spoilt = nil, many_spoilt - 1
+  for at, one in ipairs(met) do
+    if one == context then
+      table.remove(met, at)
+      break
     end
   end
+  for key, gave_way in pairs(spoilt[context] and spoilt[context].keys or {}) do
+    taken[#taken + 1], taken[#taken + 2] = key, gave_way
+  end
+  spoilt[context] = nil
   return taken
 end
 
@@ -72,11 +86,13 @@ function commands.insist(command, key, ...)
   return redis.call(command, key, ...)
 end
 
--- Adds to a number in a hash. What a foreign program made of it, so that it is none, counts as 0.
-function commands.increase(key, field, by)
+-- Adds to a number in a hash. What a foreign program made of it, so that it is none, counts as 0. A key of another type stays as it is, and
+-- what it would be is given all the same, unless it `gives_way`.
+function commands.increase(key, field, by, gives_way)
   local value = commands.try('HINCRBY', key, field, by)
   if value then return value end
-  commands.try('HSET', key, field, by)
+  local write = gives_way and commands.insist or commands.try
+  write('HSET', key, field, by)
   return by
 end
 
@@ -84,10 +100,7 @@ end
 -- has lost a change the next one would have its revision else, and whoever has seen the lost one would not look again.
 function commands.revise(key, field)
   local _, micros = unpack(redis.call('TIME'))
-  local by = 1 + tonumber(micros)
-  local value = commands.try('HINCRBY', key, field, by)
-  if not value then commands.insist('HSET', key, field, by) end
-  return value or by
+  return commands.increase(key, field, 1 + tonumber(micros), true)
 end
 
 -- So far from either end of a list an element is looked for that is to be taken out: the time of Redis must not depend on how long it is.

@@ -178,6 +178,46 @@ async fn roles_that_another_program_gave_to_a_number_that_nobody_had_are_got_by_
 }
 
 #[tokio::test]
+async fn nothing_is_stored_under_a_number_that_has_roles_nor_by_a_call_that_is_refused() {
+    let (guarded, _server, operator) = open().await;
+    let redis = &guarded.house.redis;
+    let key = PrivateKey::random();
+    // More than are looked at by a call.
+    let held: Vec<u32> = (1..=1500).collect();
+    let _: i64 = redis.run(&["HSET", "context:0", "readers", &json!(held).to_string(), "admins", "[1501]"]).await;
+    let _: i64 = redis.run(&["HSET", "hero:meta:access", "revision", "7"]).await;
+    let _: String = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let made = operator.ok("create_identity", json!({ "pubkey": key.public_key() })).await;
+    assert_eq!(made["identity_id"], 1502);
+    assert!(redis.calls("del").await < 100, "no identity is made first and deleted then");
+    let all = async || {
+        let (hashes, keys): (Vec<String>, _) =
+            (redis.run(&["KEYS", "actor:*"]).await, redis.run::<u64>(&["HLEN", "hero:access:pubkeys"]).await);
+        (hashes, keys, redis.run::<Vec<String>>(&["ZRANGE", "hero:access:identities", "0", "-1"]).await)
+    };
+    let before = all().await;
+    assert_eq!(before, (vec!["actor:1502".to_owned()], 2, vec!["1502".to_owned()]));
+    // Refusals: another one has the key, and the last number was given, or has roles.
+    assert!(
+        operator
+            .fault("create_identity", json!({ "pubkey": key.public_key() }))
+            .await
+            .message
+            .contains("identity 1502 has this public key")
+    );
+    let _: i64 = redis.run(&["HSET", "context:0", "admins", "[4294967295]"]).await;
+    let _: i64 = redis.run(&["HSET", "hero:meta:access", "revision", "8", "last", "4294967294"]).await;
+    for _ in 0..2 {
+        let fault = operator.fault("create_identity", json!({ "pubkey": PrivateKey::random().public_key() })).await;
+        assert!(fault.message.contains("4,294,967,295 is the last number"), "{fault:?}");
+    }
+    assert_eq!(all().await, before);
+    // However another program has written the last number.
+    let _: i64 = redis.run(&["HSET", "hero:meta:access", "last", "5e3"]).await;
+    assert_eq!(operator.ok("create_identity", json!({})).await["identity_id"], 5001);
+}
+
+#[tokio::test]
 async fn a_message_for_a_script_type_goes_only_where_its_sender_may_submit_and_is_refused_when_it_is_sent() {
     let other = hero::model::ContextId(1);
     let guarded = Guarded::over(House::with_contexts(&[other]).await).await;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hero::dispatch::Indexer;
-use hero::model::JobId;
+use hero::model::{JobId, PrivateKey};
 use hero::service::Service as _;
 use hero::store::{Pace, Store};
 
@@ -66,6 +66,45 @@ async fn identities_are_looked_at_where_keys_go_a_thousand_at_a_time() {
     // Two parts, the second of which looks at each of its own, and says of one that it is gone.
     let (looks, walks) = (redis.calls("exists").await - before, began.elapsed().as_secs() / PAUSE);
     assert!((2..=1100 + 3 * walks).contains(&looks), "{looks} looks in {walks} walks");
+}
+
+/// Has an indexer walk through all keys once more, because one came.
+async fn walk_again(redis: &Redis, indexer: &mut Indexer) {
+    let key = format!("another:{}", JobId::random());
+    let _: () = redis.run(&["SET", &key, "1"]).await;
+    let (scans, indexer) = (redis.calls("scan").await, tokio::sync::Mutex::new(indexer));
+    until("a walk begins", async || {
+        indexer.lock().await.tick().await.unwrap();
+        (redis.calls("scan").await > scans).then_some(())
+    })
+    .await;
+    let indexer = indexer.into_inner();
+    while indexer.tick().await.unwrap() < Duration::from_secs(PAUSE) {}
+}
+
+#[tokio::test]
+async fn identities_are_listed_once_and_again_only_where_their_keys_change() {
+    const MANY: u64 = 1000;
+    /// After so long everything is looked at once more.
+    const FORGET: u64 = 60;
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let began = Instant::now();
+    let write = "for id = 1, ARGV[1] do redis.call('HSET', 'actor:' .. id, 'id', id, 'pubkey', '') end";
+    let _: Option<String> = redis.run(&["EVAL", write, "0", &MANY.to_string()]).await;
+    let mut indexer = walked(&store).await;
+    assert_eq!(redis.run::<u64>(&["ZCARD", "hero:access:identities"]).await, MANY);
+    let before = redis.calls("zadd").await;
+    for _ in 0..2 {
+        walk_again(&redis, &mut indexer).await;
+    }
+    let changed = PrivateKey::random();
+    let _: i64 = redis.run(&["HSET", "actor:700", "pubkey", changed.public_key().as_str()]).await;
+    walk_again(&redis, &mut indexer).await;
+    let known: Option<String> = redis.run(&["HGET", "hero:access:pubkeys", changed.public_key().as_str()]).await;
+    assert_eq!(known.as_deref(), Some("700"));
+    let (listed, forgot) = (redis.calls("zadd").await - before, began.elapsed().as_secs() / FORGET);
+    assert!(listed < MANY / 2 + 2 * MANY * forgot, "{listed} were listed again");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, House, Server};
+use crate::support::{Client, House, Redis, Server, until};
 
 const KEY: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 
@@ -165,6 +165,30 @@ async fn a_change_after_a_failover_that_lost_one_is_seen() {
     let _: i64 = house.redis.run(&["HSET", "hero:meta:revisions", "runners", &kept]).await;
     client.ok("update_runner", json!({"runner_id": 1, "local": false, "address": "redis://10.0.0.7:6379"})).await;
     assert_ne!(house.store.runner_revision().await.unwrap(), seen, "servers that have seen this one would not look again");
+}
+
+#[tokio::test]
+async fn where_the_revision_is_spoilt_any_runner_may_have_changed() {
+    // Nobody mends it here.
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let topic: hero::model::Name = "osis".parse().unwrap();
+    assert_eq!(store.runner_revision().await.unwrap(), Some(0), "no runner was made yet");
+    for spoil in [["HSET", "hero:meta:revisions", "runners", "x"].as_slice(), &["SET", "hero:meta:revisions", "x"]] {
+        let _: u64 = redis.run(&["DEL", "hero:meta:revisions"]).await;
+        redis.run::<redis::Value>(spoil).await;
+        assert_eq!(store.runner_revision().await.unwrap(), None, "{spoil:?}");
+        assert!(!store.has_runner_for(&topic).await.unwrap());
+        // The revision does not say that this one comes and goes.
+        let _: i64 = redis.run(&["HSET", "runner:1", "id", "1", "type", "osis", "local", "true"]).await;
+        let _: i64 = redis.run(&["ZADD", "hero:meta:runners", "1", "1"]).await;
+        let began = std::time::Instant::now();
+        until("it is seen", async || store.has_runner_for(&topic).await.unwrap().then_some(())).await;
+        let _: u64 = redis.run(&["DEL", "runner:1", "hero:meta:runners"]).await;
+        until("it is seen that it has gone", async || (!store.has_runner_for(&topic).await.unwrap()).then_some(())).await;
+        // Where a revision says that none has changed, they are read each minute.
+        assert!(began.elapsed() < std::time::Duration::from_secs(50));
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! What foreign programs write where it does not belong stops nothing, and nobody waits for ever.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use hero::model::{JobId, JobSpec, Status};
+use hero::model::{ContextId, JobId, JobSpec, Status};
 use hero::store::{Created, Deleted, Retried, Store};
 
 use super::relations::{create, ended, job, now, release, turn};
@@ -114,6 +114,59 @@ async fn what_is_no_longer_of_another_type_is_not_named_and_no_more_keys_than_a_
     for _ in 0..2 {
         store.name_spoilt().await.unwrap();
         assert_eq!((store.spoilt_keys().len(), store.spoilt_keys().contains(&key(&cured))), (199, false));
+    }
+}
+
+/// Spoils so many jobs of a context, and has a function meet them.
+async fn meet_spoilt(redis: &Redis, store: &Store, many: usize) {
+    let database = store.context().to_string();
+    for _ in 0..many {
+        let id = JobId::random();
+        let script = "redis.call('SELECT', ARGV[1]) redis.call('SET', ARGV[2], 'x')";
+        let _: Option<String> = redis.run(&["EVAL", script, "0", &database, &key(&id)]).await;
+        store.stop(&id).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn contexts_that_nobody_serves_keep_no_other_from_being_told() {
+    let redis = Redis::with(&["--save", "", "--appendonly", "no", "--databases", "64"]).await;
+    let store = redis.store().await;
+    let others = async |context: u32| store.beside(ContextId(context)).await.unwrap();
+    // One is full of them, and there are more contexts than are kept in mind.
+    for (context, many) in std::iter::once((1, 300)).chain((2..40).map(|context| (context, 1))) {
+        meet_spoilt(&redis, &others(context).await, many).await;
+    }
+    let id = JobId::random();
+    spoil(&redis, &key(&id)).await;
+    store.stop(&id).await.unwrap();
+    names(&store, &[&key(&id)]).await;
+    // Each is told of its own.
+    let last = others(39).await;
+    last.name_spoilt().await.unwrap();
+    assert_eq!(last.spoilt_keys().len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_that_has_been_mended_makes_room_for_others_and_is_named_once_more() {
+    let (redis, store) = house().await;
+    let id = JobId::random();
+    let spoilt = [key(&id), "hero:q:release".to_owned()];
+    for round in 1..=2 {
+        for key in &spoilt {
+            spoil(&redis, key).await;
+        }
+        store.stop(&id).await.unwrap();
+        names(&store, &[&spoilt[0], &spoilt[1]]).await;
+        let later = Instant::now() + Duration::from_secs(60);
+        store.forget_mended(later).await.unwrap();
+        assert_eq!(store.spoilt_keys().len(), 2, "they are spoilt still, in round {round}");
+        let _: u64 = redis.run(&["DEL", &spoilt[0], &spoilt[1]]).await;
+        let _: u64 = redis.run(&["RPUSH", &spoilt[1], "of its type"]).await;
+        store.forget_mended(Instant::now()).await.unwrap();
+        assert_eq!(store.spoilt_keys().len(), 2, "no log tells of one that is spoilt again and again, in round {round}");
+        store.forget_mended(later).await.unwrap();
+        assert!(store.spoilt_keys().is_empty(), "{:?}", store.spoilt_keys());
     }
 }
 
@@ -355,6 +408,7 @@ async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
         "hero:meta:queue:stats:osis",
         "hero:meta:fair",
         "hero:q:capped",
+        "hero:meta:revisions",
     ] {
         let _: u64 = redis.run(&["DEL", key]).await;
         let _: u64 = redis.run(&["LPUSH", key, "x"]).await;

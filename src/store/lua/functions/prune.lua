@@ -32,7 +32,7 @@ return function()
   -- Keys of another type, which a foreign program made, are deleted.
   for _, key in ipairs({ list, front }) do
     local kind = redis.call('TYPE', key).ok
-    if kind ~= 'list' and kind ~= 'none' then redis.call('DEL', key) end
+    if kind ~= 'list' and kind ~= 'none' then commands.give_way(key) end
   end
   if moves or from == 0 and redis.call('EXISTS', front) == 1 then return move(list, front, many) end
 

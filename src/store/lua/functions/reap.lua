@@ -22,7 +22,7 @@ local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', release = 'list', linking = 'list', staging = 'zset',
   holding = 'set', queues = 'set', paused = 'set', fair = 'set', with_left = 'set', native_only = 'set', foreign = 'zset',
   capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', time_offsets = 'hash', events = 'stream', hours = 'set', types = 'set',
-  flows_to_do = 'zset',
+  flows_to_do = 'zset', revisions = 'hash',
 }
 
 -- Deletes a key of another type, and notes that it did.

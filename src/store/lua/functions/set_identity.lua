@@ -1,6 +1,7 @@
 -- Flags:
 -- Makes an identity, or changes one.
--- ARGV  its number, 0 for a new one · public key, '-' to leave it · addresses, JSON, '-' to leave them
+-- ARGV  its number, 0 for a new one · public key, '-' to leave it · addresses, JSON, '-' to leave them · for a new one: behind which number
+--       it is known who has roles · the numbers there that have some …
 -- Gives {'stored', number}, {'missing'} (or it is one of another program that is refused), {'taken', number of the identity that has the
 -- key}, {'full'} (there are as many as may be), {'none'} (there is no number left) or {'later'} (the next call goes on looking for one).
 return function()
@@ -11,7 +12,9 @@ return function()
   if owner and owner ~= id and access.is_identity(owner) then return { 'taken', owner } end
   if is_new then
     if (commands.try('ZCARD', keys.identities) or 0) >= access.MOST_IDENTITIES then return { 'full' } end
-    local number, why = access.next_identity()
+    local from, held = request.take_number(), {}
+    while request.has_more() do held[request.take()] = true end
+    local number, why = access.next_identity(from, held)
     if not number then return { why } end
     id = number
   end
