@@ -12,7 +12,7 @@
 //! | `hero:q:unwritten` · `hero:q:watched` | zset by ms | turn, import_queues: ids whose hash is not there yet · whoever enqueues a job | an entry 5 s, and as long again when nobody looked for a while · until an actor of ours takes the job, or it has ended |
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
-//! | `hero:q:release` · `hero:q:linking` | list | every end of a job with relations · commit_jobs: groups of jobs that were created together, and are to come to their places and be entered where those have them that they wait for | an entry until its relatives are released · until link_jobs or the releaser has done it |
+//! | `hero:q:release` · `hero:q:created` | list | every end of a job with relations · commit_jobs: groups of jobs that were created together, and are to come to their places and be entered where those have them that they wait for | an entry until its relatives are released · until link_jobs or the releaser has done it |
 //! | `hero:q:staged` | zset by ms | create: groups that are staged, with how many places they have, by when they are taken away; 0 where that has begun | an entry until commit_jobs, unstage_jobs or the releaser takes it |
 //! | `hero:q:holding` | set | hold_dependents: those of these groups for which jobs wait that are there | a member until commit_jobs, unstage_jobs or the releaser takes it |
 //! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::model::{ContextId, IdentityId};
 use crate::service::Service;
-use crate::store::{Error, Pace, Score, Store};
+use crate::store::{Error, Pace, Score, Store, Unlisted};
 
 /// Finds the jobs and identities that foreign programs wrote, by walking through all jobs again and again.
 pub struct Indexer {
@@ -73,14 +73,17 @@ impl Indexer {
     /// Lists those of some identities that other programs wrote, and has them log in by the public keys that they have now. Nothing new begins while the memory
     /// of Redis is full.
     async fn admit(&mut self, identities: &[IdentityId]) -> Result<(), Error> {
-        let written = self.store.written_identities(identities).await?;
+        let mut written = self.store.written_identities(identities).await?;
         let refused = match self.store.admit_identities(&self.new_of(&written)).await {
             Ok(refused) => refused,
             Err(error) if error.out_of_memory() => return Ok(()),
             Err(error) => return Err(error),
         };
         for (identity, why) in refused {
-            if self.refused.len() < MOST_TOLD && self.refused.insert(identity) {
+            if why == Unlisted::Owned {
+                // That one may give it up, and no key comes or goes then.
+                written.retain(|(id, _)| *id != identity);
+            } else if self.refused.len() < MOST_TOLD && self.refused.insert(identity) {
                 tracing::warn!(%identity, "an identity is refused: actor:{identity} was written by another program, and {why}");
             }
         }

@@ -36,6 +36,6 @@ impl Keys {
 
     /// Groups that were created and of which something is still to be done.
     pub fn linking(&self) -> String {
-        self.key(format_args!("q:linking"))
+        self.key(format_args!("q:created"))
     }
 }

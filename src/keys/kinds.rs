@@ -49,7 +49,7 @@ impl Kind {
 /// Those whose names are the same in each context.
 const FIXED: [(Kind, &[&str]); 6] = [
     (Kind::Text, &["meta:identity", "meta:reaped", "meta:closed", "meta:rate", "meta:stored"]),
-    (Kind::List, &["q:release", "q:linking", "q:results"]),
+    (Kind::List, &["q:release", "q:created", "q:results"]),
     (
         Kind::Set,
         &[

@@ -22,6 +22,8 @@ pub enum Unlisted {
     Beyond,
     /// There are as many as may be.
     Full,
+    /// It is listed, but its public key is that of another one, or has changed since it was read.
+    Owned,
 }
 
 /// Stands behind `actor:{n} was written by another program, and`.
@@ -31,6 +33,7 @@ impl fmt::Display for Unlisted {
             Self::Given => "identities had its number before, of which rights may be left: write it with another one",
             Self::Beyond => "its number is beyond 2,147,483,647, and kept for those that are made here: write it with a lower one",
             Self::Full => "there are 50,000 identities, or numbers of other programs, which is as many as these may add to",
+            Self::Owned => "its public key is that of another one: write it with a key of its own",
         })?;
         f.write_str(", or delete it and call create_identity")
     }
@@ -71,6 +74,7 @@ impl Store {
                     Some("given") => Unlisted::Given,
                     Some("beyond") => Unlisted::Beyond,
                     Some("full") => Unlisted::Full,
+                    Some("owned") => Unlisted::Owned,
                     _ => return Err(unexpected("admit_identities", &answer)),
                 };
                 refused.push((id.parse().ok_or_else(|| unexpected("admit_identities", &answer))?, why));

@@ -49,6 +49,7 @@ impl Store {
             Some("illegal") => Ok(Retried::Illegal(status())),
             Some("missing") => Ok(Retried::Missing),
             Some("full") => Ok(Retried::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST))),
+            Some("later") => Ok(Retried::Busy),
             Some("tangled") => Ok(Retried::Tangled),
             Some("cycle") => Ok(Retried::Cycle(status())),
             Some("blocked") => text(1).and_then(|id| id.parse().ok()).map(Retried::Blocked).ok_or_else(|| unexpected("retry", &answer)),

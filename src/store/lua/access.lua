@@ -139,13 +139,14 @@ end
 -- Has an identity log in by the public key that another program has written into its hash, unless another one has that. Each has one such
 -- key, and its logins end when that changes.
 function access.admit_key(id, key)
-  if not access.has_key(id, key) then return end
+  if not access.has_key(id, key) then return false end
   access.drop_key(id)
   local owner = access.with_public_key(key)
-  if owner and owner ~= id then return end
+  if owner and owner ~= id then return false end
   local is_noted = access.noted_key(id) == key
   if not owner and not is_noted then access.end_logins(id) end
   if not owner or not is_noted then access.note_key(id, key) end
+  return true
 end
 
 function access.is_identity(id) return redis.call('EXISTS', keys.identity(id)) == 1 end

@@ -20,7 +20,7 @@ function keys.of_context(prefix, context)
   keys.unwritten = prefix .. 'hero:q:unwritten'
   keys.watched = prefix .. 'hero:q:watched'
   keys.release = prefix .. 'hero:q:release'
-  keys.linking = prefix .. 'hero:q:linking'
+  keys.linking = prefix .. 'hero:q:created'
   keys.staging = prefix .. 'hero:q:staged'
   keys.holding = prefix .. 'hero:q:holding'
   keys.conveyor_ends = prefix .. 'hero:q:conveyor'

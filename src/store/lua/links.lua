@@ -15,7 +15,8 @@ links.STAGED, links.STAGED_SECONDS = 20000, 2592000
 -- How long a job is kept at least that ended while those were staged that wait for it, s: they find it there when they are entered.
 links.AWAITED_SECONDS = 300
 -- The most jobs of a group; and how many that were staged a call takes away.
-local MOST, MOST_TAKEN = 1000, 250
+links.MOST = 1000
+local MOST_TAKEN = 250
 -- How many jobs outside are let go by a call, about; a line has up to as many as hold_dependents.lua is given.
 local LET_GO = 64
 -- How many ids a line has at most, and how long a text is, bytes. What another program made longer is cut, or left out.
@@ -78,6 +79,14 @@ function links.show(key)
     local line = try('HGET', keys.group(group), key)
     if line then return show({ line }) end
   end
+end
+
+-- What a reader says of a job, which is there by then if it was created.
+function links.read(read_job, id)
+  local job = read_job(id)
+  if job and (job.status or job.id) or redis.call('EXISTS', keys.linking) == 0 then return job end
+  links.show(keys.job(id))
+  return read_job(id)
 end
 
 -- Whether a group that was created has a job with one of these keys.
@@ -151,6 +160,14 @@ end
 -- How a group that is staged stands among those. One that is to be taken away stands there with the time 0.
 function links.member(group, many) return group .. ' ' .. many end
 
+-- Whether a group is staged.
+function links.is_staged(group)
+  for _, member in ipairs(try('ZRANGE', keys.staging, 0, MOST_STAGED) or {}) do
+    if string.match(member, '^(%S+)') == group then return true end
+  end
+  return false
+end
+
 -- Whether so many groups are staged already that another one has to wait.
 function links.are_too_many() return (try('ZCARD', keys.staging) or 0) >= MOST_STAGED end
 
@@ -191,8 +208,8 @@ function links.unstage(group, many)
   insist('ZADD', keys.staging, 0, member)
   if let_go_some(group) then return many end
   try('SREM', keys.holding, member)
-  local staged, left = {}, math.max(math.min(many, MOST) - MOST_TAKEN, 0)
-  for place = left + 1, math.min(many, MOST) do staged[#staged + 1] = keys.staged(group, place) end
+  local staged, left = {}, math.max(math.min(many, links.MOST) - MOST_TAKEN, 0)
+  for place = left + 1, math.min(many, links.MOST) do staged[#staged + 1] = keys.staged(group, place) end
   if #staged > 0 then redis.call('UNLINK', unpack(staged)) end
   if left > 0 then
     insist('ZADD', keys.staging, 0, links.member(group, left))
@@ -205,7 +222,9 @@ end
 
 local function unstage_member(key, member)
   local group, many = string.match(member, '^(%S+) (%d+)$')
-  if group then return links.unstage(group, tonumber(many)) > 0 end
+  many = math.min(tonumber(many or nil) or 0, links.MOST)
+  if group and links.member(group, many) == member then return links.unstage(group, many) > 0 end
+  -- Another program wrote it.
   try(key == keys.staging and 'ZREM' or 'SREM', key, member)
   return false
 end

@@ -13,7 +13,7 @@ local MOST_LINES = 500
 
 -- How often they may stand in a text, places where they are no words counted. In one with more somebody plays with us.
 local MOST_FOUND = 20000
--- So many bytes of how a secret begins are looked for; and how many bytes are searched and compared for a text, at most: 64 secrets in 64 KB.
+-- So many bytes of how a secret begins are looked for. How many are searched and compared for a text at most: 64 secrets in 64 KB.
 local BEGINNING, MOST_SEARCHED, MOST_COMPARED = 8, 4194304, 16777216
 -- The first and the last of characters beyond ASCII that count as letters, as model/secrecy.rs has them.
 local LETTERS = {

@@ -222,8 +222,11 @@ local function relate(id, of)
   local open, failed = relations.link_prerequisites(id, of.prerequisite)
   if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
   for _, other in ipairs(of.dependent) do
-    add_prerequisite(other, id)
-    commands.increase(keys.job(other), 'open', 1)
+    -- It may be held already for one of this id that is staged, and waits for this one now.
+    if try('HEXISTS', keys.job(other), relations.field_of('dependents', id)) ~= 1 then
+      add_prerequisite(other, id)
+      commands.increase(keys.job(other), 'open', 1)
+    end
     enter_list(other, 'dependents', id, 'linked', '1')
     note_relatives(id)
   end

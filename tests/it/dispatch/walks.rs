@@ -103,6 +103,15 @@ async fn identities_are_listed_once_and_again_only_where_their_keys_change() {
     walk_again(&redis, &mut indexer).await;
     let known: Option<String> = redis.run(&["HGET", "hero:access:pubkeys", changed.public_key().as_str()]).await;
     assert_eq!(known.as_deref(), Some("700"));
+    // Where another one has the key it is looked at again, because that one may give it up.
+    let _: i64 = redis.run(&["HSET", "actor:701", "pubkey", changed.public_key().as_str()]).await;
+    walk_again(&redis, &mut indexer).await;
+    let _: i64 = redis.run(&["HSET", "actor:700", "pubkey", ""]).await;
+    for _ in 0..2 {
+        walk_again(&redis, &mut indexer).await;
+    }
+    let known: Option<String> = redis.run(&["HGET", "hero:access:pubkeys", changed.public_key().as_str()]).await;
+    assert_eq!(known.as_deref(), Some("701"));
     let (listed, forgot) = (redis.calls("zadd").await - before, began.elapsed().as_secs() / FORGET);
     assert!(listed < MANY / 2 + 2 * MANY * forgot, "{listed} were listed again");
 }

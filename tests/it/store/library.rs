@@ -306,4 +306,8 @@ async fn what_foreign_actors_say_is_masked_as_what_ours_say() {
     }
     // In too many places nothing is left.
     assert_eq!(masked(&redis, &["abc"], &"abc ".repeat(30_000)).await[0], "***");
+    // Nor where they nearly stand in as many.
+    let nearly: Vec<String> = (0..30).map(|at| format!("{}{at}", "a".repeat(3000))).collect();
+    let nearly: Vec<&str> = nearly.iter().map(String::as_str).collect();
+    assert_eq!(masked(&redis, &nearly, &"a".repeat(30_000)).await[0], "***");
 }

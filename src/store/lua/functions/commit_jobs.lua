@@ -36,6 +36,14 @@ local function each_part(some, call)
   for from = some.first, some.last, AT_ONCE do call(unpack(request.argv, from, math.min(from + AT_ONCE - 1, some.last))) end
 end
 
+-- Whether all of a group is there that was staged.
+local function is_whole(group, places, many)
+  local staged = {}
+  for place = 1, math.min(tonumber(places), links.MOST) do staged[place] = keys.staged(group, place) end
+  return try('HGET', keys.group(group), 'many') == many and redis.call('EXISTS', keys.lines(group)) == 1
+    and redis.call('EXISTS', unpack(staged)) == tonumber(many)
+end
+
 -- Whether other jobs have one of these keys.
 local function are_taken(others)
   local taken = false
@@ -51,7 +59,7 @@ return function()
   if access.is_closed() then return { 'closed' } end
   if not links.keep(group, places) then return { 'gone' } end
   if links.is_full() then return { 'later' } end
-  if try('HGET', keys.group(group), 'many') ~= many or are_taken(others) then return { 'gone' } end
+  if not is_whole(group, places, many) or are_taken(others) then return { 'gone' } end
   if revision ~= '' and relations.revision() ~= revision then return { 'changed' } end
   local slow = limit.too_fast(per_second, tonumber(many))
   if slow then return slow end

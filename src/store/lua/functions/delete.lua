@@ -7,7 +7,7 @@ local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority
 
 return function()
   local id = request.take()
-  local job = read(id)
+  local job = links.read(read, id)
   if not job or not (job.status or job.id) and not jobs.exists(id) then return { 'missing' } end
   if job.status == 'started' then return { 'illegal', job.status } end
   local status, script_type = job.status, job.script_type or jobs.DEFAULT_TYPE

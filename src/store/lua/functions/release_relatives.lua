@@ -88,7 +88,7 @@ return function()
   -- What cannot be entered now holds up nobody else.
   local is_entered, entered = pcall(links.enter_some, left)
   if is_entered then left = left - entered end
-  local more_staged = links.unstage_some()
+  local is_unstaged, more_staged = pcall(links.unstage_some)
   while left > 0 do
     local entry = redis.call('LINDEX', keys.release, -1)
     if not entry then break end
@@ -100,6 +100,7 @@ return function()
   end
   news.send_all()
   if not is_entered then error({ err = entered }) end
+  if not is_unstaged then error({ err = more_staged }) end
   local more = more_staged or redis.call('EXISTS', keys.release, keys.linking) > 0
   return { more and 1 or 0, unpack(request.types) }
 end

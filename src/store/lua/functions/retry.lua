@@ -4,7 +4,7 @@
 -- Gives {number of relations that were followed, then:
 -- 'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a prerequisite in error}
 -- · {'cycle', status} (it would wait for itself by now) · {'tangled'} (too many relations to tell)
--- · {'more'} (more than may be followed now)}.
+-- · {'more'} (more than may be followed now) · {'later'} (a prerequisite of it is about to be created)}.
 local try = commands.try
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id',
   'predecessor_id', 'dependencies', 'actor', 'more_prerequisites', 'worker_id')
@@ -36,6 +36,13 @@ local function unfinished(id, job, may_follow)
     followed = followed + A_LOOK
     local status = jobs.status(other)
     if status == 'error' then return nil, 'blocked', other end
+    if not status then
+      local held_for = try('HGET', keys.job(id), relations.field_of('dependents', other))
+      if held_for and held_for ~= '1' then
+        links.show(keys.job(other))
+        if not jobs.exists(other) and links.is_staged(held_for) then return nil, 'later' end
+      end
+    end
     -- A prerequisite that is gone had finished once.
     if status ~= 'finished' and jobs.is_job(other) then there[#there + 1] = other end
     if #there > cycles.MOST_FOLLOWED then return nil, 'tangled' end

@@ -20,7 +20,7 @@ local function enqueue_later(id, script_type, queue)
 end
 
 local function start(id, limit)
-  local job = read(id)
+  local job = links.read(read, id)
   if not job or not (job.status or job.id) then return { 'missing' } end
   if job.status ~= 'created' then return { 'illegal', job.status or 'dispatched' } end
   local script_type, due, open = job.script_type or jobs.DEFAULT_TYPE, tonumber(job.run_at_ms), tonumber(job.open) or 0

@@ -8,7 +8,7 @@ use hero::model::{JobId, JobSpec, Status};
 
 use super::staged::{a_process, alone, ids, keys};
 use super::steps::{finished, waits_for};
-use super::{after, begin, by_hand, named};
+use super::{after, begin, by_hand, named, status};
 use crate::support::{CONTEXT, Redis, dispatcher, spec, until};
 
 const MANY: usize = 150;
@@ -19,7 +19,7 @@ async fn may_be_shown(redis: &Redis, may: bool) {
 }
 
 async fn is_created(redis: &Redis) {
-    until("a group that is created", || async { (redis.run::<u8>(&["EXISTS", "hero:q:linking"]).await == 1).then_some(()) }).await;
+    until("a group that is created", || async { (redis.run::<u8>(&["EXISTS", "hero:q:created"]).await == 1).then_some(()) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,15 +87,16 @@ async fn a_context_with_a_group_that_is_being_created_is_not_idle() {
     assert_eq!(creating.await.unwrap().unwrap().len(), MANY);
 }
 
-/// Some that are there, as they stand when they were held for a group whose server has ended.
-async fn held_for(redis: &Redis, group: &JobId, others: &[JobId]) {
-    for other in others {
-        let id = JobId::random();
+/// Some that are there, as they stand when they were held for a group whose server has ended. Gives for which of its jobs.
+async fn held_for(redis: &Redis, group: &JobId, others: &[JobId]) -> Vec<JobId> {
+    let held = ids(others.len());
+    for (id, other) in held.iter().zip(others) {
         let _: usize = redis.run(&["RPUSH", &format!("hero:staged:{group}:held"), &format!("{id} {other}")]).await;
         let (waits, names) = (format!("waits:dependents:{id}"), format!("prerequisite:{id}"));
         let fields = [waits.as_str(), group.as_str(), &names, "1", "open", "1", "linked", "1", "more_prerequisites", "1"];
         let _: usize = redis.run(&[&["HSET", &format!("hero:job:{other}")], fields.as_slice()].concat()).await;
     }
+    held
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -162,7 +163,7 @@ async fn who_gives_up_a_create_leaves_nothing_of_it_staged() {
         let is_left = creating.await.is_err();
         // And nobody else is there to do it.
         until("nothing staged", || async {
-            let is_created = redis.run::<u8>(&["EXISTS", "hero:q:linking"]).await == 1;
+            let is_created = redis.run::<u8>(&["EXISTS", "hero:q:created"]).await == 1;
             (is_created || keys(&redis, "hero:*staged*").await.is_empty() || !is_left).then_some(())
         })
         .await;
@@ -181,7 +182,7 @@ async fn what_another_program_makes_of_the_lists_of_groups_holds_up_nobody() {
         let words: Vec<&str> = ["RPUSH", &key].into_iter().chain(texts.clone()).collect();
         let _: usize = redis.run(&words).await;
     }
-    let _: usize = redis.run(&["RPUSH", "hero:q:linking", group.as_str()]).await;
+    let _: usize = redis.run(&["RPUSH", "hero:q:created", group.as_str()]).await;
     let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", &format!("{other} 5")]).await;
     // A call does a bounded part of it.
     store.release_relatives(64).await.unwrap();
@@ -202,4 +203,70 @@ async fn no_more_than_some_groups_are_staged_at_a_time() {
     }
     let refused = dispatcher.create_many(vec![spec("1"); MANY]).await;
     assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_held_for_a_job_that_somebody_else_creates_waits_for_that_one_alone() {
+    let (house, hand) = by_hand().await;
+    let (other, group) = (house.dispatcher.create(spec("1")).await.unwrap(), JobId::random());
+    let held = held_for(&house.redis, &group, std::slice::from_ref(&other)).await;
+    let id = house.dispatcher.create(named(&held[0], JobSpec { dependents: vec![other.clone()], ..spec("1") })).await.unwrap();
+    let _: usize = house.redis.run(&["ZADD", "hero:q:staged", "1", &format!("{group} 1")]).await;
+    assert_eq!(begin(&house, &other).await, Status::WaitingForPrerequisites);
+    until("a group that is taken away", || async { keys(&house.redis, "hero:*staged*").await.is_empty().then_some(()) }).await;
+    assert_eq!(status(&house, &other).await, Status::WaitingForPrerequisites);
+    begin(&house, &id).await;
+    hand.finish(&id).await;
+    house.is(&other, Status::Dispatched).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_held_does_not_begin_by_a_retry_before_the_group_is_there_or_never_comes() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let dispatcher = dispatcher([store.clone()], redis.directory());
+    let (other, group) = (dispatcher.create(spec("1")).await.unwrap(), JobId::random());
+    held_for(&redis, &group, std::slice::from_ref(&other)).await;
+    let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{group} 1")]).await;
+    dispatcher.start(CONTEXT, &other).await.unwrap();
+    assert_eq!(dispatcher.stop(CONTEXT, &other).await.unwrap(), Status::Error);
+    let refused = dispatcher.retry(CONTEXT, &other).await;
+    assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
+    finished(&redis, &store).await;
+    assert_eq!(dispatcher.retry(CONTEXT, &other).await.unwrap(), Status::Dispatched);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_of_which_a_part_was_taken_away_is_staged_anew() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    let creating = tokio::spawn(async move { dispatcher.create_many(vec![spec("1"); 1000]).await });
+    let script = "local staged = redis.call('KEYS', 'hero:staged:*:3')
+        if #staged > 0 then redis.call('DEL', staged[1]) end
+        return { #staged, #redis.call('KEYS', 'hero:staged:*') }";
+    let many = until("a part that is staged", || async {
+        let [taken, many]: [usize; 2] = redis.run(&["EVAL", script, "0"]).await;
+        (taken > 0).then_some(many)
+    })
+    .await;
+    assert!(many < 1000, "all were staged before");
+    assert_eq!(creating.await.unwrap().unwrap().len(), 1000);
+    assert_eq!(keys(&redis, "hero:job:*").await.len(), 1000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_group_keeps_no_group_from_being_taken_away() {
+    let redis = Redis::start().await;
+    let (store, group) = (redis.store().await, JobId::random());
+    for member in ["x 007", "x 99999999999999999999", "x", &format!("{group} 3")] {
+        let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", member]).await;
+        let _: usize = redis.run(&["SADD", "hero:q:holding", member]).await;
+    }
+    let _: usize = redis.run(&["HSET", &format!("hero:staged:{group}:1"), "status", "created"]).await;
+    finished(&redis, &store).await;
+    until("nothing that is held", || async {
+        store.release_relatives(64).await.unwrap();
+        keys(&redis, "hero:q:holding").await.is_empty().then_some(())
+    })
+    .await;
 }

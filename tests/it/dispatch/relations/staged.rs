@@ -195,7 +195,7 @@ async fn a_server_that_ends_while_it_creates_many_has_created_all_or_none() {
             let ttl: i64 = redis.run(&["TTL", &key]).await;
             let group = key.split(':').nth(2).unwrap().to_owned();
             let due: Option<f64> = redis.run(&["ZSCORE", "hero:q:staged", &format!("{group} 200")]).await;
-            let linking: Vec<String> = redis.run(&["LRANGE", "hero:q:linking", "0", "-1"]).await;
+            let linking: Vec<String> = redis.run(&["LRANGE", "hero:q:created", "0", "-1"]).await;
             assert!(
                 ttl == -2 || ttl > 0 && (due.is_some() || linking.contains(&group)),
                 "{key} stays for {ttl} s, and nobody looks after it"
@@ -369,7 +369,7 @@ async fn a_group_of_any_shape_is_created_by_one_step_and_entered_in_few_calls() 
         // No time is asserted: on a busy machine it is that of others, too.
         assert_eq!((slices.len() >= MANY / 24, steps.len()), (true, 1), "{name}");
         assert!(entered.len() <= 64, "{name}: {}", entered.len());
-        assert_eq!(redis.run::<usize>(&["LLEN", "hero:q:linking"]).await, 0);
+        assert_eq!(redis.run::<usize>(&["LLEN", "hero:q:created"]).await, 0);
     }
 }
 
@@ -388,7 +388,7 @@ async fn those_whose_creator_ended_after_the_step_are_entered_by_the_releaser() 
         let waiting = some.iter().map(JobId::as_str).collect::<Vec<_>>().join(" ");
         let _: usize = redis.run(&["RPUSH", "hero:staged:group:lines", &format!("dependents {other} {waiting}")]).await;
     }
-    let _: usize = redis.run(&["RPUSH", "hero:q:linking", "group"]).await;
+    let _: usize = redis.run(&["RPUSH", "hero:q:created", "group"]).await;
     // Nobody comes to it before that one is deleted: each of them learns of it all the same.
     dispatcher.delete(CONTEXT, &other).await.unwrap();
     while store.release_relatives(64).await.unwrap() {}
@@ -396,5 +396,5 @@ async fn those_whose_creator_ended_after_the_step_are_entered_by_the_releaser() 
         let error: String = redis.run(&["HGET", &format!("hero:job:{id}"), "error"]).await;
         assert!(error.contains("was deleted"), "{error}");
     }
-    assert!(keys(&redis, "hero:rel:*").await.is_empty() && keys(&redis, "hero:q:linking").await.is_empty());
+    assert!(keys(&redis, "hero:rel:*").await.is_empty() && keys(&redis, "hero:q:created").await.is_empty());
 }

@@ -24,7 +24,7 @@ pub(super) async fn finished(redis: &Redis, store: &Store) {
         (!more && left == 0).then_some(())
     })
     .await;
-    assert!(keys(redis, "hero:q:linking").await.is_empty());
+    assert!(keys(redis, "hero:q:created").await.is_empty());
 }
 
 async fn count(redis: &Redis) -> usize {
