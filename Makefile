@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz check bench bench-peers bench-tiny clients setup setup-check setup-tests clean
+.PHONY: help demo test fuzz check bench bench-peers bench-clients bench-tiny clients setup setup-check setup-tests clean
 
 CARGO ?= cargo
 
@@ -52,6 +52,10 @@ bench-peers: setup ## Measure hero beside BullMQ and Dramatiq in one session (ne
 	@$(CARGO) build --quiet --locked --release
 	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/peers/run.sh $(BENCH)
 
+bench-clients: setup ## Measure each client of clients/ beside a bare one that does the same (needs node, npm, python3 and the network)
+	@$(CARGO) build --quiet --locked --release
+	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/clients/run.sh $(BENCH)
+
 clients: ## Make the generated part of each client anew from openrpc.json
 	@cd clients && python3 -m generate
 
@@ -61,7 +65,8 @@ bench-tiny: setup ## Run every bench once with tiny numbers
 	@debug="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug"; \
 	  "$$debug/examples/bare" --limits "40 + 2" > /dev/null; \
 	  "$$debug/hero" bench --jobs 100 --rest 1 --bare "$$debug/examples/bare" > /dev/null; \
-	  HERO="$$debug/hero" ./benches/peers/run.sh --rounds 1 --jobs 200 --json /dev/null > /dev/null
+	  HERO="$$debug/hero" ./benches/peers/run.sh --rounds 1 --jobs 200 --json /dev/null > /dev/null; \
+	  HERO="$$debug/hero" ./benches/clients/run.sh --rounds 1 --seconds 0.05 > /dev/null
 	@echo "bench-tiny: every bench ran"
 
 # Installs a Debian package: its name, and what to say where that cannot be done.

@@ -124,7 +124,7 @@ pub mod coordinator; // Flows, runners and messages.
 #[doc(hidden)]
 pub mod rpc; // The wire.
 
-pub mod client; // The RPC client that the CLI uses.
+pub mod client; // Calls a server over the wire.
 
 #[doc(hidden)]
 pub mod mcp; // Assistants: methods as tools of the Model Context Protocol.

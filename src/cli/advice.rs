@@ -117,6 +117,12 @@ fn token() -> &'static str {
     if has_token() { OTHER_TOKEN } else { TOKEN }
 }
 
+/// What helps whose server does not speak as this program does.
+const OF_ANOTHER_VERSION: &str = concat!(
+    "the server is of another version than this program, ",
+    env!("CARGO_PKG_VERSION"),
+    ", or no hero server: `hero call server_info` prints what it is"
+);
 /// What helps whose key the server does not know.
 const KEY: &str =
     "`hero identity key FILE` prints your public key; the operator makes an identity of it with `hero identity create --pubkey KEY`";
@@ -142,7 +148,7 @@ fn of(error: &client::Error) -> Option<String> {
         client::Error::Refused { status: 400, .. } => {
             "check that the address is that of a hero server; one that speaks TLS is reached by wss://".to_owned()
         }
-        client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
+        client::Error::Foreign(_) | client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
         client::Error::LoggedOut(_) => format!("{TOKEN}; jobs that were started go on"),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
@@ -151,7 +157,8 @@ fn of(error: &client::Error) -> Option<String> {
             "name the server with --server as it is called; a proxy in front of it has to pass on the Host that it is sent".to_owned()
         }
         client::Error::Rpc(rpc) => return of_rpc(rpc),
-        client::Error::Address { .. } | client::Error::Shape { .. } => return None,
+        client::Error::Shape { .. } => OF_ANOTHER_VERSION.to_owned(),
+        client::Error::Address { .. } => return None,
     })
 }
 
@@ -179,6 +186,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "name another type (--type, or script_type in a file), which else the name of the file says; a server has those of its pools, and --pool replaces the usual ones: `hero serve --pool osis=2 --pool sal=1 --pool python=2`"
                 .to_owned()
         }
+        code::METHOD_NOT_FOUND => OF_ANOTHER_VERSION.to_owned(),
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
         code::NOT_AUTHENTICATED if rpc.message.contains("public key") => KEY.to_owned(),
         code::DENIED if rpc.message.contains("allowed_hosts") => return None,

@@ -59,6 +59,7 @@ impl Exit {
             | client::Error::Untrusted { .. }
             | client::Error::Silent { .. }
             | client::Error::Closed(_)
+            | client::Error::Foreign(_)
             | client::Error::Refused { .. } => Self::Unreachable,
             client::Error::Timeout { .. } | client::Error::TooLarge { .. } | client::Error::Shape { .. } => Self::Other,
         }

@@ -10,6 +10,7 @@ mod audit_log;
 mod backend;
 mod backup;
 mod bench;
+mod call;
 mod candidates;
 mod check;
 mod child;
@@ -148,6 +149,8 @@ enum Command {
     /// Send messages to other contexts and nodes, and look at those that came
     #[command(subcommand)]
     Message(message::MessageCommand),
+    /// Call any method of a server by its name, with parameters in JSON
+    Call(call::Call),
     /// Let an assistant use a server: its methods as tools (MCP), on stdin and stdout
     #[command(after_help = mcp::WHERE)]
     Mcp,
@@ -243,7 +246,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let address = global.address();
     let asks = |command: &Command| {
         use Command::{
-            Bench, Context, Drain, Flow, Identity, Job, Login, Mcp, Message, Object, Queue, Rights, Run, Runner, Schedule, Token, Whoami,
+            Bench, Call, Context, Drain, Flow, Identity, Job, Login, Mcp, Message, Object, Queue, Rights, Run, Runner, Schedule, Token,
+            Whoami,
         };
         matches!(
             command,
@@ -260,6 +264,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
                 | Rights(_)
                 | Runner(_)
                 | Message(_)
+                | Call(_)
                 | Whoami
                 | Login(_)
                 | Mcp
@@ -286,6 +291,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Rights(rights) => patient(Box::pin(rights.main(&global))),
         Command::Runner(runner) => patient(Box::pin(runner.main(&global))),
         Command::Message(message) => patient(Box::pin(message.main(&global))),
+        Command::Call(call) => patient(Box::pin(call.main(&global))),
         Command::Mcp => client(mcp::main(&global)),
         Command::Whoami => patient(Box::pin(identity::whoami(&global))),
         Command::Login(login) => patient(Box::pin(login.main(&global))),

@@ -176,7 +176,7 @@ impl Client {
     }
 
     /// Opens the subscription `subscribe_{topic}`. [`super::Follow`] is the reader that survives gaps.
-    pub(super) async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: impl Serialize) -> Result<Subscription<T>, Error> {
+    pub(crate) async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: impl Serialize) -> Result<Subscription<T>, Error> {
         let (open, close) = (format!("subscribe_{topic}"), format!("unsubscribe_{topic}"));
         let params = raw(&open, params)?;
         match tokio::time::timeout(ANSWER, self.wire.subscribe(&open, params, &close)).await {
@@ -205,7 +205,7 @@ impl Client {
     }
 
     /// Why there is no connection any more.
-    pub(super) async fn why_closed(&self) -> Error {
+    pub(crate) async fn why_closed(&self) -> Error {
         closed(&self.wire.on_disconnect().await)
     }
 }
@@ -215,6 +215,8 @@ fn closed(error: &WireError) -> Error {
     let end = match error {
         WireError::RestartNeeded(cause) => return closed(cause),
         WireError::Transport(cause) => cause.downcast_ref::<WsError>(),
+        // The library says so of a message that it cannot read.
+        WireError::Custom(strange) => return Error::Foreign(strange.clone()),
         _ => None,
     };
     match end {

@@ -7,6 +7,8 @@ use crate::model::{JobError, JobId, Status};
 pub mod code {
     /// The parameters are wrong.
     pub const BAD_PARAMS: i32 = -32602;
+    /// The server has no such method.
+    pub const METHOD_NOT_FOUND: i32 = -32601;
     /// The request is larger than the server takes.
     pub const OVERSIZED: i32 = -32007;
     /// The job does not exist.
@@ -93,6 +95,9 @@ pub enum Error {
     /// The connection ended before the answer came. Whether the call was executed is unknown.
     #[error("the connection to the server was lost: {0}")]
     Closed(String),
+    /// What answers there sent something that is no JSON-RPC, so it is no hero server. The connection has ended.
+    #[error("what answers there is no hero server: {0}")]
+    Foreign(String),
     /// The answer did not come in time. Whether the call was executed is unknown.
     #[error("{method} was not answered within {} s", after.as_secs())]
     Timeout {

@@ -4,7 +4,8 @@
 
 Both send `get_job` of one job (a real answer, which the client makes a model of) and `ping`; the bare one encodes, sends, matches answers by
 their ids and decodes, as any client has to. They take turns, round by round, so that a busy machine is busy for both; the middle round counts.
-Overhead is of processor time per call: calls a second depend on the server, too. The sync face is beside `websockets.sync`, with one in flight.
+Overhead is of processor time per call: calls a second depend on the server, too. The sync face is beside a client of `websockets.sync` that threads
+share, as they may share ours (a reader matches answers), at 1 and 64 threads; and, with one thread, beside the least: `send`, then `recv`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import asyncio
 import json
 import statistics
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection as SyncConnection
 from websockets.sync.client import connect as connect_sync
 
 import hero
@@ -64,13 +67,48 @@ async def measure(call: Call, flight: int, seconds: float) -> tuple[float, float
     return done / (time.perf_counter() - began), (time.process_time() - cpu) / done * 1e6
 
 
-def measure_sync(call: Callable[[], Any], seconds: float) -> tuple[float, float]:
-    done = 0
+class Shared:
+    """The least that threads can share: numbers, a reader, and a lock for each answer."""
+
+    def __init__(self, websocket: SyncConnection) -> None:
+        self.websocket, self.number, self.lock = websocket, 0, threading.Lock()
+        self.waiting: dict[int, tuple[threading.Lock, list[Any]]] = {}
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self) -> None:
+        for text in self.websocket:
+            answer = json.loads(text)
+            done, results = self.waiting.pop(answer["id"])
+            results.append(answer["result"])
+            done.release()
+
+    def call(self, method: str, params: dict[str, Any]) -> Any:
+        done, results = threading.Lock(), list[Any]()
+        done.acquire()
+        with self.lock:
+            self.number = number = self.number + 1
+            self.waiting[number] = done, results
+        self.websocket.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
+        done.acquire()
+        return results[0]
+
+
+def measure_sync(call: Callable[[], Any], threads: int, seconds: float) -> tuple[float, float]:
+    done = [0] * threads
+    end = time.perf_counter() + seconds
+
+    def caller(number: int) -> None:
+        while time.perf_counter() < end:
+            call()
+            done[number] += 1
+
     began, cpu = time.perf_counter(), time.process_time()
-    while time.perf_counter() < began + seconds:
-        call()
-        done += 1
-    return done / (time.perf_counter() - began), (time.process_time() - cpu) / done * 1e6
+    callers = [threading.Thread(target=caller, args=(number,)) for number in range(threads)]
+    for each in callers:
+        each.start()
+    for each in callers:
+        each.join()
+    return sum(done) / (time.perf_counter() - began), (time.process_time() - cpu) / sum(done) * 1e6
 
 
 class Table:
@@ -123,26 +161,34 @@ async def in_asyncio(url: str, table: Table, rounds: int, seconds: float) -> Non
 
 
 def in_threads(url: str, table: Table, rounds: int, seconds: float) -> None:
-    with hero.Hero(url) as client, connect_sync(url, compression=None, max_size=2**25) as websocket:
-        number = 0
+    settings: dict[str, Any] = {"compression": None, "max_size": 2**25}
+    with hero.Hero(url) as client, connect_sync(url, **settings) as alone, connect_sync(url, **settings) as websocket:
+        shared, number = Shared(websocket), 0
 
         def bare(method: str, params: dict[str, Any]) -> Any:
             nonlocal number
             number += 1
-            websocket.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
-            return json.loads(websocket.recv())["result"]
+            alone.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
+            return json.loads(alone.recv())["result"]
 
         job = client.submit("40 + 2")
         job.wait()
         named = {"job_id": job.id}
-        calls: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-            "ping": (client.ping, lambda: bare("ping", {})),
-            "get_job": (lambda: client.get_job(job.id), lambda: bare("get_job", named)),
+        calls: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+            "ping": (client.ping, {}),
+            "get_job": (lambda: client.get_job(job.id), named),
         }
         for _ in range(rounds):
-            for name, (ours, theirs) in calls.items():
-                table.add(f"sync {name}, 1 in flight", "bare", measure_sync(theirs, seconds))
-                table.add(f"sync {name}, 1 in flight", "hero", measure_sync(ours, seconds))
+            for name, (ours, params) in calls.items():
+                for threads in (1, 64):
+                    theirs = measure_sync(lambda name=name, params=params: shared.call(name, params), threads, seconds)
+                    table.add(f"sync {name}, {threads} in flight", "bare", theirs)
+                    figures = measure_sync(ours, threads, seconds)
+                    table.add(f"sync {name}, {threads} in flight", "hero", figures)
+                    if threads == 1:
+                        table.add(f"sync {name}, beside send and recv", "hero", figures)
+                least = measure_sync(lambda name=name, params=params: bare(name, params), 1, seconds)
+                table.add(f"sync {name}, beside send and recv", "bare", least)
 
 
 def main() -> None:

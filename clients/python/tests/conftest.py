@@ -7,6 +7,9 @@ import inspect
 from typing import Any
 
 import pytest
+from faces import SyncHero
+
+from hero import aio
 
 LIVENESS = 120.0
 """No test takes longer, on any machine."""
@@ -19,3 +22,9 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     asyncio.run(asyncio.wait_for(pyfuncitem.obj(**given), LIVENESS))
     return True
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What takes `Hero` proves it of both faces."""
+    if "Hero" in metafunc.fixturenames:
+        metafunc.parametrize("Hero", [aio.Hero, SyncHero], ids=["asyncio", "sync"])

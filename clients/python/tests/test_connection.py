@@ -22,7 +22,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do() -> None:
+async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do(Hero: Any) -> None:
     url = f"ws://127.0.0.1:{free_port()}"
     with pytest.raises(errors.ConnectError) as told:
         await Hero(url).ping()
@@ -30,7 +30,7 @@ async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do() -> N
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "mailto:x"])
-def test_what_is_no_address_is_told_when_the_client_is_made(url: str) -> None:
+def test_what_is_no_address_is_told_when_the_client_is_made(Hero: Any, url: str) -> None:
     with pytest.raises(errors.ConnectError, match="ws://"):
         Hero(url)
 
@@ -44,13 +44,13 @@ def test_what_is_no_address_is_told_when_the_client_is_made(url: str) -> None:
         b"* OK IMAP4 ready\r\n",
     ],
 )
-async def test_a_server_of_another_kind_is_no_hero(answer: bytes) -> None:
+async def test_a_server_of_another_kind_is_no_hero(Hero: Any, answer: bytes) -> None:
     async with raw(answer) as url:
         with pytest.raises(errors.NotHero, match="no hero server"):
             await Hero(url).ping()
 
 
-async def test_a_websocket_server_that_speaks_something_else_is_no_hero() -> None:
+async def test_a_websocket_server_that_speaks_something_else_is_no_hero(Hero: Any) -> None:
     async def chat(talk: Talk) -> None:
         await talk.socket.recv()
         await talk.socket.send("hello there")
@@ -61,13 +61,13 @@ async def test_a_websocket_server_that_speaks_something_else_is_no_hero() -> Non
             await hero.ping()
 
 
-async def test_a_token_that_is_wrong_or_has_expired_is_told_and_not_tried_again() -> None:
+async def test_a_token_that_is_wrong_or_has_expired_is_told_and_not_tried_again(Hero: Any) -> None:
     async with raw(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 13\r\n\r\nno such token") as url:
         with pytest.raises(errors.NotAuthenticated, match="hero token create"):
             await Hero(url, token="hero_x").ping()
 
 
-async def test_a_token_that_expires_ends_what_waits_with_the_reason() -> None:
+async def test_a_token_that_expires_ends_what_waits_with_the_reason(Hero: Any) -> None:
     async def expire(talk: Talk) -> None:
         await talk.call()
         await talk.socket.close(1008, "the token was revoked or has expired")
@@ -83,7 +83,7 @@ async def test_a_token_that_expires_ends_what_waits_with_the_reason() -> None:
             await hero.get_job("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
 
 
-async def test_a_function_gives_a_new_token_to_each_connection() -> None:
+async def test_a_function_gives_a_new_token_to_each_connection(Hero: Any) -> None:
     shown: list[str] = []
 
     async def script(talk: Talk) -> None:
@@ -101,7 +101,7 @@ async def test_a_function_gives_a_new_token_to_each_connection() -> None:
     assert shown == ["Bearer one", "Bearer two"]
 
 
-async def test_an_older_server_is_told_by_its_version() -> None:
+async def test_an_older_server_is_told_by_its_version(Hero: Any) -> None:
     async def older(talk: Talk) -> None:
         while True:
             call = await talk.call()
@@ -115,7 +115,7 @@ async def test_an_older_server_is_told_by_its_version() -> None:
             await hero.list_queues()
 
 
-async def test_an_answer_of_another_version_is_told() -> None:
+async def test_an_answer_of_another_version_is_told(Hero: Any) -> None:
     async def other(talk: Talk) -> None:
         await talk.answer(await talk.call(), {"jobs": "none"})
         await talk.socket.wait_closed()
@@ -125,7 +125,7 @@ async def test_an_answer_of_another_version_is_told() -> None:
             await hero.list_jobs()
 
 
-async def test_words_and_fields_that_a_newer_server_has_are_taken() -> None:
+async def test_words_and_fields_that_a_newer_server_has_are_taken(Hero: Any) -> None:
     async def newer(talk: Talk) -> None:
         await talk.answer(await talk.call(), "hibernating")
         call = await talk.call()
@@ -138,7 +138,7 @@ async def test_words_and_fields_that_a_newer_server_has_are_taken() -> None:
         assert result.model_extra == {"mood": "fine"}
 
 
-async def test_reads_are_sent_again_after_a_break() -> None:
+async def test_reads_are_sent_again_after_a_break(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         call = await talk.call()
         if talk.number < 3:
@@ -150,7 +150,7 @@ async def test_reads_are_sent_again_after_a_break() -> None:
         assert await hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585c") == "finished"
 
 
-async def test_a_change_is_not_sent_again_and_the_error_says_what_is_known() -> None:
+async def test_a_change_is_not_sent_again_and_the_error_says_what_is_known(Hero: Any) -> None:
     calls: list[str] = []
 
     async def script(talk: Talk) -> None:
@@ -169,7 +169,7 @@ async def test_a_change_is_not_sent_again_and_the_error_says_what_is_known() -> 
     assert calls == ["stop_job", "ping"]
 
 
-async def test_creates_are_sent_again_with_the_same_key() -> None:
+async def test_creates_are_sent_again_with_the_same_key(Hero: Any) -> None:
     sent: list[dict[str, Any]] = []
 
     async def script(talk: Talk) -> None:
@@ -187,7 +187,7 @@ async def test_creates_are_sent_again_with_the_same_key() -> None:
     assert sent[2] == sent[3] and keys[1] == "mine" and len(keys[0]) == 32
 
 
-async def test_a_create_whose_server_does_not_come_back_says_that_it_may_be_done_and_by_which_key() -> None:
+async def test_a_create_whose_server_does_not_come_back_says_that_it_may_be_done_and_by_which_key(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.call()
         gone.set()
@@ -204,7 +204,7 @@ async def test_a_create_whose_server_does_not_come_back_says_that_it_may_be_done
     await hero.close()
 
 
-async def test_a_wait_goes_on_for_what_is_left_of_it() -> None:
+async def test_a_wait_goes_on_for_what_is_left_of_it(Hero: Any) -> None:
     asked: list[float] = []
 
     async def script(talk: Talk) -> None:
@@ -220,7 +220,7 @@ async def test_a_wait_goes_on_for_what_is_left_of_it() -> None:
     assert asked[0] == 90 and 0 < asked[1] <= 89.7
 
 
-async def test_the_deadline_of_a_wait_is_that_of_the_caller_and_no_other() -> None:
+async def test_the_deadline_of_a_wait_is_that_of_the_caller_and_no_other(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         call = await talk.call()
         await asyncio.sleep(0.5)
@@ -234,7 +234,7 @@ async def test_the_deadline_of_a_wait_is_that_of_the_caller_and_no_other() -> No
             await hero.get_status("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
 
 
-async def test_an_answer_that_is_too_large_is_an_error_and_not_asked_for_again() -> None:
+async def test_an_answer_that_is_too_large_is_an_error_and_not_asked_for_again(Hero: Any) -> None:
     calls = 0
 
     async def script(talk: Talk) -> None:
@@ -250,7 +250,7 @@ async def test_an_answer_that_is_too_large_is_an_error_and_not_asked_for_again()
         assert await hero.fetch_nonce("04") == "x" * 10
 
 
-async def test_a_message_that_is_too_large_for_the_server_is_not_sent_again() -> None:
+async def test_a_message_that_is_too_large_for_the_server_is_not_sent_again(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.socket.close(1009, "larger than 32 times max_request")
 
@@ -259,7 +259,7 @@ async def test_a_message_that_is_too_large_for_the_server_is_not_sent_again() ->
             await hero.create_job("x" * 5000)
 
 
-async def test_attempts_are_bounded_if_no_message_ever_comes() -> None:
+async def test_attempts_are_bounded_if_no_message_ever_comes(Hero: Any) -> None:
     """A connection that opens does not count as one that works."""
     opened = 0
 
@@ -278,16 +278,16 @@ async def test_attempts_are_bounded_if_no_message_ever_comes() -> None:
 
 async def test_backoff_grows_until_a_message_arrives() -> None:
     from hero._core.call import Options
-    from hero._core.session import Session
+    from hero._core.session import pause
 
-    session = Session(Options(url="ws://x", backoff=1.0, longest_backoff=8.0))
-    spread = [[session._pause(failures) for _ in range(300)] for failures in range(6)]
+    options = Options(url="ws://x", backoff=1.0, longest_backoff=8.0)
+    spread = [[pause(options, failures) for _ in range(300)] for failures in range(6)]
     for failures, pauses in enumerate(spread):
         bound = min(8.0, 2.0**failures)
         assert 0 <= min(pauses) < bound * 0.2 and bound * 0.8 < max(pauses) <= bound, "all of it is jitter"
 
 
-async def test_a_server_that_is_silent_is_found_out_by_a_ping() -> None:
+async def test_a_server_that_is_silent_is_found_out_by_a_ping(Hero: Any) -> None:
     pinged = 0
 
     async def script(talk: Talk) -> None:
@@ -303,7 +303,39 @@ async def test_a_server_that_is_silent_is_found_out_by_a_ping() -> None:
     assert pinged >= 1
 
 
-async def test_status_is_told_and_close_ends_what_waits() -> None:
+async def test_a_server_that_reads_nothing_holds_up_nobody_for_longer_than_an_answer_may_take(Hero: Any) -> None:
+    """Its buffers fill, and then nothing can be sent: not even the ping of the heartbeat, which is off here."""
+
+    over = asyncio.Event()
+
+    async def deaf(talk: Talk) -> None:
+        talk.socket.transport.pause_reading()
+        await over.wait()
+        talk.cut()
+
+    async with fake(deaf) as url:
+        hero = Hero(url, call_timeout=1.0, reconnect=0, heartbeat=0)
+        # It may have begun to read, so what it made of this is not known.
+        with pytest.raises((errors.CallTimeout, errors.OutcomeUnknown)):
+            await hero.set_object("notes", {"text": "x" * 20_000_000})
+        over.set()
+        await hero.close()
+
+
+async def test_a_late_answer_leaves_the_connection_as_it_is(Hero: Any) -> None:
+    async def slow(talk: Talk) -> None:
+        first, second = await talk.call(), await talk.call()
+        await talk.answer(first, "late")
+        await talk.answer(second, "pong")
+        await talk.socket.wait_closed()
+
+    async with fake(slow) as url, Hero(url, call_timeout=0.5, **FAST) as hero:
+        with pytest.raises(errors.CallTimeout, match="ping was not answered within"):
+            await hero.ping()
+        assert await hero.ping() == "pong"
+
+
+async def test_status_is_told_and_close_ends_what_waits(Hero: Any) -> None:
     seen: list[str] = []
     called = asyncio.Event()
 
@@ -341,7 +373,7 @@ async def test_who_stops_waiting_does_not_stop_the_others() -> None:
             await one
 
 
-async def test_errors_have_what_the_server_says_and_when_to_try_again() -> None:
+async def test_errors_have_what_the_server_says_and_when_to_try_again(Hero: Any) -> None:
     async def full(talk: Talk) -> None:
         await talk.refuse(await talk.call(), errors.Code.QUEUE_FULL, "the queue is full", {"retry_after_ms": 250})
         await talk.refuse(await talk.call(), 4711, "something new", {"more": 1})
@@ -356,7 +388,7 @@ async def test_errors_have_what_the_server_says_and_when_to_try_again() -> None:
         assert (other.value.code, other.value.data, str(other.value)) == (4711, {"more": 1}, "something new (code 4711)")
 
 
-async def test_a_login_signs_what_this_server_gave_in_a_thread_and_shows_the_token_from_then_on() -> None:
+async def test_a_login_signs_what_this_server_gave_in_a_thread_and_shows_the_token_from_then_on(Hero: Any) -> None:
     shown: list[str | None] = []
     host = ""
 

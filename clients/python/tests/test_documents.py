@@ -95,7 +95,7 @@ def test_the_bench_runs(tmp_path: Path) -> None:
     command = [sys.executable, str(HERE / "bench" / "calls.py"), "--seconds", "0.05", "--rounds", "1", "--json", str(tmp_path / "figures")]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     figures = json.loads((tmp_path / "figures").read_text())["figures"]
-    assert len(figures) == 6 and all(line["hero_cpu_us"] > 0 < line["bare_cpu_us"] for line in figures)
+    assert len(figures) == 10 and all(line["hero_cpu_us"] > 0 < line["bare_cpu_us"] for line in figures)
 
 
 def test_a_client_that_nobody_closed_ends_quietly_with_its_program(hero_server: Server) -> None:

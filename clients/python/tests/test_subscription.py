@@ -34,7 +34,7 @@ async def send_from(talk: Talk, call: dict[str, Any], last: int, most: int) -> N
         await talk.item("logs", f"s{talk.number}", {"type": "ended"})
 
 
-async def test_a_subscription_goes_on_behind_its_last_item_over_many_breaks() -> None:
+async def test_a_subscription_goes_on_behind_its_last_item_over_many_breaks(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await send_from(talk, await talk.call(), 100, 9)
         # What was sent before the break may arrive or not; a farewell lets it arrive.
@@ -46,7 +46,7 @@ async def test_a_subscription_goes_on_behind_its_last_item_over_many_breaks() ->
     assert seen[-1].type == "ended"
 
 
-async def test_items_that_come_before_the_answer_are_not_lost() -> None:
+async def test_items_that_come_before_the_answer_are_not_lost(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         call = await talk.call()
         await talk.item("logs", "s0", line(1))
@@ -91,7 +91,7 @@ async def test_a_slow_reader_loses_nothing_and_holds_little() -> None:
     assert len(subscribed) > 3 and unsubscribed > 3
 
 
-async def test_what_the_server_lost_is_a_value_and_the_cursor_goes_on_from_there() -> None:
+async def test_what_the_server_lost_is_a_value_and_the_cursor_goes_on_from_there(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         call = await talk.call()
         await talk.answer(call, "s")
@@ -111,7 +111,7 @@ async def test_what_the_server_lost_is_a_value_and_the_cursor_goes_on_from_there
     assert isinstance(items[1], models.LaggedNotice) and items[1].cursor == "70-0"
 
 
-async def test_a_break_before_the_first_event_is_said_where_there_was_no_cursor() -> None:
+async def test_a_break_before_the_first_event_is_said_where_there_was_no_cursor(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         call = await talk.call()
         await talk.answer(call, "s")
@@ -126,7 +126,7 @@ async def test_a_break_before_the_first_event_is_said_where_there_was_no_cursor(
     assert kinds == ["lagged", "event", "ended"]
 
 
-async def test_a_subscription_that_was_too_slow_for_the_server_goes_on() -> None:
+async def test_a_subscription_that_was_too_slow_for_the_server_goes_on(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         call = await talk.call()
         await talk.answer(call, "s0")
@@ -143,7 +143,7 @@ async def test_a_subscription_that_was_too_slow_for_the_server_goes_on() -> None
         assert [item.text async for item in hero.subscribe_logs(JOB) if item.type == "line"] == ["1", "2"]
 
 
-async def test_a_right_that_goes_ends_a_subscription_with_its_error_after_what_came() -> None:
+async def test_a_right_that_goes_ends_a_subscription_with_its_error_after_what_came(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.answer(await talk.call(), "s0")
         await talk.item("logs", "s0", line(1))
@@ -158,7 +158,7 @@ async def test_a_right_that_goes_ends_a_subscription_with_its_error_after_what_c
             await logs.__anext__()
 
 
-async def test_a_subscription_that_is_refused_says_so() -> None:
+async def test_a_subscription_that_is_refused_says_so(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.refuse(await talk.call(), errors.Code.JOB_NOT_FOUND, "there is no such job")
         await talk.socket.wait_closed()
@@ -199,7 +199,7 @@ async def test_whoever_leaves_unsubscribes_also_when_the_loop_was_only_left() ->
         assert await ended.get() == "s3"
 
 
-async def test_the_server_is_gone_for_good_and_the_subscription_says_so() -> None:
+async def test_the_server_is_gone_for_good_and_the_subscription_says_so(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.answer(await talk.call(), "s0")
         await talk.item("logs", "s0", line(1))
@@ -214,7 +214,7 @@ async def test_the_server_is_gone_for_good_and_the_subscription_says_so() -> Non
     await hero.close()
 
 
-async def test_an_item_that_comes_again_after_a_break_is_given_once() -> None:
+async def test_an_item_that_comes_again_after_a_break_is_given_once(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.answer(await talk.call(), "s")
         await talk.item("logs", "s", line(1))

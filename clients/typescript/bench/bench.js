@@ -3,7 +3,7 @@ import WebSocket from "ws";
 import { createClient, ping, run } from "../dist/index.js";
 import { serve } from "../dist/testing.js";
 
-const [ROUNDS, SECONDS] = [Number(process.env.ROUNDS ?? 5), Number(process.env.SECONDS ?? 1.5)];
+const [ROUNDS, SECONDS] = [Number(process.env.ROUNDS ?? 5), Number(process.env.SECONDS_EACH ?? 1.5)];
 
 /** What anybody writes who needs no more: ids, and a map of who waits. */
 const bare = async (url) => {

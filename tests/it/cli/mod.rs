@@ -1,5 +1,6 @@
 //! The program itself: arguments, settings, exit codes.
 
+mod call;
 mod config;
 mod config_refused;
 mod examples;

@@ -57,7 +57,7 @@ async fn the_client_in_python_bears_what_connections_and_servers_do() {
 
 #[tokio::test]
 async fn the_client_in_python_does_what_its_readme_says() {
-    pass(&["documents", "live", "wheel"]).await;
+    pass(&["documents", "live", "reach", "wheel"]).await;
 }
 
 #[tokio::test]

@@ -61,6 +61,16 @@ async fn the_client_in_typescript_is_strictly_typed_linted_and_formatted() {
 }
 
 #[tokio::test]
+async fn the_client_in_typescript_is_documented_without_a_warning() {
+    let out = tempfile::tempdir().unwrap();
+    // `typedoc.json` makes errors of warnings: a link to nothing, a comment that nobody reads.
+    runs(program("typedoc/bin/typedoc").arg("--out").arg(out.path())).await;
+    for page in ["index.html", "classes/index.Hero.html", "functions/index.run.html", "functions/testing.serve.html"] {
+        assert!(out.path().join(page).is_file(), "{page} was not written");
+    }
+}
+
+#[tokio::test]
 async fn the_client_in_typescript_bears_what_connections_and_servers_do() {
     pass(&["connection", "follow", "run"]).await;
 }

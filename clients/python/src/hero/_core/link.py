@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Callable
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -52,8 +54,15 @@ def address_of(url: str) -> str:
 
 async def dial(options: Options, token: str | None) -> client.ClientConnection:
     """Connects. Unreachable: it is worth another attempt. Other errors stay."""
-    url = address_of(options.url)
-    settings: dict[str, Any] = {
+    with told(options) as url:
+        if url.startswith("unix://"):
+            return await client.unix_connect(url.removeprefix("unix://"), uri="ws://localhost/", **settings(options, token))
+        return await client.connect(url, **settings(options, token))
+
+
+def settings(options: Options, token: str | None) -> dict[str, Any]:
+    """How the library is to connect, in both faces."""
+    chosen: dict[str, Any] = {
         "open_timeout": options.connect_timeout,
         "close_timeout": 2,
         # The heartbeat is a call, which also shows that the server answers.
@@ -63,11 +72,16 @@ async def dial(options: Options, token: str | None) -> client.ClientConnection:
         "max_queue": 64,
     }
     if token is not None:
-        settings["additional_headers"] = {"Authorization": f"Bearer {token}"}
+        chosen["additional_headers"] = {"Authorization": f"Bearer {token}"}
+    return chosen
+
+
+@contextlib.contextmanager
+def told(options: Options) -> Generator[str, None, None]:
+    """Where to connect to. What fails is told as an error of ours."""
+    url = address_of(options.url)
     try:
-        if url.startswith("unix://"):
-            return await client.unix_connect(url.removeprefix("unix://"), uri="ws://localhost/", **settings)
-        return await client.connect(url, **settings)
+        yield url
     except exceptions.InvalidStatus as refused:
         raise refusal(url, refused) from refused
     except exceptions.InvalidMessage as spoke:
@@ -107,74 +121,45 @@ def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
     return errors.NotHero(f"what answers at {url} is no hero server ({said})")
 
 
-class Link:
-    """Sends calls and gives each its answer. Items go to whoever subscribed."""
+OnItem = Callable[["Link", str, Any, Any], None]
+OnOver = Callable[["Link", Lost], None]
+Open = Callable[[Options, "str | None", OnItem, OnOver], Awaitable["Link"]]
+"""Opens a connection, with its token, what takes the items of subscriptions, and what is told of its end."""
+
+
+class Link(ABC):
+    """Sends calls and gives each its answer. Items go to whoever subscribed. It belongs to an event loop, whoever reads."""
 
     def __init__(
         self,
-        websocket: client.ClientConnection,
         options: Options,
-        on_item: Callable[[Link, str, Any, Any], None],
-        on_over: Callable[[Link, Lost], None],
+        on_item: OnItem,
+        on_over: OnOver,
     ) -> None:
         self.heard = False
         """Whether a message has come."""
         self.lost: Lost | None = None
-        self._websocket = websocket
         self._options = options
         self._on_item = on_item
         self._on_over = on_over
         self._loop = asyncio.get_running_loop()
-        self._pending: dict[int, tuple[asyncio.Future[Any], str]] = {}
-        self._number = 0
-        self._last = self._loop.time()
-        self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._beat())]
+        self._last = time.monotonic()
+        self._beating = asyncio.create_task(self._beat())
 
+    @abstractmethod
     async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
         """Calls. Lost: the connection ended before the answer came."""
-        if self.lost is not None:
-            raise Lost(self.lost.reason, self.lost.error, sent=False)
-        self._number = number = self._number + 1
-        text = request(number, method, params)
-        future: asyncio.Future[Any] = self._loop.create_future()
-        self._pending[number] = (future, method)
-        timer = self._loop.call_later(timeout, self._late, number, timeout)
-        try:
-            # The reader sees why it was closed. Some of this may have gone out.
-            with contextlib.suppress(exceptions.ConnectionClosed):
-                await self._websocket.send(text)
-            return await future
-        finally:
-            timer.cancel()
-            self._pending.pop(number, None)
 
-    def _late(self, number: int, timeout: float) -> None:
-        future, method = self._pending.get(number, (None, ""))
-        if future is not None and not future.done():
-            what = f"{method} was not answered within {timeout:.0f} s by {self._options.url}; whether it was carried out is not known"
-            future.set_exception(errors.CallTimeout(f"{what}. `call_timeout` says how long an answer may take"))
+    @abstractmethod
+    def abort(self, lost: Lost) -> None:
+        """Ends it at once."""
 
-    async def _read(self) -> None:
-        lost = Lost("the connection ended")
-        try:
-            while True:
-                raw = await self._websocket.recv(decode=False)
-                self._last = self._loop.time()
-                self._take(raw)
-                self.heard = True
-        except exceptions.ConnectionClosed as closed:
-            lost = self._why(closed)
-        except Lost as broken:
-            lost = broken
-            self._websocket.transport.abort()
-        except Exception as odd:
-            what = f"{self._options.url} sent something that this client cannot take: {odd!r}"
-            lost = Lost("a message could not be taken", errors.UnexpectedAnswer(what))
-            self._websocket.transport.abort()
-        finally:
-            self._end(lost)
+    @abstractmethod
+    async def close(self, lost: Lost) -> None:
+        """Ends it with a farewell."""
 
-    def _take(self, raw: bytes) -> None:
+    def _message(self, raw: bytes) -> dict[str, Any]:
+        """What came, as a message."""
         try:
             message: Any = parse(raw)
         except ValueError:
@@ -184,6 +169,111 @@ class Link:
         if said is None or said.get("jsonrpc") != "2.0":
             what = f"what answers at {self._options.url} speaks no JSON-RPC 2.0, so it is no hero server; it sent {raw[:80]!r}"
             raise Lost("it speaks something else", errors.NotHero(what))
+        return said
+
+    def _late(self, method: str, timeout: float) -> errors.CallTimeout:
+        what = f"{method} was not answered within {timeout:.0f} s by {self._options.url}; whether it was carried out is not known"
+        return errors.CallTimeout(f"{what}. `call_timeout` says how long an answer may take")
+
+    def _why(self, failed: Exception) -> Lost:
+        """Why a connection ended: a message that was too large would be so again."""
+        if isinstance(failed, Lost):
+            return failed
+        if not isinstance(failed, exceptions.ConnectionClosed):
+            what = f"{self._options.url} sent something that this client cannot take: {failed!r}"
+            return Lost("a message could not be taken", errors.UnexpectedAnswer(what))
+        said = failed.rcvd
+        if failed.sent is not None and failed.sent.code == TOO_LARGE and not failed.rcvd_then_sent:
+            limit = self._options.max_size
+            what = f"an answer of {self._options.url} was larger than {limit} bytes; Hero(max_size=…) takes larger ones, pages (`limit`) are smaller"
+            return Lost("an answer was too large", errors.AnswerTooLarge(what))
+        if said is not None and said.code == TOO_LARGE:
+            what = f"{self._options.url} closed the connection because a message was too large ({said.reason or 'close code 1009'}); send less at once"
+            return Lost("a message was too large", errors.RequestTooLarge(what))
+        if said is not None:
+            return Lost(f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})")
+        return Lost(f"the connection broke ({failed.__cause__ or failed})")
+
+    async def _beat(self) -> None:
+        """Where nothing comes for a while, a ping shows whether the server is still there."""
+        beat = self._options.heartbeat
+        while beat > 0:
+            quiet = time.monotonic() - self._last
+            if quiet < beat:
+                await asyncio.sleep(beat - quiet)
+                continue
+            try:
+                # Where the server reads nothing, it is not even sent.
+                await asyncio.wait_for(self.request("ping", {}, 2.0 * beat), beat)
+            except asyncio.TimeoutError:
+                self.abort(Lost(f"the server did not answer a ping within {beat:g} s"))
+                return
+            except errors.RpcError:
+                continue
+            except Lost:
+                return
+
+
+class LoopLink(Link):
+    """Its loop sends and reads."""
+
+    def __init__(
+        self,
+        websocket: client.ClientConnection,
+        options: Options,
+        on_item: OnItem,
+        on_over: OnOver,
+    ) -> None:
+        super().__init__(options, on_item, on_over)
+        self._websocket = websocket
+        self._pending: dict[int, tuple[asyncio.Future[Any], str]] = {}
+        self._sending: set[int] = set()
+        self._number = 0
+        self._reading = asyncio.create_task(self._read())
+
+    async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
+        if self.lost is not None:
+            raise Lost(self.lost.reason, self.lost.error, sent=False)
+        self._number = number = self._number + 1
+        text = request(number, method, params)
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._pending[number] = (future, method)
+        self._sending.add(number)
+        timer = self._loop.call_later(timeout, self._is_late, number, timeout)
+        try:
+            # The reader sees why it was closed. Some of this may have gone out.
+            with contextlib.suppress(exceptions.ConnectionClosed):
+                await self._websocket.send(text)
+            self._sending.discard(number)
+            return await future
+        finally:
+            timer.cancel()
+            self._sending.discard(number)
+            self._pending.pop(number, None)
+
+    def _is_late(self, number: int, timeout: float) -> None:
+        future, method = self._pending.get(number, (None, ""))
+        if number in self._sending:
+            self.abort(Lost(f"the server took nothing for {timeout:.0f} s"))
+        elif future is not None and not future.done():
+            future.set_exception(self._late(method, timeout))
+
+    async def _read(self) -> None:
+        lost = Lost("the connection ended")
+        try:
+            while True:
+                raw = await self._websocket.recv(decode=False)
+                self._last = time.monotonic()
+                self._take(raw)
+                self.heard = True
+        except Exception as failed:
+            lost = self._why(failed)
+            self._websocket.transport.abort()
+        finally:
+            self._end(lost)
+
+    def _take(self, raw: bytes) -> None:
+        said = self._message(raw)
         if "method" in said:
             params = as_object(said.get("params")) or {}
             name = params.get("subscription")
@@ -199,58 +289,28 @@ class Link:
         else:
             future.set_result(said.get("result"))
 
-    def _why(self, closed: exceptions.ConnectionClosed) -> Lost:
-        """Why a connection ended: a message that was too large would be so again."""
-        said = closed.rcvd
-        if closed.sent is not None and closed.sent.code == TOO_LARGE and not closed.rcvd_then_sent:
-            limit = self._options.max_size
-            what = f"an answer of {self._options.url} was larger than {limit} bytes; Hero(max_size=…) takes larger ones, pages (`limit`) are smaller"
-            return Lost("an answer was too large", errors.AnswerTooLarge(what))
-        if said is not None and said.code == TOO_LARGE:
-            what = f"{self._options.url} closed the connection because a message was too large ({said.reason or 'close code 1009'}); send less at once"
-            return Lost("a message was too large", errors.RequestTooLarge(what))
-        if said is not None:
-            return Lost(f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})")
-        return Lost(f"the connection broke ({closed.__cause__ or closed})")
-
-    async def _beat(self) -> None:
-        """Where nothing comes for a while, a ping shows whether the server is still there."""
-        beat = self._options.heartbeat
-        while beat > 0:
-            quiet = self._loop.time() - self._last
-            if quiet < beat:
-                await asyncio.sleep(beat - quiet)
-                continue
-            try:
-                await self.request("ping", {}, beat)
-            except errors.CallTimeout:
-                self.abort(Lost(f"the server did not answer a ping within {beat:g} s"))
-                return
-            except errors.RpcError:
-                continue
-            except Lost:
-                return
-
     def _end(self, lost: Lost) -> None:
         if self.lost is not None:
             return
         self.lost = lost
         self._on_over(self, lost)
-        self._tasks[1].cancel()
+        self._beating.cancel()
         for future, _ in self._pending.values():
             if not future.done():
                 future.set_exception(Lost(lost.reason, lost.error))
 
     def abort(self, lost: Lost) -> None:
-        """Ends it at once."""
         self._end(lost)
         self._websocket.transport.abort()
 
     async def close(self, lost: Lost) -> None:
-        """Ends it with a farewell."""
         self._end(lost)
         with contextlib.suppress(Exception):
             await self._websocket.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._reading.cancel()
+        await asyncio.gather(self._reading, self._beating, return_exceptions=True)
+
+
+async def open_link(options: Options, token: str | None, on_item: OnItem, on_over: OnOver) -> Link:
+    """A connection of the asyncio face."""
+    return LoopLink(await dial(options, token), options, on_item, on_over)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import time
 from collections import deque
 from collections.abc import Coroutine
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from .. import errors
 from .call import Again, Keyed, Once, Options, Status, Wait, with_keys
 from .feed import Feed
-from .link import Link, Lost, Unreachable, dial
+from .link import Link, Lost, Open, Unreachable, open_link
 from .wire import error_of, given, plain
 
 TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
@@ -23,11 +24,68 @@ MOST_EARLY = 1024
 """Of so many subscriptions at most items may come before the answer to their call was read."""
 
 
+def pause(options: Options, failures: int) -> float:
+    """Full jitter: anything up to a bound that doubles."""
+    return random.uniform(0.0, min(options.longest_backoff, options.backoff * 2.0 ** min(failures, 30)))
+
+
+class Attempt:
+    """A call, over as many connections as it takes: what is sent, until when, and what it means if a connection is lost."""
+
+    def __init__(self, options: Options, method: str, params: dict[str, Any], again: Again, wait: Wait | None) -> None:
+        self._options, self._method, self._again = options, method, again
+        self._params = with_keys(_items_as_dicts(given(params), again), again)
+        now = time.monotonic()
+        allowed = options.call_timeout
+        self._ends: float | None = None
+        if wait is not None:
+            asked = self._params.get("wait_timeout")
+            asked = wait.default if asked is None else float(asked)
+            allowed += max(0.0, asked)
+            self._ends = now + asked
+        self.deadline = now + allowed
+        self._losses = 0
+
+    def left(self) -> float:
+        return max(0.001, self.deadline - time.monotonic())
+
+    def params(self) -> dict[str, Any]:
+        """What is sent. A wait goes on for what is left of it."""
+        if self._losses and self._ends is not None:
+            self._params["wait_timeout"] = max(0.0, round(self._ends - time.monotonic(), 3))
+        return self._params
+
+    def pause(self) -> float:
+        """How long to wait before it is sent: this very call may be what ends the connection."""
+        return min(pause(self._options, self._losses), self.left()) if self._losses > 1 else 0.0
+
+    def gone(self, error: errors.ConnectError) -> None:
+        """There is no connection any more. An error of its own if the call may have come through before."""
+        if self._losses and isinstance(self._again, Keyed):
+            what = f"{error}. {self._method} had been sent before the connection broke, so whether it was carried out is not known"
+            what = f"{what}: by the `idempotency_key` in `params` it may be made again"
+            raise errors.OutcomeUnknown(what, self._method, self._params) from error
+
+    def lost(self, lost: Lost, status: Status) -> None:
+        """The connection was lost. An error if the call is not to be sent again."""
+        self._losses += 1
+        if lost.error is not None:
+            raise lost.error from None
+        if status == "closed":
+            raise closed() from None
+        if lost.sent and isinstance(self._again, Once):
+            what = f"{lost.reason} while {self._method} was under way at {self._options.url}, so whether it was carried out is not known"
+            raise errors.OutcomeUnknown(
+                f"{what}. It is not sent again: look what is there, then decide", self._method, self._params
+            ) from None
+
+
 class Session:
     """All calls and subscriptions of one client. It belongs to one event loop."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, open: Open = open_link) -> None:
         self.options = options
+        self._open = open
         self.token = options.token
         self.status: Status = "new"
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -48,62 +106,37 @@ class Session:
 
     async def call(self, method: str, params: dict[str, Any], again: Again, wait: Wait | None = None) -> Any:
         """Calls, over as many connections as it takes. The result, as JSON."""
-        params = with_keys(_items_as_dicts(given(params), again), again)
-        loop = asyncio.get_running_loop()
-        allowed = self.options.call_timeout
-        ends = 0.0
-        if wait is not None:
-            asked = params.get("wait_timeout")
-            asked = wait.default if asked is None else float(asked)
-            allowed += max(0.0, asked)
-            ends = loop.time() + asked
-        deadline = loop.time() + allowed
-        losses = 0
+        attempt = Attempt(self.options, method, params, again, wait)
         while True:
-            if losses > 1:
-                # This very call may be what ends the connection.
-                await asyncio.sleep(max(0.0, min(self._pause(losses), deadline - loop.time())))
+            if delay := attempt.pause():
+                await asyncio.sleep(delay)
             try:
-                link = await self._within(deadline, method)
+                link = await self.within(attempt.deadline, method)
+                return await link.request(method, attempt.params(), attempt.left())
             except errors.ConnectError as gone:
-                if losses and isinstance(again, Keyed):
-                    what = f"{gone}. {method} had been sent before the connection broke, so whether it was carried out is not known"
-                    raise errors.OutcomeUnknown(
-                        f"{what}: by the `idempotency_key` in `params` it may be made again", method, params
-                    ) from gone
+                attempt.gone(gone)
                 raise
-            if wait is not None and losses:
-                params["wait_timeout"] = max(0.0, round(ends - loop.time(), 3))
-            try:
-                return await link.request(method, params, max(0.001, deadline - loop.time()))
             except Lost as lost:
-                losses += 1
-                if lost.error is not None:
-                    raise lost.error from None
-                if self.status == "closed":
-                    raise _closed() from None
-                if lost.sent and isinstance(again, Once):
-                    what = f"{lost.reason} while {method} was under way at {self.options.url}, so whether it was carried out is not known"
-                    raise errors.OutcomeUnknown(f"{what}. It is not sent again: look what is there, then decide", method, params) from None
+                attempt.lost(lost, self.status)
             except errors.MethodNotFound as missing:
-                raise await self._older(method, missing) from None
+                raise await self.older(method, missing) from None
 
-    async def _within(self, deadline: float, method: str) -> Link:
+    async def within(self, deadline: float, method: str) -> Link:
         """A connection, if there is one before the deadline."""
-        if self._link is not None and self._link.lost is None:
-            return self._link
+        if self.link is not None:
+            return self.link
         left = deadline - asyncio.get_running_loop().time()
         try:
             return await asyncio.wait_for(self.connected(), max(0.001, left))
         except asyncio.TimeoutError:
             raise errors.ConnectError(f"{method} was not sent: no connection to {self.options.url} came about in time") from None
 
-    async def _older(self, method: str, missing: errors.MethodNotFound) -> errors.MethodNotFound:
+    async def older(self, method: str, missing: errors.MethodNotFound) -> errors.MethodNotFound:
         """Says of which version the server is that has no such method."""
         version = "of another version"
         try:
-            if self._link is not None and method != "server_info":
-                version = f"{(await self._link.request('server_info', {}, 5.0))['version']}"
+            if self.link is not None and method != "server_info":
+                version = f"{(await self.link.request('server_info', {}, 5.0))['version']}"
         except (errors.Error, Lost, KeyError, TypeError):
             pass
         from ..aio.methods import VERSION
@@ -113,12 +146,18 @@ class Session:
 
     # ---- The connection ---------------------------------------------------------------------------------------------------------------
 
+    @property
+    def link(self) -> Link | None:
+        """The connection, if it lives."""
+        link = self._link
+        return link if link is not None and link.lost is None else None
+
     async def connected(self) -> Link:
         """The connection, made if there is none."""
         if self.status == "closed":
-            raise _closed()
-        if self._link is not None and self._link.lost is None:
-            return self._link
+            raise closed()
+        if self.link is not None:
+            return self.link
         if self._connecting is None:
             self._connecting = asyncio.create_task(self._connect())
             self._connecting.add_done_callback(self._was_connected)
@@ -140,13 +179,13 @@ class Session:
                 raise errors.ConnectError(self._why)
             if self._known:
                 self._is("waiting")
-                await asyncio.sleep(self._pause(self._failures))
+                await asyncio.sleep(pause(self.options, self._failures))
             self._is("connecting")
             try:
                 token = self.token
                 # It may ask somebody, and so block.
                 token = await asyncio.to_thread(token) if callable(token) else token
-                websocket = await dial(self.options, token)
+                link = await self._open(self.options, token, self._item, self._over)
             except Unreachable as failed:
                 self._failures += 1
                 self._why = str(failed)
@@ -155,13 +194,9 @@ class Session:
                 self._is("waiting" if self._known else "new")
                 raise
             self._known = True
-            self._link = link = Link(websocket, self.options, self._item, self._over)
+            self._link = link
             self._is("open")
             return link
-
-    def _pause(self, failures: int) -> float:
-        """Full jitter: anything up to a bound that doubles."""
-        return random.uniform(0.0, min(self.options.longest_backoff, self.options.backoff * 2.0 ** min(failures, 30)))
 
     def _over(self, link: Link, lost: Lost) -> None:
         """A connection has ended: brings back what was subscribed on it. Calls look after themselves."""
@@ -173,8 +208,6 @@ class Session:
         if self.status == "closed":
             return
         self._is("waiting")
-        for key in [key for key in self._early if key[0] is link]:
-            del self._early[key]
         for key in [key for key in self._by_id if key[0] is link]:
             feed = self._by_id.pop(key)
             feed.attached = None
@@ -205,13 +238,13 @@ class Session:
             return
         self._is("closed")
         for feed in list(self._feeds):
-            feed.end(_closed())
+            feed.end(closed())
         self._feeds.clear()
         if self._connecting is not None:
             self._connecting.cancel()
         link, self._link = self._link, None
         if link is not None:
-            await link.close(Lost("the client was closed", _closed()))
+            await link.close(Lost("the client was closed", closed()))
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -230,27 +263,31 @@ class Session:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.options.call_timeout
         params = dict(feed.params)
-        if feed.cursor is not None:
-            params["cursor"] = feed.cursor
         while True:
-            link = await self._within(deadline, feed.method)
+            if feed.cursor is not None:
+                params["cursor"] = feed.cursor
+            link = await self.within(deadline, feed.method)
             self._subscribing += 1
             try:
                 name = await self._ask(link, feed, params, deadline - loop.time())
-                if link.lost is None:
-                    key = (link, name)
-                    self._by_id[key], feed.attached, feed.full = feed, key, False
-                    if again and feed.from_now and feed.cursor is None:
-                        # Nothing had come, so there was no cursor: what happened meanwhile is not known, and that is said.
-                        feed.push({"type": "lagged", "cursor": ""})
-                    for result, error in self._early.pop(key, ()):
-                        self._give(feed, key, result, error)
+                key = (link, name)
+                self._by_id[key], feed.attached, feed.full = feed, key, False
+                if again and feed.from_now and feed.cursor is None:
+                    # Nothing had come, so there was no cursor: what happened meanwhile is not known, and that is said.
+                    feed.push({"type": "lagged", "cursor": ""})
+                for result, error in self._early.pop(key, ()):
+                    self._give(feed, key, result, error)
+                if link.lost is None or key not in self._by_id:
                     return
+                # The connection ended behind these items.
+                self._detach(feed)
+                if link.lost.error is not None:
+                    raise link.lost.error
             except Lost as lost:
                 if lost.error is not None:
                     raise lost.error from None
             except errors.MethodNotFound as missing:
-                raise await self._older(feed.method, missing) from None
+                raise await self.older(feed.method, missing) from None
             finally:
                 self._subscribing -= 1
                 if not self._subscribing:
@@ -283,11 +320,13 @@ class Session:
             if error.code not in TRANSIENT or (most is not None and feed.failures > most):
                 feed.end(error)
             else:
-                self._go(self._resume(feed, self._pause(feed.failures)))
+                self._go(self._resume(feed, pause(self.options, feed.failures)))
         except errors.Error as error:
             feed.end(error)
 
     def _item(self, link: Link, name: str, result: Any, error: Any) -> None:
+        if self.status == "closed":
+            return
         key = (link, name)
         feed = self._by_id.get(key)
         if feed is not None:
@@ -310,7 +349,7 @@ class Session:
             feed.failures += 1
             most = self.options.reconnect
             if failed.code in TRANSIENT and (most is None or feed.failures <= most):
-                self._go(self._resume(feed, self._pause(feed.failures)))
+                self._go(self._resume(feed, pause(self.options, feed.failures)))
             else:
                 feed.end(failed)
         elif not feed.push(result):
@@ -353,7 +392,7 @@ class Session:
             await self._unsubscribe(feed, key)
 
 
-def _closed() -> errors.Closed:
+def closed() -> errors.Closed:
     return errors.Closed("the client is closed; make another one")
 
 

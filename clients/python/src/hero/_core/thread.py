@@ -1,4 +1,4 @@
-"""What the sync face stands on: a session in an event loop of its own, in a thread. `loop.py` has the same for the asyncio face."""
+"""What the sync face stands on: a session in an event loop of its own, in a thread, past which calls go. `loop.py` has the same for the asyncio face."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 from .. import errors
 from . import session as core
 from .call import Again, Options, Status, Wait
+from .direct import DirectLink, open_direct
 from .feed import Feed
+from .link import Lost
 
 CANCELLED = KeyboardInterrupt
 """What stops a call from outside."""
@@ -42,6 +44,7 @@ class Session:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._closed = False
+        self._over = threading.Event()
 
     @property
     def status(self) -> Status:
@@ -54,6 +57,11 @@ class Session:
         try:
             loop.run_forever()
         finally:
+            # Whoever waits for one of these is told.
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
 
@@ -65,7 +73,7 @@ class Session:
                 raise errors.Closed("the client is closed; make another one")
             if self._core is None or self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._core = core.Session(self.options)
+                self._core = core.Session(self.options, open_direct)
                 threading.Thread(target=self._run, args=(self._loop,), name="hero-client", daemon=True).start()
             return self._core, self._loop
 
@@ -102,7 +110,23 @@ class Session:
 
     def call(self, method: str, params: dict[str, Any], again: Again, wait: Wait | None = None) -> Any:
         session, loop = self._session()
-        return self._wait(session.call(method, params, again, wait), loop)
+        if self.options.url.startswith("wss:"):
+            return self._wait(session.call(method, params, again, wait), loop)
+        attempt = core.Attempt(self.options, method, params, again, wait)
+        while True:
+            if delay := attempt.pause():
+                self._over.wait(delay)
+            try:
+                link = session.link or self._wait(session.within(attempt.deadline, method), loop)
+                assert isinstance(link, DirectLink)
+                return link.ask(method, attempt.params(), attempt.left())
+            except errors.ConnectError as gone:
+                attempt.gone(gone)
+                raise
+            except Lost as lost:
+                attempt.lost(lost, self.status)
+            except errors.MethodNotFound as missing:
+                raise self._wait(session.older(method, missing), loop) from None
 
     def subscribe(self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool) -> Feed:
         session, loop = self._session()
@@ -128,6 +152,7 @@ class Session:
     def close(self) -> None:
         with self._lock:
             first, self._closed = not self._closed, True
+        self._over.set()
         if not first or self._core is None or self._loop is None or self._process != os.getpid():
             return
         try:

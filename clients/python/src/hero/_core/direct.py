@@ -1,0 +1,247 @@
+"""The connection of the sync face: whoever calls writes, and a thread reads. No call waits for the event loop, which keeps what goes on beside calls."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import websockets.sync.client as client
+from websockets import exceptions
+
+from .call import Options
+from .link import Link, Lost, OnItem, OnOver, open_link, settings, told
+from .wire import as_object, error_of, request
+
+T = TypeVar("T")
+
+MOST_ITEMS = 64
+"""So many items may be on their way from the reader to the loop."""
+
+
+class Waiter:
+    """Whoever waits for an answer. It is told once: by the answer, or by the end of the connection."""
+
+    __slots__ = ("answer", "tell")
+
+    def __init__(self, tell: Callable[[], object]) -> None:
+        self.answer: dict[str, Any] | Lost = {}
+        self.tell = tell
+
+    def result(self, method: str) -> Any:
+        if isinstance(self.answer, Lost):
+            raise Lost(self.answer.reason, self.answer.error)
+        if "error" in self.answer:
+            raise error_of(method, self.answer["error"])
+        return self.answer.get("result")
+
+
+class DirectLink(Link):
+    """Sends from the thread that calls."""
+
+    def __init__(self, websocket: client.ClientConnection, options: Options, on_item: OnItem, on_over: OnOver) -> None:
+        super().__init__(options, on_item, on_over)
+        self._websocket = websocket
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._pending: dict[int, Waiter] = {}
+        self._room = threading.Semaphore(MOST_ITEMS)
+        threading.Thread(target=self._read, name="hero-client-reader", daemon=True).start()
+
+    def ask(self, method: str, params: dict[str, Any], timeout: float) -> Any:
+        """Calls, from any thread but that of the loop. Lost: the connection ended before the answer came."""
+        done = threading.Lock()
+        done.acquire()
+        number = next(self._numbers)
+        text = request(number, method, params)
+        waiter = self._wait(number, done.release)
+        try:
+            self._send(text)
+            if not done.acquire(timeout=min(timeout, threading.TIMEOUT_MAX)):
+                raise self._late(method, timeout)
+        finally:
+            self._pending.pop(number, None)
+        return waiter.result(method)
+
+    async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
+        number = next(self._numbers)
+        text = request(number, method, params)
+        done = asyncio.Event()
+        waiter = self._wait(number, lambda: self._soon(done.set))
+        try:
+            await asyncio.wait_for(self._sent(text, done), timeout)
+        except asyncio.TimeoutError:
+            raise self._late(method, timeout) from None
+        finally:
+            self._pending.pop(number, None)
+        return waiter.result(method)
+
+    async def _sent(self, text: str, done: asyncio.Event) -> None:
+        # It blocks where the server reads nothing.
+        await in_daemon(lambda: self._send(text))
+        await done.wait()
+
+    def _wait(self, number: int, tell: Callable[[], object]) -> Waiter:
+        waiter = Waiter(tell)
+        with self._lock:
+            if self.lost is not None:
+                raise Lost(self.lost.reason, self.lost.error, sent=False)
+            self._pending[number] = waiter
+        return waiter
+
+    def _send(self, text: str) -> None:
+        try:
+            # The reader sees why it was closed. Some of this may have gone out.
+            with contextlib.suppress(exceptions.ConnectionClosed):
+                self._websocket.send(text)
+        except BaseException:
+            # Ctrl-C: half of a message may have gone out, and nothing can follow it.
+            self._cut(Lost("a call was stopped while it was sent"))
+            raise
+
+    def _soon(self, work: Callable[..., object], *given: Any) -> None:
+        # The loop may be over.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(work, *given)
+
+    def _read(self) -> None:
+        lost = Lost("the connection ended")
+        try:
+            while True:
+                raw = self._websocket.recv(decode=False)
+                self._last = time.monotonic()
+                self._take(raw)
+                self.heard = True
+        except Exception as failed:
+            lost = self._why(failed)
+        finally:
+            self._cut(lost)
+
+    def _take(self, raw: bytes) -> None:
+        said = self._message(raw)
+        if "method" in said:
+            params = as_object(said.get("params")) or {}
+            name = params.get("subscription")
+            if isinstance(name, str):
+                while not self._room.acquire(timeout=1.0):
+                    if self.lost is not None:
+                        return
+                self._soon(self._item, name, params.get("result"), params.get("error"))
+            return
+        number = said.get("id")
+        waiter = self._pending.pop(number, None) if isinstance(number, int) else None
+        if waiter is not None:
+            waiter.answer = said
+            waiter.tell()
+
+    def _item(self, name: str, result: Any, error: Any) -> None:
+        # It came before the end, whose turn is behind it.
+        self._room.release()
+        self._on_item(self, name, result, error)
+
+    def _end(self, lost: Lost) -> None:
+        with self._lock:
+            if self.lost is not None:
+                return
+            self.lost = lost
+            waiting = list(self._pending.values())
+            self._pending.clear()
+        # Before whoever waits, so that it finds the session knowing.
+        self._soon(self._over, lost)
+        for waiter in waiting:
+            waiter.answer = lost
+            waiter.tell()
+
+    def _over(self, lost: Lost) -> None:
+        self._beating.cancel()
+        self._on_over(self, lost)
+
+    def _cut(self, lost: Lost) -> None:
+        """Ends it at once, from any thread. Whoever is sending or reading finds it out."""
+        self._end(lost)
+        hang_up(self._websocket)
+
+    def abort(self, lost: Lost) -> None:
+        self._cut(lost)
+
+    async def close(self, lost: Lost) -> None:
+        self._end(lost)
+        with contextlib.suppress(Exception):
+            await in_daemon(self._websocket.close)
+
+
+async def in_daemon(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
+    """Does what blocks. Unlike a thread of the loop's own, this one holds up no program that ends. `undo` is for a result that nobody waits for any more."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if not future.done():
+            if error is None:
+                future.set_result(result)  # type: ignore[arg-type]
+            else:
+                future.set_exception(error)
+        elif error is None and undo is not None:
+            undo(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result: T | None = None
+        error: BaseException | None = None
+        try:
+            result = work()
+        except BaseException as failed:
+            error = failed
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=run, name="hero-client-work", daemon=True).start()
+    return await future
+
+
+def dial(options: Options, token: str | None) -> client.ClientConnection:
+    """The same as `link.dial`, for whoever may block."""
+    given = settings(options, token)
+    with told(options) as url:
+        if url.startswith("unix://"):
+            given["sock"], url = at_path(url.removeprefix("unix://"), options.connect_timeout), "ws://localhost/"
+        # The connection outlives this, so nobody leaves the context.
+        websocket: client.ClientConnection = cast("Any", client.connect(url, **given)).__enter__()
+    # A server that reads nothing holds up no call for longer than an answer may take.
+    seconds = int(min(max(1.0, options.call_timeout), 86_400.0))
+    with contextlib.suppress(OSError, struct.error):
+        websocket.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", seconds, 0))
+    return websocket
+
+
+def at_path(path: str, timeout: float) -> socket.socket:
+    """A connection to a socket in the file system."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(timeout)
+        sock.connect(path)
+        sock.settimeout(None)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+async def open_direct(options: Options, token: str | None, on_item: OnItem, on_over: OnOver) -> Link:
+    """A connection of the sync face. With TLS the loop has it: two threads cannot use one TLS connection at once."""
+    if options.url.startswith("wss:"):
+        return await open_link(options, token, on_item, on_over)
+    with told(options):
+        # The library counts from when it has an address, and to find that may take long, too.
+        dialing = in_daemon(lambda: dial(options, token), hang_up)
+        return DirectLink(await asyncio.wait_for(dialing, options.connect_timeout + 1.0), options, on_item, on_over)
+
+
+def hang_up(websocket: client.ClientConnection) -> None:
+    with contextlib.suppress(OSError):
+        websocket.socket.shutdown(socket.SHUT_RDWR)

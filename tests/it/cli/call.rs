@@ -1,0 +1,103 @@
+//! `hero call`, against a server that has whatever the document names, and one that has nothing.
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use jsonrpsee::PendingSubscriptionSink;
+use jsonrpsee::server::{RpcModule, Server, ServerHandle, SubscriptionMessage};
+use jsonrpsee::types::{ErrorObjectOwned, Params};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{Ended, Hero};
+
+/// A server that answers each method with its name and what it was given.
+async fn echo(document: &Value) -> (String, ServerHandle) {
+    let mut module = RpcModule::new(());
+    let methods = || document["methods"].as_array().unwrap().iter();
+    for method in methods() {
+        let name: &'static str = method["name"].as_str().unwrap().to_owned().leak();
+        if let Some(end) = method["x-subscription"]["unsubscribe"].as_str() {
+            let end: &'static str = end.to_owned().leak();
+            let follow = move |params: Params<'static>, pending: PendingSubscriptionSink, _, _| async move {
+                let sink = pending.accept().await?;
+                for item in [json!({ "type": name, "given": params.parse::<Value>()? }), json!({ "type": "ended" })] {
+                    sink.send(SubscriptionMessage::new("items", sink.subscription_id(), &item)?).await?;
+                }
+                sink.closed().await;
+                Ok(())
+            };
+            module.register_subscription(name, "items", end, follow).unwrap();
+        }
+    }
+    for method in methods() {
+        let name: &'static str = method["name"].as_str().unwrap().to_owned().leak();
+        if module.method(name).is_none() {
+            let answer = move |params: Params<'_>, (): &(), _: &_| {
+                Ok::<_, ErrorObjectOwned>(json!({ "called": name, "given": params.parse::<Value>()? }))
+            };
+            module.register_method(name, answer).unwrap();
+        }
+    }
+    let server = Server::builder().build("127.0.0.1:0").await.unwrap();
+    (format!("ws://{}", server.local_addr().unwrap()), server.start(module))
+}
+
+fn call(url: &str, arguments: &[&str]) -> Ended {
+    let hero = Hero::new().env("HERO_SERVER", url);
+    tokio::task::block_in_place(|| hero.run(&[&["call"], arguments].concat()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn call_reaches_every_method_and_every_subscription_of_the_document() {
+    let document: Value = serde_json::from_str(include_str!("../../../openrpc.json")).unwrap();
+    let (url, _server) = echo(&document).await;
+    for method in document["methods"].as_array().unwrap() {
+        let name = method["name"].as_str().unwrap();
+        let ended = call(&url, &[name, r#"{"n": 12345678901234567890}"#]);
+        let given = r#""given":{"n":12345678901234567890}"#;
+        let expected = match name.split_once('_') {
+            Some(("subscribe", _)) => format!("{{\"type\":\"{name}\",{given}}}\n{{\"type\":\"ended\"}}\n"),
+            // It ends nothing that is open on this connection.
+            Some(("unsubscribe", _)) => "false\n".to_owned(),
+            _ => format!("{{\"called\":\"{name}\",{given}}}\n"),
+        };
+        assert_eq!((ended.code, ended.out), (0, expected), "{name}: {}", ended.err);
+    }
+    assert!(call(&url, &["ping"]).out.contains(r#""given":{}"#), "parameters may be left out");
+    for wrong in ["40 + 2", "\"text\"", "[1"] {
+        assert_eq!(call(&url, &["ping", wrong]).code, 2, "{wrong}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_of_another_version_is_told_with_what_to_do() {
+    let (url, _server) = echo(&json!({ "methods": [{ "name": "server_info" }] })).await;
+    let ended = call(&url, &["list_queues"]);
+    assert!(ended.code == 1 && ended.err.contains("another version"), "{}", ended.err);
+    assert!(ended.err.replace('\n', " ").contains(env!("CARGO_PKG_VERSION")), "{}", ended.err);
+}
+
+/// A WebSocket server that reads a message of each connection, says something, if it has something to say, and leaves.
+async fn stranger(says: Option<&'static str>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+            socket.next().await;
+            if let Some(says) = says {
+                socket.send(Message::text(says)).await.unwrap();
+                socket.next().await;
+            }
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_hero_server_and_one_that_leaves_in_mid_call_are_told_apart() {
+    let ended = call(&stranger(Some("hello there")).await, &["ping"]);
+    assert!(ended.code == 7 && ended.err.contains("no hero server") && ended.err.contains("check that the address"), "{}", ended.err);
+    let ended = call(&stranger(None).await, &["ping"]);
+    assert!(ended.code == 7 && ended.err.contains("was lost") && ended.err.contains("still runs"), "{}", ended.err);
+}
