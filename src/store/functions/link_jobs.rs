@@ -8,7 +8,7 @@ use crate::store::{Error, Inner};
 const FUNCTION: Function = Function("link_jobs");
 
 /// About how many come to their places by a call, and by how many calls at least.
-const MOST: (usize, usize) = (64, 100);
+const MOST: (usize, usize) = (48, 100);
 /// How long to wait after a call that failed.
 const PAUSE: Duration = Duration::from_millis(50);
 

@@ -186,11 +186,12 @@ local function let_go_some(group)
     local line = try('LINDEX', held, 0)
     if not line then return false end
     local other, ids = string.match(#line <= LONGEST and line or '', '^(%S+) (.*)$')
-    done = done + 1
+    local many = 0
     for id in string.gmatch(ids or '', '%S+') do
       if values.is_uuid(id) then relations.let_go(id, other, group) end
-      done = done + 1
+      many = many + 1
     end
+    done = done + math.max(many, 1)
     redis.call('LPOP', held)
   end
   return redis.call('EXISTS', held) == 1

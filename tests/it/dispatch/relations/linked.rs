@@ -231,7 +231,7 @@ async fn who_is_held_does_not_begin_by_a_retry_before_the_group_is_there_or_neve
     dispatcher.start(CONTEXT, &other).await.unwrap();
     assert_eq!(dispatcher.stop(CONTEXT, &other).await.unwrap(), Status::Error);
     let refused = dispatcher.retry(CONTEXT, &other).await;
-    assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Full { .. })), "{refused:?}");
     finished(&redis, &store).await;
     assert_eq!(dispatcher.retry(CONTEXT, &other).await.unwrap(), Status::Dispatched);
 }

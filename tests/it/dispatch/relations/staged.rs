@@ -84,9 +84,9 @@ async fn no_call_writes_more_than_a_slice_and_one_creates_all() {
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     assert_eq!(dispatcher.create_many(chain(&ids)).await.unwrap(), ids);
     // What each function calls is counted, too: a few commands for each job in the step, and nothing that writes a whole hash.
-    assert_eq!((redis.calls("rename").await, redis.calls("persist").await, redis.calls("xadd").await), (1_000, 1_000, 32));
-    // A slice is 24 jobs; after the step 64 come to their places by a call, and 64 are entered.
-    assert_eq!(redis.calls("fcall").await, MANY.div_ceil(24) as u64 + 1 + MANY.div_ceil(64) as u64 + (MANY - 1).div_ceil(64) as u64);
+    assert_eq!((redis.calls("rename").await, redis.calls("persist").await, redis.calls("xadd").await), (1_000, 1_000, 42));
+    // A slice is 24 jobs; after the step those of two come to their places by a call, and 64 are entered.
+    assert_eq!(redis.calls("fcall").await, MANY.div_ceil(24) as u64 + 1 + MANY.div_ceil(48) as u64 + (MANY - 1).div_ceil(64) as u64);
     assert!(keys(&redis, "hero:staged:*").await.is_empty());
     let ttl: i64 = redis.run(&["TTL", &format!("hero:job:{}", ids[500])]).await;
     assert_eq!(ttl, -1);
