@@ -14,7 +14,7 @@
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
 //! | `hero:q:release` · `hero:q:created` | list | every end of a job with relations · commit_jobs: groups of jobs that were created together, and are to come to their places and be entered where those have them that they wait for | an entry until its relatives are released · until link_jobs or the releaser has done it |
 //! | `hero:q:staged` | zset by ms | create: groups that are staged, with how many places they have, by when they are taken away; 0 where that has begun | an entry until commit_jobs, unstage_jobs or the releaser takes it |
-//! | `hero:q:holding` | set | hold_dependents: those of these groups for which jobs wait that are there | a member until commit_jobs, unstage_jobs or the releaser takes it |
+//! | `hero:q:holding` | zset by ms | hold_dependents: those of these groups for which jobs wait that are there | a member until commit_jobs, unstage_jobs or the releaser takes it |
 //! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
 //! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |

@@ -51,7 +51,11 @@ impl Call {
             Some(SubscriptionCloseReason::Lagged) => {
                 bail!("items came faster than they were printed; subscribe again, with the `cursor` of the last one")
             }
-            _ if client.is_connected() => Ok(Exit::Ok),
+            _ if client.is_connected() => {
+                // It says why when it is asked again: a right that was taken away, or a store that cannot be read now.
+                client.subscribe::<Value>(topic, &self.params).await?;
+                bail!("the server ended this subscription without \"ended\"; subscribe again, with the `cursor` of the last item")
+            }
             _ => Err(client.why_closed().await.into()),
         }
     }

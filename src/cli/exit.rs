@@ -61,7 +61,9 @@ impl Exit {
             | client::Error::Closed(_)
             | client::Error::Foreign(_)
             | client::Error::Refused { .. } => Self::Unreachable,
-            client::Error::Timeout { .. } | client::Error::TooLarge { .. } | client::Error::Shape { .. } => Self::Other,
+            client::Error::Timeout { .. } | client::Error::TooLarge { .. } | client::Error::Shape { .. } | client::Error::Broken { .. } => {
+                Self::Other
+            }
         }
     }
 }

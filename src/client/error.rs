@@ -116,6 +116,12 @@ pub enum Error {
         /// How large it may be.
         limit: usize,
     },
+    /// The server ends the subscription again and again, without an item and without saying why.
+    #[error("the server has ended subscribe_{topic} several times in a row, without an item and without a reason")]
+    Broken {
+        /// What was subscribed to.
+        topic: &'static str,
+    },
     /// The answer is not what the method promises: the server has another version.
     #[error("{method}: the answer is not understood: {source}")]
     Shape {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use jsonrpsee::core::client::{Subscription, SubscriptionCloseReason};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -65,6 +67,11 @@ struct Params {
     context_id: ContextId,
 }
 
+/// How often a subscription is opened again in a row that the server ends without a word and without an item.
+const MOST_REOPENED: u32 = 5;
+/// The pause before one is opened again another time without an item between; it doubles so often.
+const PAUSE: (Duration, u32) = (Duration::from_millis(100), 6);
+
 /// A subscription that is opened again by itself after a gap, so that its reader misses nothing.
 pub struct Follow<T: Followable> {
     client: Client,
@@ -73,14 +80,14 @@ pub struct Follow<T: Followable> {
     items: Subscription<T::Notice>,
     /// Whether items were missed, so that the subscription has to be opened again.
     gap: bool,
-    /// Whether it was opened again and no item has arrived since.
-    resumed: bool,
+    /// How often it was opened again since the last item.
+    reopened: u32,
 }
 
 impl<T: Followable> Follow<T> {
     async fn open(client: &Client, topic: &'static str, params: Params) -> Result<Self, Error> {
         let items = client.subscribe(topic, &params).await?;
-        Ok(Self { client: client.clone(), topic, params, items, gap: false, resumed: false })
+        Ok(Self { client: client.clone(), topic, params, items, gap: false, reopened: 0 })
     }
 
     /// The next item. `None` when the server says that there will be none any more.
@@ -90,12 +97,15 @@ impl<T: Followable> Follow<T> {
     pub async fn next(&mut self) -> Result<Option<T>, Error> {
         loop {
             if self.gap {
+                if let Some(again) = self.reopened.checked_sub(1) {
+                    tokio::time::sleep(PAUSE.0 * 2_u32.pow(again.min(PAUSE.1))).await;
+                }
                 self.items = self.client.subscribe(self.topic, &self.params).await?;
-                (self.gap, self.resumed) = (false, true);
+                (self.gap, self.reopened) = (false, self.reopened + 1);
             }
             match self.items.next().await.map(|notice| notice.map(Into::<Heard<T>>::into)) {
                 Some(Ok(Heard::Item(item))) => {
-                    self.resumed = false;
+                    self.reopened = 0;
                     if let Some(cursor) = item.cursor() {
                         self.params.cursor = Some(cursor.to_owned());
                     }
@@ -106,7 +116,9 @@ impl<T: Followable> Follow<T> {
                 Some(Ok(Heard::Ended)) => return Ok(None),
                 Some(Err(source)) => return Err(Error::Shape { method: format!("subscribe_{}", self.topic), source }),
                 None if matches!(self.items.close_reason(), Some(SubscriptionCloseReason::Lagged)) => self.gap = true,
-                None if self.client.is_connected() => return Ok(None),
+                // It says why when it is asked again: what the reader may see no more, or a store that cannot be read now.
+                None if self.client.is_connected() && self.reopened < MOST_REOPENED => self.gap = true,
+                None if self.client.is_connected() => return Err(Error::Broken { topic: self.topic }),
                 None => return Err(self.client.why_closed().await),
             }
         }
@@ -115,7 +127,7 @@ impl<T: Followable> Follow<T> {
     /// Usually the items that were missed are still there after the last one that was read. If not, the server gives a cursor from which
     /// it can go on. If that was tried already, the missed items are lost, and this subscription goes on after them.
     fn lagged(&mut self, cursor: String) {
-        if self.params.cursor.is_some() && !self.resumed {
+        if self.params.cursor.is_some() && self.reopened == 0 {
             self.gap = true;
         } else if self.params.cursor.as_ref() != Some(&cursor) {
             self.params.cursor = Some(cursor);

@@ -62,7 +62,6 @@ const FIXED: [(Kind, &[&str]); 6] = [
             "meta:hours",
             "meta:types",
             "meta:collections",
-            "q:holding",
         ],
     ),
     (
@@ -72,6 +71,7 @@ const FIXED: [(Kind, &[&str]); 6] = [
             "q:leases",
             "q:unwritten",
             "q:staged",
+            "q:holding",
             "q:watched",
             "q:capped",
             "q:conveyor",

@@ -203,12 +203,12 @@ function links.unstage(group, many)
   local member = links.member(group, many)
   if try('LPOS', keys.linking, group) then
     try('ZREM', keys.staging, member)
-    try('SREM', keys.holding, member)
+    try('ZREM', keys.holding, member)
     return 0
   end
   insist('ZADD', keys.staging, 0, member)
   if let_go_some(group) then return many end
-  try('SREM', keys.holding, member)
+  try('ZREM', keys.holding, member)
   local staged, left = {}, math.max(math.min(many, links.MOST) - MOST_TAKEN, 0)
   for place = left + 1, math.min(many, links.MOST) do staged[#staged + 1] = keys.staged(group, place) end
   if #staged > 0 then redis.call('UNLINK', unpack(staged)) end
@@ -226,7 +226,7 @@ local function unstage_member(key, member)
   many = math.min(tonumber(many or nil) or 0, links.MOST)
   if group and links.member(group, many) == member then return links.unstage(group, many) > 0 end
   -- Another program wrote it.
-  try(key == keys.staging and 'ZREM' or 'SREM', key, member)
+  try('ZREM', key, member)
   return false
 end
 
@@ -235,7 +235,7 @@ end
 function links.unstage_some()
   local due = unpack(request.due(keys.staging, links.STAGED, 1))
   if due then return unstage_member(keys.staging, due) end
-  local held = try('SRANDMEMBER', keys.holding)
+  local held = unpack(try('ZRANGE', keys.holding, 0, 0) or {})
   return held and not try('ZSCORE', keys.staging, held) and unstage_member(keys.holding, held) or false
 end
 

@@ -13,6 +13,8 @@ use super::{Ended, Hero};
 const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
 /// A job whose first lines are gone.
 const LOST: &str = "00000000-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+/// One whose subscription the server ends by an error after each line; and one of which it says nothing else.
+const CUT: [&str; 2] = ["00000000-8f5b-4c7e-9d0a-2b3c4d5e6f71", "00000000-8f5b-4c7e-9d0a-2b3c4d5e6f72"];
 const SCRIPT: &str = "let a = 1;\nlet b = c;\n";
 
 /// A server whose jobs all end as `wait_job` says.
@@ -52,8 +54,11 @@ impl Fake {
                 let params = params.parse::<Value>()?;
                 let read: u32 = params["cursor"].as_str().map_or(Ok(0), str::parse)?;
                 let sink = pending.accept().await?;
+                let is_cut = CUT.iter().any(|id| params["job_id"] == *id);
                 let lagged = |cursor: &str| json!({ "type": "lagged", "cursor": cursor });
                 let items = match (params["job_id"] == LOST, read) {
+                    _ if params["job_id"] == CUT[1] => vec![],
+                    _ if is_cut && read < 3 => vec![line(read + 1)],
                     (true, 0..7) => vec![lagged("7")],
                     (true, 7) => vec![lagged("7"), line(8), json!({ "type": "ended" })],
                     (false, 0..2) => vec![line(read + 1), lagged("99")],
@@ -61,6 +66,9 @@ impl Fake {
                 };
                 for item in items {
                     sink.send(SubscriptionMessage::new("logs", sink.subscription_id(), &item)?).await?;
+                }
+                if is_cut && read < 3 {
+                    return Err("the store cannot be read now".into());
                 }
                 sink.closed().await;
                 Ok(())
@@ -178,6 +186,27 @@ async fn a_follower_takes_what_is_left_where_the_rest_is_lost_for_good() {
     let mut logs = client.follow_logs(ContextId(0), &LOST.parse().unwrap(), Some("1")).await.unwrap();
     assert_eq!(logs.next().await.unwrap().unwrap().text, "line 8");
     assert!(logs.next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_follower_goes_on_where_the_server_ended_its_subscription_by_an_error_and_tells_one_that_lasts() {
+    let fake = Fake::start(Ok(Value::Null)).await;
+    let client = Client::connect(&fake.url(), None).await.unwrap();
+    let mut logs = client.follow_logs(ContextId(0), &CUT[0].parse().unwrap(), None).await.unwrap();
+    for expected in ["line 1", "line 2", "line 3"] {
+        assert_eq!(logs.next().await.unwrap().unwrap().text, expected);
+    }
+    assert!(logs.next().await.unwrap().is_none());
+    let mut logs = client.follow_logs(ContextId(0), &CUT[1].parse().unwrap(), None).await.unwrap();
+    assert!(matches!(logs.next().await, Err(Error::Broken { topic: "logs" })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn call_tells_a_subscription_that_the_server_ended_by_an_error() {
+    let fake = Fake::start(Ok(Value::Null)).await;
+    let ended = fake.hero(&["call", "subscribe_logs", &json!({ "job_id": CUT[0] }).to_string()]);
+    assert_eq!((ended.code, ended.out.lines().count()), (1, 1), "{}", ended.err);
+    assert!(ended.err.contains("without \"ended\""), "{}", ended.err);
 }
 
 #[tokio::test]

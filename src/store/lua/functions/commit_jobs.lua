@@ -66,7 +66,7 @@ return function()
 
   limit.note_created(per_second, tonumber(many))
   try('ZREM', keys.staging, links.member(group, places))
-  try('SREM', keys.holding, links.member(group, places))
+  try('ZREM', keys.holding, links.member(group, places))
   redis.call('UNLINK', keys.held(group))
   each_part(texts, function(...) insist('RPUSH', keys.lines(group), ...) end)
   insist('RPUSH', keys.linking, group)

@@ -10,7 +10,7 @@ return function()
   local group, places = request.take_many(2)
   if not links.keep(group, places) then return { 'gone' } end
   local held = keys.held(group)
-  insist('SADD', keys.holding, links.member(group, places))
+  insist('ZADD', keys.holding, request.digits_in(0), links.member(group, places))
   for nth = 1, request.take_number() do
     local id, ids = request.take(), request.take_list()
     local refused = relations.refuse(id, { prerequisite = {}, dependent = ids }, {})

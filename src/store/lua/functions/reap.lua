@@ -20,7 +20,7 @@ local OLD = 60000
 -- The types of keys that are deleted if a foreign program made something else of them: no work would be done for as long as that is there.
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', release = 'list', linking = 'list', staging = 'zset',
-  holding = 'set', queues = 'set', paused = 'set', fair = 'set', with_left = 'set', native_only = 'set', foreign = 'zset',
+  holding = 'zset', queues = 'set', paused = 'set', fair = 'set', with_left = 'set', native_only = 'set', foreign = 'zset',
   capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', time_offsets = 'hash', events = 'stream', hours = 'set', types = 'set',
   flows_to_do = 'zset', revisions = 'hash',
 }

@@ -126,7 +126,7 @@ async fn who_is_held_for_a_group_goes_on_though_the_list_of_those_that_are_stage
     let others = dispatcher.create_many(vec![spec("1"); 70]).await.unwrap();
     let group = JobId::random();
     held_for(&redis, &group, &others).await;
-    let _: usize = redis.run(&["SADD", "hero:q:holding", &format!("{group} 70")]).await;
+    let _: usize = redis.run(&["ZADD", "hero:q:holding", "1", &format!("{group} 70")]).await;
     for id in &others {
         assert_eq!(dispatcher.start(CONTEXT, id).await.unwrap(), Status::WaitingForPrerequisites);
     }
@@ -260,7 +260,7 @@ async fn what_is_no_group_keeps_no_group_from_being_taken_away() {
     let (store, group) = (redis.store().await, JobId::random());
     for member in ["x 007", "x 99999999999999999999", "x", &format!("{group} 3")] {
         let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", member]).await;
-        let _: usize = redis.run(&["SADD", "hero:q:holding", member]).await;
+        let _: usize = redis.run(&["ZADD", "hero:q:holding", "1", member]).await;
     }
     let _: usize = redis.run(&["HSET", &format!("hero:staged:{group}:1"), "status", "created"]).await;
     finished(&redis, &store).await;
