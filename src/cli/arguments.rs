@@ -27,12 +27,12 @@ pub(super) struct ArgumentArgs {
 
 /// `args` as a whole.
 #[derive(Debug, Clone)]
-enum Whole {
+pub(super) enum Whole {
     Json(Value),
     File(PathBuf),
 }
 
-fn whole(text: &str) -> Result<Whole, String> {
+pub(super) fn whole(text: &str) -> Result<Whole, String> {
     match text.strip_prefix('@') {
         Some("") => Err("the name of a file is expected behind the @".to_owned()),
         Some(file) => Ok(Whole::File(file.into())),
@@ -46,13 +46,14 @@ fn read(text: &str) -> Result<Value, String> {
 }
 
 impl Whole {
-    fn value(self) -> anyhow::Result<Value> {
+    /// What it is; a file is named so.
+    pub(super) fn value(self, name: &str) -> anyhow::Result<Value> {
         match self {
             Self::Json(value) => Ok(value),
             Self::File(file) => {
-                let text = read_text("file of --args", &file)?;
+                let text = read_text(&format!("file of {name}"), &file)?;
                 let said = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
-                Ok(read(&text).map_err(|reason| Usage(format!("--args: {said} is {reason}")))?)
+                Ok(read(&text).map_err(|reason| Usage(format!("{name}: {said} is {reason}")))?)
             }
         }
     }
@@ -61,7 +62,7 @@ impl Whole {
 impl ArgumentArgs {
     /// What they make, if any is given.
     pub(super) fn value(&self) -> anyhow::Result<Option<Value>> {
-        let whole = self.args.clone().map(Whole::value).transpose()?;
+        let whole = self.args.clone().map(|whole| whole.value("--args")).transpose()?;
         let texts = self.arg_text.iter().map(|(name, text)| (name.clone(), Ok(text.clone())));
         let entries: Vec<(String, Result<String, String>)> =
             self.arg.iter().map(|(name, text)| (name.clone(), Err(text.clone()))).chain(texts).collect();

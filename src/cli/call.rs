@@ -1,5 +1,6 @@
 //! `hero call`: any method, and any subscription, by its name.
 
+use std::fmt;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -7,39 +8,68 @@ use clap::Args;
 use jsonrpsee::core::client::SubscriptionCloseReason;
 use serde_json::Value;
 
-use super::exit::Exit;
+use super::arguments::{Whole, whole};
+use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::output;
-use crate::model::tree;
+use crate::client::{self, Client, code};
 
 /// Calls a method of the server and prints its answer; of a subscription, each item as it comes.
 #[derive(Debug, Args)]
 pub(super) struct Call {
     /// The method, as docs/methods has it
     method: String,
-    /// Its parameters: a JSON object by their names, or an array by their places
-    #[arg(value_name = "JSON", default_value = "{}", value_parser = parameters)]
-    params: Value,
+    /// Its parameters: a JSON object by their names, or an array by their places; or a file that has them (@- is stdin)
+    #[arg(value_name = "JSON|@FILE", default_value = "{}", value_parser = whole)]
+    params: Whole,
 }
 
-fn parameters(text: &str) -> Result<Value, String> {
-    match tree(text) {
-        Ok(params @ (Value::Object(_) | Value::Array(_))) => Ok(params),
-        Ok(_) => Err("it is neither an object nor an array".to_owned()),
-        Err(error) => Err(error.to_string()),
+/// Stands in an error of a call, whose message names parameters as they are sent. It says nothing itself.
+#[derive(Debug)]
+pub(super) struct AsSent;
+
+impl fmt::Display for AsSent {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
     }
+}
+
+/// The method that was meant by a name that no method of this version has; nothing if there is one.
+fn meant(name: &str) -> Option<String> {
+    let document: Value = serde_json::from_str(crate::rpc::document()).unwrap_or_default();
+    let names: Vec<&str> = document["methods"].as_array()?.iter().filter_map(|method| method["name"].as_str()).collect();
+    let likeness = |known: &&&str| (1000.0 * strsim::jaro_winkler(name, known)) as u32;
+    if names.contains(&name) { None } else { names.iter().max_by_key(likeness).map(|name| (*name).to_owned()) }
 }
 
 impl Call {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let params = self.params.clone().value("JSON")?;
+        if !(params.is_object() || params.is_array()) {
+            return Err(Usage("the parameters are neither a JSON object nor an array".to_owned()).into());
+        }
         let client = global.connect().await?;
+        match self.call(&client, &params).await {
+            Err(error) if error.downcast_ref().is_some_and(|error: &client::Error| error.has_code(code::METHOD_NOT_FOUND)) => {
+                // One of a newer server is there.
+                match meant(&self.method) {
+                    Some(near) => bail!("there is no method {:?}; did you mean {near}? `hero docs` has all of them", self.method),
+                    None => Err(error),
+                }
+            }
+            Err(error) => Err(error.context(AsSent)),
+            called => called,
+        }
+    }
+
+    async fn call(&self, client: &Client, params: &Value) -> anyhow::Result<Exit> {
         let Some(topic) = self.method.strip_prefix("subscribe_") else {
             // How long it may wait is among its parameters.
-            let answer: Value = client.call_within(Duration::MAX, &self.method, &self.params).await?;
+            let answer: Value = client.call_within(Duration::MAX, &self.method, params).await?;
             output::json(&answer)?;
             return Ok(Exit::Ok);
         };
-        let mut items = client.subscribe::<Value>(topic, &self.params).await?;
+        let mut items = client.subscribe::<Value>(topic, params).await?;
         while let Some(item) = items.next().await {
             let item = item?;
             output::json(&item)?;
@@ -53,7 +83,7 @@ impl Call {
             }
             _ if client.is_connected() => {
                 // It says why when it is asked again: a right that was taken away, or a store that cannot be read now.
-                client.subscribe::<Value>(topic, &self.params).await?;
+                client.subscribe::<Value>(topic, params).await?;
                 bail!("the server ended this subscription without \"ended\"; subscribe again, with the `cursor` of the last item")
             }
             _ => Err(client.why_closed().await.into()),

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::advice::{Unstarted, advice, without};
+use super::call::AsSent;
 use super::exit::{Exit, Usage, chain};
 use super::output::{self, Style};
 use super::script_error::Wrong;
@@ -43,7 +44,8 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     } else {
         // A server's message is one line, but some of our own errors contain lines of a log.
         // How a job failed is told in the words of its script, which are not translated.
-        let ours = client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
+        let is_as_sent = error.downcast_ref::<AsSent>().is_some();
+        let ours = !is_as_sent && client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
         let advice = client.and_then(|client| advice(client, error.downcast_ref(), error.downcast_ref()));
         let (told, style) = (chain(error), Style::stderr());
         let told = if advice.is_some() { without(&told).to_owned() } else { told };

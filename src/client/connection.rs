@@ -68,7 +68,7 @@ impl ToRpcParams for Params {
 }
 
 impl Client {
-    /// Connects to `url` (`ws://host:port`, `wss://…`, or `unix:///path` for the socket of an operator), with a bearer token if there is one.
+    /// Connects to `url` (`ws://host:port`, `wss://…`, or `unix:///path` for the socket of an operator; `http://…` and `host:port` mean the same), with a bearer token if there is one.
     ///
     /// Dropping the last clone closes the connection and ends its subscriptions.
     pub async fn connect(url: &str, token: Option<&str>) -> Result<Self, Error> {
@@ -78,10 +78,17 @@ impl Client {
     /// The same, where a `wss://` server is known by whom `trust` names.
     pub async fn connect_trusting(trust: &Trust, url: &str, token: Option<&str>) -> Result<Self, Error> {
         let bad = |reason: &str| Error::Address { url: url.to_owned(), reason: reason.to_owned() };
+        // A server has one port for both.
+        let url = &match url.split_once("://") {
+            Some(("http", rest)) => format!("ws://{rest}"),
+            Some(("https", rest)) => format!("wss://{rest}"),
+            None if !url.is_empty() => format!("ws://{url}"),
+            _ => url.to_owned(),
+        };
         match url.split_once("://") {
             Some(("ws" | "wss" | "unix", rest)) if !rest.is_empty() => {}
             Some((scheme, _)) => return Err(bad(&format!("{scheme}:// is not a WebSocket address"))),
-            None => return Err(bad("the scheme is missing")),
+            None => return Err(bad("it is empty")),
         }
         let mut headers = HeaderMap::new();
         if let Some(token) = token {

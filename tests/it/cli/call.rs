@@ -77,6 +77,31 @@ async fn a_server_of_another_version_is_told_with_what_to_do() {
     assert!(ended.err.replace('\n', " ").contains(env!("CARGO_PKG_VERSION")), "{}", ended.err);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn call_speaks_of_methods_and_parameters_as_they_are_sent() {
+    let mut module = RpcModule::new(());
+    let refuse = |_: Params<'_>, (): &(), _: &_| {
+        Err::<Value, _>(ErrorObjectOwned::owned(-32602, "unknown parameter x; known: parent_id, env_vars", None::<()>))
+    };
+    module.register_method("list_jobs", refuse).unwrap();
+    module.register_method("ping", |params: Params<'_>, (), _| params.parse::<Value>().unwrap()).unwrap();
+    let server = Server::builder().build("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().unwrap();
+    let _server = server.start(module);
+    let url = format!("ws://{address}");
+    let refused = call(&url, &["list_jobs"]);
+    assert!(refused.code == 2 && refused.err.contains("parent_id") && refused.err.contains("env_vars"), "{}", refused.err);
+    let unknown = call(&url, &["list_job"]);
+    assert!(unknown.code == 1 && unknown.err.contains("did you mean list_jobs?"), "{}", unknown.err);
+    // The address in whatever way, and parameters from a file.
+    for url in [url.clone(), format!("http://{address}"), address.to_string()] {
+        let hero = Hero::new().env("HERO_SERVER", &url);
+        hero.file("p.json", r#"{"n": 1}"#);
+        let ended = tokio::task::block_in_place(|| hero.run(&["call", "ping", "@p.json"]));
+        assert_eq!((ended.code, ended.out.as_str()), (0, "{\"n\":1}\n"), "{url}: {}", ended.err);
+    }
+}
+
 /// A WebSocket server that reads a message of each connection, says something, if it has something to say, and leaves.
 async fn stranger(says: Option<&'static str>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
