@@ -8,11 +8,12 @@ use clap::Args;
 use jsonrpsee::core::client::SubscriptionCloseReason;
 use serde_json::Value;
 
-use super::arguments::{Whole, whole};
+use super::arguments::{Whole, given};
 use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::output;
 use crate::client::{self, Client, code};
+use crate::model::tree;
 
 /// Calls a method of the server and prints its answer; of a subscription, each item as it comes.
 #[derive(Debug, Args)]
@@ -20,8 +21,13 @@ pub(super) struct Call {
     /// The method, as docs/methods has it
     method: String,
     /// Its parameters: a JSON object by their names, or an array by their places; or a file that has them (@- is stdin)
-    #[arg(value_name = "JSON|@FILE", default_value = "{}", value_parser = whole)]
+    #[arg(value_name = "JSON|@FILE", default_value = "{}", value_parser = |text: &str| given(text, read))]
     params: Whole,
+}
+
+/// What is given goes to the server as it is.
+fn read(text: &str) -> Result<Value, String> {
+    tree(text).map_err(|error| format!("not JSON: {error}"))
 }
 
 /// Stands in an error of a call, whose message names parameters as they are sent. It says nothing itself.
@@ -44,7 +50,7 @@ fn meant(name: &str) -> Option<String> {
 
 impl Call {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let params = self.params.clone().value("JSON")?;
+        let params = self.params.clone().value("JSON", read)?;
         if !(params.is_object() || params.is_array()) {
             return Err(Usage("the parameters are neither a JSON object nor an array".to_owned()).into());
         }

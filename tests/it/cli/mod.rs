@@ -88,7 +88,7 @@ fn arguments_that_cannot_be_meant_end_with_2() {
         &["run", "a.rhai", "--args", "{"],
         &["run", "a.rhai", "--arg-text", "novalue"],
         &["run", "a.rhai", "--reconnect", "soon"],
-        &["run", &script, "--server", "http://127.0.0.1:1"],
+        &["run", &script, "--server", "ftp://127.0.0.1:1"],
         &["run", &script, "--server", "nowhere"],
         &["serve", "--lease", "soon"],
         &["actor"],
