@@ -121,7 +121,8 @@ def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
     return errors.NotHero(f"what answers at {url} is no hero server ({said})")
 
 
-OnItem = Callable[["Link", str, Any, Any], None]
+OnItem = Callable[["Link", str, Any, Any, int], None]
+"""Takes the item of a subscription: its id, the item or the error, and how many bytes came."""
 OnOver = Callable[["Link", Lost], None]
 Open = Callable[[Options, "str | None", OnItem, OnOver], Awaitable["Link"]]
 """Opens a connection, with its token, what takes the items of subscriptions, and what is told of its end."""
@@ -194,6 +195,10 @@ class Link(ABC):
             return Lost(f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})")
         return Lost(f"the connection broke ({failed.__cause__ or failed})")
 
+    def _unsent(self) -> int:
+        """How many bytes wait until the server takes them, where that is known."""
+        return 0
+
     async def _beat(self) -> None:
         """Where nothing comes for a while, a ping shows whether the server is still there."""
         beat = self._options.heartbeat
@@ -202,10 +207,14 @@ class Link(ABC):
             if quiet < beat:
                 await asyncio.sleep(beat - quiet)
                 continue
+            asked, unsent = time.monotonic(), self._unsent()
             try:
                 # Where the server reads nothing, it is not even sent.
                 await asyncio.wait_for(self.request("ping", {}, 2.0 * beat), beat)
             except asyncio.TimeoutError:
+                if self._last > asked or self._unsent() < unsent:
+                    # It waits behind a large message, which the server is taking.
+                    continue
                 self.abort(Lost(f"the server did not answer a ping within {beat:g} s"))
                 return
             except errors.RpcError:
@@ -251,6 +260,9 @@ class LoopLink(Link):
             self._sending.discard(number)
             self._pending.pop(number, None)
 
+    def _unsent(self) -> int:
+        return self._websocket.transport.get_write_buffer_size()
+
     def _is_late(self, number: int, timeout: float) -> None:
         future, method = self._pending.get(number, (None, ""))
         if number in self._sending:
@@ -278,7 +290,7 @@ class LoopLink(Link):
             params = as_object(said.get("params")) or {}
             name = params.get("subscription")
             if isinstance(name, str):
-                self._on_item(self, name, params.get("result"), params.get("error"))
+                self._on_item(self, name, params.get("result"), params.get("error"), len(raw))
             return
         number = said.get("id")
         future, method = self._pending.get(number, (None, "")) if isinstance(number, int) else (None, "")
