@@ -7,6 +7,7 @@ import math
 import select
 import socket
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -350,6 +351,26 @@ async def test_a_server_that_reads_on_only_once_it_is_read_gets_all(Hero: Any) -
         assert len(await large) == 20_000_000
 
 
+async def test_close_ends_a_large_call_that_is_being_sent(Hero: Any) -> None:
+    over, begun = asyncio.Event(), asyncio.Event()
+
+    async def deaf(talk: Talk) -> None:
+        talk.socket.transport.pause_reading()
+        await asyncio.to_thread(select.select, [talk.socket.transport.get_extra_info("socket").fileno()], [], [])
+        begun.set()
+        await over.wait()
+        talk.cut()
+
+    async with fake(deaf) as url:
+        hero = Hero(url, **FAST)
+        call = asyncio.ensure_future(hero.set_object("notes", {"text": "x" * 20_000_000}))
+        await begun.wait()
+        await asyncio.wait_for(hero.close(), 30.0)
+        with pytest.raises(errors.Closed):
+            await call
+        over.set()
+
+
 async def test_calls_of_all_sizes_arrive_whole_when_many_are_sent_at_once(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         while True:
@@ -383,12 +404,17 @@ async def test_a_wait_that_a_server_ends_at_once_is_not_asked_for_without_a_paus
         client: Any = hero.sync if isinstance(hero, SyncHero) else hero
         for handle in client.job("d89ab59b-b3f5-4480-8b9e-72c165c1585c"), client.flow(1):
             asked = 0
+            wait = partial(handle.wait, wait_timeout=0.5)
             with pytest.raises(errors.WaitTimeout):
-                await (in_thread(lambda: handle.wait(wait_timeout=0.5)) if isinstance(hero, SyncHero) else handle.wait(wait_timeout=0.5))
+                await (in_thread(wait) if isinstance(hero, SyncHero) else wait())
             assert 2 <= asked <= 6
 
 
-@pytest.mark.parametrize(("said", "seconds"), [(250, 0.25), (-5, 0.0), (10**400, 60.0), (math.nan, 1.0), (-math.inf, 1.0), ("soon", None)])
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [(250, 0.25), (-5, 0.0), (10**400, 60.0), (math.nan, 1.0), (-math.inf, 1.0), ("soon", None)],
+    ids=["said", "past", "huge", "nan", "infinite", "text"],
+)
 async def test_a_time_to_try_again_is_a_minute_at_most(Hero: Any, said: Any, seconds: float | None) -> None:
     async def script(talk: Talk) -> None:
         await talk.refuse(await talk.call(), errors.Code.RATE_LIMITED, "too many calls", {"retry_after_ms": said})

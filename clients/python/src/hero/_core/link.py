@@ -20,6 +20,8 @@ from .wire import as_object, error_of, parse, request
 
 START = "start one with `hero serve`, or name another: Hero(url), HERO_SERVER"
 TOO_LARGE = 1009
+FAREWELL = 3.0
+"""A farewell takes no longer, in seconds. The library gives the answer to it two."""
 BUSY = (429, 502, 503, 504)
 
 
@@ -318,7 +320,9 @@ class LoopLink(Link):
     async def close(self, lost: Lost) -> None:
         self._end(lost)
         with contextlib.suppress(Exception):
-            await self._websocket.close()
+            # Behind a large call that the server does not take, none goes out.
+            await asyncio.wait_for(self._websocket.close(), FAREWELL)
+        self._websocket.transport.abort()
         self._reading.cancel()
         await asyncio.gather(self._reading, self._beating, return_exceptions=True)
 
