@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import websockets.sync.client as client
 from websockets import exceptions
@@ -265,10 +265,13 @@ def dial(options: Options, token: str | None) -> client.ClientConnection:
     """The same as `link.dial`, for whoever may block."""
     given = settings(options, token)
     with told(options) as url:
-        if url.startswith("unix://"):
-            given["sock"], url = at_path(url.removeprefix("unix://"), options.connect_timeout), "ws://localhost/"
         # The connection outlives this, so nobody leaves the context.
-        websocket: client.ClientConnection = cast("Any", client.connect(url, **given)).__enter__()
+        if url.startswith("unix://"):
+            sock = at_path(url.removeprefix("unix://"), options.connect_timeout)
+            connecting: Any = client.unix_connect(None, "ws://localhost/", sock=sock, **given)
+        else:
+            connecting = client.connect(url, **given)
+        websocket: client.ClientConnection = connecting.__enter__()
     # A server that reads nothing holds up no call for longer than an answer may take.
     seconds = int(min(max(1.0, options.call_timeout), 86_400.0))
     with contextlib.suppress(OSError, struct.error):
