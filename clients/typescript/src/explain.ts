@@ -1,6 +1,6 @@
 import { readText, redirection } from "./body.js";
 
-/** Why there is no connection, as {@link Refusal} has it. What it imports is needed by nothing else of a connection, so that both are loaded later. */
+/** Why there is no connection, as {@link Refusal} has it. It imports nothing that a connection needs, so that it is loaded alone. */
 export interface Explanation {
   message: string;
   kind: "login" | "other" | "away";
