@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import websockets.sync.client as client
 from websockets import exceptions
@@ -268,10 +268,9 @@ def dial(options: Options, token: str | None) -> client.ClientConnection:
         # The connection outlives this, so nobody leaves the context.
         if url.startswith("unix://"):
             sock = at_path(url.removeprefix("unix://"), options.connect_timeout)
-            connecting: Any = client.unix_connect(None, "ws://localhost/", sock=sock, **given)
+            websocket: client.ClientConnection = cast("Any", client.unix_connect(None, "ws://localhost/", sock=sock, **given)).__enter__()
         else:
-            connecting = client.connect(url, **given)
-        websocket: client.ClientConnection = connecting.__enter__()
+            websocket = cast("Any", client.connect(url, **given)).__enter__()
     # A server that reads nothing holds up no call for longer than an answer may take.
     seconds = int(min(max(1.0, options.call_timeout), 86_400.0))
     with contextlib.suppress(OSError, struct.error):
