@@ -9,6 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
 
 Script = Callable[["Talk"], Awaitable[None]]
 
@@ -78,5 +81,33 @@ async def raw(answer: bytes) -> AsyncIterator[str]:
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
     try:
         yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+@contextlib.asynccontextmanager
+async def slow(path: str, bytes_at_once: int, pause: float) -> AsyncIterator[str]:
+    """A server at a socket in the file system that reads slowly, all the time, and answers every call with `pong`."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        protocol, message = ServerProtocol(max_size=None), b""
+        while data := await reader.read(bytes_at_once):
+            protocol.receive_data(data)
+            for event in protocol.events_received():
+                if isinstance(event, Request):
+                    protocol.send_response(protocol.accept(event))
+                elif isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.CONT):
+                    message += event.data
+                    if event.fin:
+                        answer = {"jsonrpc": "2.0", "id": json.loads(message)["id"], "result": "pong"}
+                        protocol.send_text(json.dumps(answer).encode())
+                        message = b""
+            writer.write(b"".join(protocol.data_to_send()))
+            await asyncio.sleep(pause)
+        writer.close()
+
+    server = await asyncio.start_unix_server(handle, path, limit=bytes_at_once)
+    try:
+        yield f"unix://{path}"
     finally:
         server.close()

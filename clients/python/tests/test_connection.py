@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import select
 import socket
 import threading
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
-from fake import Talk, fake, raw
+from faces import SyncHero, in_thread
+from fake import Talk, fake, raw, slow
 
 from hero import errors
 from hero.aio import Hero
@@ -320,6 +325,105 @@ async def test_a_server_that_reads_nothing_holds_up_nobody_for_longer_than_an_an
             await hero.set_object("notes", {"text": "x" * 20_000_000})
         over.set()
         await hero.close()
+
+
+async def test_a_server_that_reads_on_only_once_it_is_read_gets_all(Hero: Any) -> None:
+    """What is read is read while a call waits to be sent, however large both are."""
+    begun = asyncio.Event()
+    text = "ü" * 10_000_000
+
+    async def stubborn(talk: Talk) -> None:
+        first = await talk.call()
+        talk.socket.transport.pause_reading()
+        begun.set()
+        # The other call is being sent, and no buffer has room for all of it.
+        await asyncio.to_thread(select.select, [talk.socket.transport.get_extra_info("socket").fileno()], [], [])
+        await talk.answer(first, "x" * 20_000_000)
+        talk.socket.transport.resume_reading()
+        second = await talk.call()
+        await talk.answer(second, str(second["params"]["object"]["text"] == text))
+        await talk.socket.wait_closed()
+
+    async with fake(stubborn, max_size=None) as url, Hero(url, call_timeout=20.0, **FAST) as hero:
+        large = asyncio.ensure_future(hero.ping())
+        await begun.wait()
+        assert await hero.set_object("notes", {"text": text}) == "True"
+        assert len(await large) == 20_000_000
+
+
+async def test_close_ends_a_large_call_that_is_being_sent(Hero: Any) -> None:
+    over, begun = asyncio.Event(), asyncio.Event()
+
+    async def deaf(talk: Talk) -> None:
+        talk.socket.transport.pause_reading()
+        await asyncio.to_thread(select.select, [talk.socket.transport.get_extra_info("socket").fileno()], [], [])
+        begun.set()
+        await over.wait()
+        talk.cut()
+
+    async with fake(deaf) as url:
+        hero = Hero(url, **FAST)
+        call = asyncio.ensure_future(hero.set_object("notes", {"text": "x" * 20_000_000}))
+        await begun.wait()
+        await asyncio.wait_for(hero.close(), 30.0)
+        with pytest.raises(errors.Closed):
+            await call
+        over.set()
+
+
+async def test_calls_of_all_sizes_arrive_whole_when_many_are_sent_at_once(Hero: Any) -> None:
+    async def script(talk: Talk) -> None:
+        while True:
+            call = await talk.call()
+            said = call["params"]["object"]
+            await talk.answer(call, str(said["text"] == said["sign"] * said["length"]))
+
+    # Up to and beyond what goes out at once.
+    lengths = [1, 8_000, *range(8_050, 8_200, 7), 16_384, 100_000, 1_000_000]
+    async with fake(script, max_size=None) as url, Hero(url, **FAST) as hero:
+        sent = [hero.set_object("notes", {"text": sign * length, "sign": sign, "length": length}) for length in lengths for sign in "aü€"]
+        assert set(await asyncio.gather(*sent)) == {"True"}
+
+
+async def test_a_large_call_that_a_slow_server_is_taking_is_not_cut_by_the_heartbeat(Hero: Any, tmp_path: Path) -> None:
+    async with slow(str(tmp_path / "s"), 64 * 1024, 0.05) as url, Hero(url, heartbeat=1.0, reconnect=0) as hero:
+        assert await hero.set_object("notes", {"text": "x" * 4_000_000}) == "pong"
+
+
+async def test_a_wait_that_a_server_ends_at_once_is_not_asked_for_without_a_pause(Hero: Any) -> None:
+    asked = 0
+
+    async def hasty(talk: Talk) -> None:
+        nonlocal asked
+        while True:
+            call = await talk.call()
+            asked += 1
+            await talk.refuse(call, errors.Code.WAIT_TIMEOUT, "it has not ended yet")
+
+    async with fake(hasty) as url, Hero(url, **FAST) as hero:
+        client: Any = hero.sync if isinstance(hero, SyncHero) else hero
+        for handle in client.job("d89ab59b-b3f5-4480-8b9e-72c165c1585c"), client.flow(1):
+            asked = 0
+            wait = partial(handle.wait, wait_timeout=0.5)
+            with pytest.raises(errors.WaitTimeout):
+                await (in_thread(wait) if isinstance(hero, SyncHero) else wait())
+            assert 2 <= asked <= 6
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [(250, 0.25), (-5, 0.0), (10**400, 60.0), (math.nan, 1.0), (-math.inf, 1.0), ("soon", None)],
+    ids=["said", "past", "huge", "nan", "infinite", "text"],
+)
+async def test_a_time_to_try_again_is_a_minute_at_most(Hero: Any, said: Any, seconds: float | None) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.refuse(await talk.call(), errors.Code.RATE_LIMITED, "too many calls", {"retry_after_ms": said})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.RateLimited) as told:
+            await hero.ping()
+    assert told.value.retry_after == seconds
 
 
 async def test_a_late_answer_leaves_the_connection_as_it_is(Hero: Any) -> None:

@@ -226,3 +226,44 @@ async def test_an_item_that_comes_again_after_a_break_is_given_once(Hero: Any) -
 
     async with fake(script) as url, Hero(url, **FAST) as hero:
         assert [item.text async for item in hero.subscribe_logs(JOB) if item.type == "line"] == ["1", "2"]
+
+
+async def test_items_that_nobody_takes_wait_at_the_server_when_they_are_large(Hero: Any) -> None:
+    stopped = asyncio.Event()
+    seen: list[str] = []
+
+    async def script(talk: Talk) -> None:
+        while True:
+            call = await talk.call()
+            seen.append(call["method"])
+            if call["method"] == "unsubscribe_logs":
+                await talk.answer(call, True)
+                stopped.set()
+                continue
+            name = f"s{len(seen)}"
+            await talk.answer(call, name)
+            for number in range(int(call["params"].get("cursor", "0-0").partition("-")[0]) + 1, 41):
+                await talk.item("logs", name, {**line(number), "text": f"{number}" + " " * 1_000_000})
+            await talk.item("logs", name, {"type": "ended"})
+
+    async with fake(script) as url, Hero(url, **FAST) as hero, hero.subscribe_logs(JOB) as logs:
+        await asyncio.wait_for(stopped.wait(), 30.0)
+        assert [int(item.text) async for item in logs if item.type == "line"] == list(range(1, 41))
+    assert seen == ["subscribe_logs", "unsubscribe_logs", "subscribe_logs"]
+
+
+async def test_a_server_that_sends_much_before_it_answers_a_subscription_is_left(Hero: Any) -> None:
+    connections: list[int] = []
+
+    async def script(talk: Talk) -> None:
+        connections.append(talk.number)
+        call = await talk.call()
+        for number in range(40 if talk.number == 0 else 0):
+            await talk.item("logs", f"{number % 4}", {**line(number), "text": " " * 1_000_000})
+        await talk.answer(call, "s")
+        await talk.item("logs", "s", {"type": "ended"})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        assert [item.type async for item in hero.subscribe_logs(JOB)] == ["ended"]
+    assert connections == [0, 1]

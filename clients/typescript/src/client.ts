@@ -22,8 +22,8 @@ export interface Sending extends CallOptions {
 export interface Listener {
   /** It is open: items may follow at once. */
   opened(): void;
-  /** An item has arrived. */
-  item(item: unknown): void;
+  /** An item has arrived, in a message of so many characters. */
+  item(item: unknown, size: number): void;
   /** The server has ended it with this error, or the connection has ended (no error). */
   ended(error?: Error): void;
 }
@@ -55,6 +55,8 @@ export interface Client {
   readonly url: string;
   /** How many seconds one call may wait here; longer waits are made of several. */
   readonly longestWait: number;
+  /** How large one message may be, and all items together that wait for the reader of a subscription. */
+  readonly maxMessage: number;
   /** Where it stands now. */
   readonly status: Status;
   /** Calls a method by its name, with parameters by name. */

@@ -42,9 +42,10 @@ export class RetryLater<
   N extends string = string,
   D extends { retry_after_ms?: number } = { retry_after_ms?: number },
 > extends RpcError<N, D> {
-  /** After how many seconds to try again. */
+  /** After how many seconds to try again: 60 at most, whatever the server says, and 1 if it says nothing of use. */
   get retryAfter(): number {
-    return (this.data?.retry_after_ms ?? 1000) / 1000;
+    const seconds = (this.data?.retry_after_ms ?? 1000) / 1000;
+    return seconds >= 0 ? Math.min(60, seconds) : 1;
   }
 }
 
@@ -121,15 +122,22 @@ export class LoginRefused extends HeroError<"LoginRefused"> {
 
 /** A call that changes something was sent, and the connection ended before its answer: it was carried out, or not. It was not sent again. */
 export class OutcomeUnknown extends HeroError<"OutcomeUnknown"> {
+  readonly #params: Readonly<Record<string, unknown>>;
+
   constructor(
     message: string,
     /** The call. */
     readonly method: string,
-    /** What was sent with it. */
-    readonly params: Readonly<Record<string, unknown>>,
+    params: Readonly<Record<string, unknown>>,
     options?: ErrorOptions,
   ) {
     super("OutcomeUnknown", message, options);
+    this.#params = params;
+  }
+
+  /** What was sent with it. It may have secrets: whoever prints the error does not print this. */
+  get params(): Readonly<Record<string, unknown>> {
+    return this.#params;
   }
 }
 

@@ -1,4 +1,6 @@
-/** Why there is no connection, as {@link Refusal} has it. It imports nothing, so that it is loaded alone. */
+import { readText, redirection } from "./body.js";
+
+/** Why there is no connection, as {@link Refusal} has it. It imports nothing that a connection needs, so that it is loaded alone. */
 export interface Explanation {
   message: string;
   kind: "login" | "other" | "away";
@@ -21,7 +23,13 @@ const unmade = (url: string, token: string | undefined, cause: Error & { code?: 
   return { message, kind: "login", cause };
 };
 
-/** Whether anything answers there. A page is not shown the answer to others than its own, but whether there is one. */
+/** The most bytes of an answer that are looked at. */
+const MOST = 4096;
+
+/**
+ * Whether anything answers there. A page is not shown the answer to others than its own, but whether there is one. Such a request, which carries
+ * nothing, cannot be told to follow nowhere.
+ */
 const isThere = (at: string, seconds: number): Promise<boolean> =>
   fetch(at, { mode: "no-cors", signal: AbortSignal.timeout(seconds * 1000) }).then(
     () => true,
@@ -39,14 +47,17 @@ export const explain = async (
   const at = url.replace(/^ws/, "http");
   let answer: Response;
   let text: string;
+  let away: string | undefined;
   try {
     answer = await fetch(at, {
       method: "POST",
       headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
       body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      redirect: "manual",
       signal: AbortSignal.timeout(seconds * 1000),
     });
-    text = (await answer.text()).slice(0, 200).trim();
+    away = redirection(answer);
+    text = away === undefined ? (await readText(answer, MOST)).text.slice(0, 200).trim() : "";
   } catch (error) {
     const cause = error as Error & { cause?: { code?: string; message?: string } };
     const page = (globalThis as { location?: { origin: string } }).location?.origin;
@@ -62,6 +73,12 @@ export const explain = async (
       message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address?`,
       kind: "away",
       cause,
+    };
+  }
+  if (away !== undefined) {
+    return {
+      message: `what answers at ${url} sends to ${away}, which is not followed: if that is the server, give its address`,
+      kind: "other",
     };
   }
   if (answer.status === 401) {

@@ -1,5 +1,5 @@
 import type { Client, Listener, Subscribed } from "./client.js";
-import { HeroError, RetryLater } from "./errors.js";
+import { RetryLater } from "./errors.js";
 import { StoreUnavailable } from "./generated/errors.js";
 import type { LaggedNotice, Subscriptions } from "./generated/types.js";
 
@@ -8,8 +8,8 @@ export interface FollowOptions {
   /** Ends it: the next item is the reason, as an error. */
   signal?: AbortSignal | undefined;
   /**
-   * The most items that wait here for their reader, 1,000 by default. With more the subscription is let go of, and opened again after the last
-   * item that waits once these are read: nothing is lost, and nothing piles up.
+   * The most items that wait here for their reader, 1,000 by default, and never more characters than one message may have (`maxMessage`). With
+   * more the subscription is let go of, and opened again after the last item that waits once these are read: nothing is lost, nothing piles up.
    */
   buffer?: number | undefined;
 }
@@ -37,6 +37,8 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   /** Whether what comes before the first item is not told again when it is opened again. */
   readonly #fromNow: boolean;
   readonly #buffer: AnyItem[] = [];
+  /** The characters of what has arrived since nothing waited. */
+  #held = 0;
   #cursor: string | undefined;
   /** The subscription that counts, by number; 0 if there is none. */
   #live = 0;
@@ -125,7 +127,6 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     this.#letGo();
     this.#buffer.length = 0;
     this.#failure = this.#options.signal?.reason;
-    this.#wake?.();
   };
 
   #finish(): void {
@@ -133,14 +134,14 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     this.#buffer.length = 0;
     this.#letGo();
     this.#options.signal?.removeEventListener("abort", this.#abort);
-    this.#wake?.();
   }
 
-  /** What arrives from now on is not listened to. */
+  /** What arrives from now on is not listened to. Whoever waits for it looks what is next. */
   #letGo(): void {
     this.#live = 0;
     this.#subscribed?.end();
     this.#subscribed = undefined;
+    this.#wake?.();
   }
 
   /** Opens the subscription, again and again as long as that may help. */
@@ -175,7 +176,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   async #pause(): Promise<void> {
     const delay = this.#client.delay(this.#failures);
     if (delay === undefined) throw this.#last;
-    const least = this.#last instanceof RetryLater ? this.#last.retryAfter : 0;
+    const least = (this.#last as Partial<RetryLater>).retryAfter ?? 0;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, Math.max(delay, least) * 1000);
       this.#wake = () => {
@@ -190,11 +191,11 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       opened: () => {
         // Nobody can tell what happened between.
         if (this.#wasOpen && this.#fromNow && this.#cursor === undefined)
-          this.#push({ type: "lagged", cursor: "" } satisfies LaggedNotice);
+          this.#push({ type: "lagged", cursor: "" } satisfies LaggedNotice, 0);
         this.#wasOpen = true;
       },
-      item: (item) => {
-        if (this.#live === mine) this.#take(item as AnyItem);
+      item: (item, size) => {
+        if (this.#live === mine) this.#take(item as AnyItem, size);
       },
       ended: (error) => {
         if (this.#live !== mine) return;
@@ -209,20 +210,20 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     };
   }
 
-  #take(item: AnyItem): void {
+  #take(item: AnyItem, size: number): void {
     if (item.type === "lagged" && this.#cursor !== undefined && !this.#resumed) {
       // What was lost on the way is still there after the last item that arrived. It is gone only if the same is said again.
-      this.#letGo();
-      this.#wake?.();
-      return;
+      return this.#letGo();
     }
     this.#failures = 0;
-    if (item.type !== "lagged") this.#resumed = false;
-    this.#push(item);
+    this.#resumed &&= item.type === "lagged";
+    this.#push(item, size);
   }
 
-  #push(item: AnyItem): void {
-    if (this.#buffer.length >= (this.#options.buffer ?? 1000)) return this.#letGo();
+  #push(item: AnyItem, size: number): void {
+    const { length } = this.#buffer;
+    this.#held = size + (length && this.#held);
+    if (this.#held > this.#client.maxMessage || length >= (this.#options.buffer ?? 1000)) return this.#letGo();
     this.#buffer.push(item);
     if (item.cursor) this.#cursor = item.cursor;
     // The server has ended it, so there is nothing to let go of there.
@@ -232,8 +233,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
 }
 
 /** Whether the same subscription may be opened later. */
-const mayPass = (error: unknown): boolean =>
-  error instanceof HeroError && (error instanceof RetryLater || error instanceof StoreUnavailable);
+const mayPass = (error: unknown): boolean => error instanceof RetryLater || error instanceof StoreUnavailable;
 
 /** Opens a subscription and gives its items. `followJob`, `followLogs`, `followFlow` and `followEvents` are shorter. */
 export const follow = <S extends keyof Subscriptions>(

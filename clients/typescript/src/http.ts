@@ -1,5 +1,6 @@
 import { parse, rpcError } from "./answer.js";
 import { backoff, type Reconnect } from "./backoff.js";
+import { readText, redirection } from "./body.js";
 import type { CallOptions, Client, Listener, Sending, Status, Subscribed } from "./client.js";
 import {
   CallTimeout,
@@ -24,6 +25,8 @@ export interface HttpOptions {
   login?: Login | undefined;
   /** How often a call is tried that may be sent again; `attempts` is 5 by default. */
   reconnect?: Omit<Reconnect, "firstAttempts"> | undefined;
+  /** The most bytes of one answer. 64 million by default. */
+  maxMessage?: number | undefined;
   /** The `fetch` to use. */
   fetch?: typeof fetch | undefined;
 }
@@ -35,11 +38,14 @@ const GRACE = 30;
 /** Calls over HTTP, each by itself: for programs that live for one request. There are no subscriptions. */
 export class HttpClient implements Client {
   readonly longestWait = LONGEST_WAIT;
+  readonly maxMessage: number;
   readonly #options: HttpOptions;
   readonly #closing = new AbortController();
   readonly #watchers = new Set<(status: Status) => void>();
   #status: Status = { state: "idle" };
   #session: Promise<LoggedIn> | undefined;
+  /** From when on the session is not shown any more, by the clock here. */
+  #renewAt = Infinity;
   #ids = 0;
 
   constructor(
@@ -47,6 +53,7 @@ export class HttpClient implements Client {
     options: HttpOptions = {},
   ) {
     this.#options = options;
+    this.maxMessage = options.maxMessage ?? 64e6;
   }
 
   get status(): Status {
@@ -150,16 +157,26 @@ export class HttpClient implements Client {
   async #token(signal: AbortSignal): Promise<string | undefined> {
     const { token, login } = this.#options;
     if (!login) return typeof token === "function" ? token() : token;
-    const call = (method: string, params: object) => this.#send(method, params, undefined, signal);
-    this.#session ??= login(call, new URL(this.url).host).then((who) => who as LoggedIn);
-    // One that failed is no session.
-    const who = await this.#session.catch((error: unknown) => {
-      this.#session = undefined;
+    if (Date.now() >= this.#renewAt) this.#session = undefined;
+    const session = (this.#session ??= this.#logIn(login, signal));
+    try {
+      // One that was just made is shown whatever is said of its end: another one would be no better.
+      return (await session).token;
+    } catch (error) {
+      // One that failed is no session.
+      if (this.#session === session) this.#session = undefined;
       throw error;
-    });
-    if (Date.parse(who.expires_at) > Date.now() + 60_000) return who.token;
-    this.#session = undefined;
-    return this.#token(signal);
+    }
+  }
+
+  async #logIn(login: Login, signal: AbortSignal): Promise<LoggedIn> {
+    this.#renewAt = Infinity;
+    const call = (method: string, params: object) => this.#send(method, params, undefined, signal);
+    const who = (await login(call, new URL(this.url).host)) as LoggedIn;
+    const left = Date.parse(who.expires_at) - Date.now();
+    // An end that cannot be read, or has passed by the clock here, says nothing: the token is shown until it is refused.
+    if (left > 0) this.#renewAt = Date.now() + left - Math.min(60_000, left / 10);
+    return who;
   }
 
   async #try(method: string, params: object, signal: AbortSignal, onSent?: () => void): Promise<unknown> {
@@ -182,15 +199,20 @@ export class HttpClient implements Client {
     const id = ++this.#ids;
     let status: number;
     let text: string;
+    let whole: boolean;
+    let away: string | undefined;
     try {
       const answer = await (this.#options.fetch ?? fetch)(this.url, {
         method: "POST",
         headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
         body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+        // What is followed sends a change again, and its parameters to anybody.
+        redirect: "manual",
         signal,
       });
       status = answer.status;
-      text = await answer.text();
+      away = redirection(answer);
+      ({ text, whole } = await readText(answer, away === undefined ? this.maxMessage : 0));
     } catch (cause) {
       const why = cause as Error & { cause?: { code?: string; message?: string } };
       const code = why.cause?.code;
@@ -199,6 +221,13 @@ export class HttpClient implements Client {
       throw new Lost(reached ? `the connection to ${this.url} ended (${code ?? why.message})` : message, reached, {
         cause,
       });
+    }
+    if (away !== undefined) {
+      const hint = "which is not followed: if that is the server, give its address";
+      throw new Lost(`what answers at ${this.url} sends to ${away} (${hint})`, true);
+    }
+    if (!whole) {
+      throw new ProtocolError(`the answer to ${method} has more than ${this.maxMessage} bytes, more than maxMessage`);
     }
     const answer = parse(text);
     if (answer?.jsonrpc && answer.error !== undefined) throw rpcError(answer.error, method);

@@ -108,9 +108,7 @@ const unwaited = <P extends Params>(params: P): P => ({ ...params, wait_timeout:
 /** What was made with a key, which the same call gives once more; or the id that the caller gave it. */
 const made = <R>(params: { idempotency_key?: string | null }, again: () => Promise<R>, id?: R): Promise<R> => {
   if (params.idempotency_key !== null) return again();
-  return id === undefined
-    ? Promise.reject(new Error("it has no idempotency key, so its id is not known here"))
-    : Promise.resolve(id);
+  return id === undefined ? Promise.reject(new Error("without a key its id is not known")) : Promise.resolve(id);
 };
 
 /** What is sent, without what is only said to the client. */

@@ -5,12 +5,13 @@ import { ClientClosed, ConnectionFailed, LoginRefused, TooManyCalls } from "./er
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
 import { type Channel, Refusal, type Transport } from "./transport.js";
-import { type Call, GRACE, late, LONGEST, newCall, type Opening, opening, whyNot } from "./underway.js";
+import { type Call, GRACE, late, LONGEST, newCall, type Opening, whyNot } from "./underway.js";
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
 export class SocketClient implements Client {
   readonly url: string;
   readonly longestWait = longestWait;
+  readonly maxMessage: number;
   readonly #transport: Transport;
   readonly #options: SocketOptions;
   readonly #calls = new Map<number, Call>();
@@ -21,8 +22,8 @@ export class SocketClient implements Client {
   #channel: Channel | undefined;
   #ready = false;
   #connection = 0;
+  /** How many messages of hero have arrived. */
   #heard = 0;
-  #everHeard = false;
   #attempt = 0;
   #ids = 0;
   /** Calls that were dropped, by id: what ends the subscription that each opens when its answer comes. */
@@ -36,6 +37,7 @@ export class SocketClient implements Client {
   constructor(transport: Transport, options: SocketOptions = {}) {
     this.#transport = transport;
     this.#options = options;
+    this.maxMessage = options.maxMessage ?? 64e6;
     this.url = transport.url;
   }
 
@@ -51,7 +53,7 @@ export class SocketClient implements Client {
   call(method: string, params: object, options?: Sending): Promise<never> {
     return new Promise((resolve, reject) => {
       const most = this.#options.maxCalls ?? 10_000;
-      if (this.#status.state === "closed") return reject(new ClientClosed());
+      if (this.#closed) return reject(new ClientClosed());
       if (options?.signal?.aborted) return reject(options.signal.reason as Error);
       if (this.#calls.size >= most) return reject(new TooManyCalls(most));
       const call = newCall(++this.#ids, method, params, options, resolve, reject);
@@ -60,7 +62,10 @@ export class SocketClient implements Client {
       if (this.#ready) this.#send(call);
       else {
         this.#queue.push(call);
-        this.#connect();
+        const { state } = this.#status;
+        if (state !== "idle" && state !== "down") return;
+        this.#attempt = 0;
+        void this.#keepTrying();
       }
     });
   }
@@ -101,7 +106,7 @@ export class SocketClient implements Client {
   }
 
   close(): void {
-    if (this.#status.state === "closed") return;
+    if (this.#closed) return;
     this.#set({ state: "closed" });
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -147,15 +152,16 @@ export class SocketClient implements Client {
     }
   }
 
-  #expire(call: Call, seconds = 0): void {
+  #expire(call: Call, seconds: number): void {
     this.#drop(call, late(call, seconds, this.#status.state));
   }
 
   /** Ends a call with an error. What it opens is let go of when it comes. */
   #drop(call: Call, error: unknown): void {
+    const unsubscribe = call.options?.unsubscribe;
     this.#calls.delete(call.id);
     if (!this.#channel || call.sentOn !== this.#connection) this.#queue = this.#queue.filter((other) => other !== call);
-    else if (opening(call)) this.#late.set(call.id, opening(call)?.unsubscribe ?? "");
+    else if (unsubscribe) this.#late.set(call.id, unsubscribe);
     call.clear?.();
     call.reject(error);
   }
@@ -183,7 +189,7 @@ export class SocketClient implements Client {
     this.#calls.delete(call.id);
     call.clear?.();
     if (message.error !== undefined) return call.reject(rpcError(message.error, call.method));
-    opening(call)?.adopt(message.result);
+    call.options?.adopt?.(message.result);
     call.resolve(message.result as never);
   }
 
@@ -209,14 +215,6 @@ export class SocketClient implements Client {
     for (const watcher of this.#watchers) watcher(status);
   }
 
-  #connect(): void {
-    const { state } = this.#status;
-    if (state === "idle" || state === "down") {
-      this.#attempt = 0;
-      void this.#keepTrying();
-    }
-  }
-
   async #keepTrying(): Promise<void> {
     while (!this.#closed) {
       this.#attempt += 1;
@@ -234,8 +232,8 @@ export class SocketClient implements Client {
   /** Waits before the next attempt. Gives whether there is one. */
   async #pause(error: Error): Promise<boolean> {
     const kind = error instanceof Refusal ? error.kind : "away";
-    const hopeless = kind === "login" || (kind === "other" && !this.#everHeard);
-    const most = this.#everHeard ? undefined : ((this.#options.reconnect || undefined)?.firstAttempts ?? 1);
+    const hopeless = kind === "login" || (kind === "other" && !this.#heard);
+    const most = this.#heard ? undefined : ((this.#options.reconnect || undefined)?.firstAttempts ?? 1);
     const delay = hopeless ? undefined : this.delay(this.#attempt, most);
     if (delay === undefined) {
       const final =
@@ -330,7 +328,7 @@ export class SocketClient implements Client {
 
   #hear(data: unknown): void {
     const text = typeof data === "string" ? data : "";
-    if (text.length > (this.#options.maxMessage ?? 64e6)) {
+    if (text.length > this.maxMessage) {
       return this.#break(1009, `a message had ${text.length} characters, more than maxMessage`);
     }
     const message = parse(text);
@@ -352,7 +350,7 @@ export class SocketClient implements Client {
     const subscription = String(notice?.subscription);
     const listener = this.#listeners.get(subscription);
     if (!notice || !listener) return;
-    if (notice.error === undefined) return listener.item(notice.result);
+    if (notice.error === undefined) return listener.item(notice.result, text.length);
     this.#listeners.delete(subscription);
     listener.ended(rpcError(notice.error, message.method));
   }
@@ -361,7 +359,6 @@ export class SocketClient implements Client {
   #good(): void {
     this.#heard += 1;
     this.#attempt = 0;
-    this.#everHeard = true;
   }
 
   /** What arrived is not what a server of JSON-RPC says. */
@@ -393,12 +390,9 @@ export class SocketClient implements Client {
     // It says that the token has ended; a login, or a function that gives tokens, may have another one.
     const login = code === 1008 && reason.includes("token") && !renews;
     const kind = login ? "login" : code === 1002 ? "other" : "away";
-    void this.#comeBack(new Refusal(login ? `${why}; give this client another token` : why, kind));
-  }
-
-  async #comeBack(error: Error): Promise<void> {
+    const error = new Refusal(login ? `${why}; give this client another token` : why, kind);
     // With nothing under way nobody needs it now, but the next call should find it.
-    this.#attempt = Math.max(this.#attempt, 1);
-    if (await this.#pause(error)) await this.#keepTrying();
+    this.#attempt ||= 1;
+    void this.#pause(error).then<unknown>((again) => again && this.#keepTrying());
   }
 }

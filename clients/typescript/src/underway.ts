@@ -1,7 +1,7 @@
 import type { Sending } from "./client.js";
 import { CallTimeout, ConnectionFailed, OutcomeUnknown, ProtocolError } from "./errors.js";
 
-/** How a subscription is opened. */
+/** How a call is sent that opens a subscription. */
 export interface Opening extends Sending {
   adopt(id: unknown): void;
   unsubscribe: string;
@@ -12,7 +12,7 @@ export interface Call {
   id: number;
   method: string;
   params: object;
-  options: Sending | undefined;
+  options: (Sending & Partial<Opening>) | undefined;
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
   /** On which connection it was sent; 0 if on none. */
@@ -26,12 +26,6 @@ export interface Call {
   until: number;
   clear: (() => void) | undefined;
 }
-
-/** What a call opens, if it opens something. */
-export const opening = (call: Call): Opening | undefined => {
-  const options = call.options as Opening | undefined;
-  return options?.unsubscribe ? options : undefined;
-};
 
 /** How often a call is sent to a server that ends the connection without another word. */
 const MOST_LOST = 4;

@@ -63,7 +63,7 @@ const listen = (
   signal: AbortSignal,
 ): void => {
   let open = false;
-  let end: { code: number; reason: string } | undefined;
+  let over = false;
   const fail = () => {
     settle(undefined);
     socket.close();
@@ -73,6 +73,11 @@ const listen = (
     clearTimeout(timer);
     signal.removeEventListener("abort", fail);
     resolve(channel);
+  };
+  const end = (code = 1000, reason = "") => {
+    if (over) return;
+    over = true;
+    ear.closed(code, reason);
   };
   signal.addEventListener("abort", fail);
   socket.onopen = () => {
@@ -84,7 +89,7 @@ const listen = (
       close: (code, reason) => {
         socket.close(code, reason);
         // Whoever is gone does not answer a farewell.
-        if (!end) ear.closed((end = { code: code ?? 1000, reason: reason ?? "" }).code, end.reason);
+        end(code, reason);
       },
     });
   };
@@ -94,8 +99,8 @@ const listen = (
   // The event says nothing that `close` does not say, and `ws` throws where nobody listens.
   socket.onerror = () => undefined;
   socket.onclose = ({ code, reason }: { code: number; reason: string }) => {
-    if (!open) return settle(undefined);
-    if (!end) ear.closed((end = { code, reason }).code, reason);
+    settle(undefined);
+    if (open) end(code, reason);
   };
 };
 

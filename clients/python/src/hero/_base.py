@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
@@ -158,6 +159,9 @@ class RpcError(Error):
         value = self.details.get(name) if isinstance(self.details, dict) else None  # pyright: ignore
         if value is None:
             return None
+        if name == "retry_after_ms" and isinstance(value, (int, float)):
+            # Callers sleep for it, whatever a server says.
+            value = 1_000 if isinstance(value, float) and not math.isfinite(value) else int(max(0, min(value, 60_000)))
         try:
             return read(kind, value)  # type: ignore[no-any-return]
         except ValidationError:

@@ -57,6 +57,11 @@ class Options:
     buffer: int = 1000
     on_status: Callable[[Status], object] | None = None
 
+    @property
+    def room(self) -> int:
+        """So many bytes of items may wait in one place, as they came."""
+        return max(self.max_size, 32 * 1024 * 1024)
+
 
 def new_key() -> str:
     """A key that nobody else makes."""

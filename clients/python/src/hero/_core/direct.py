@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import selectors
 import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar, cast
 
 import websockets.sync.client as client
@@ -23,6 +24,12 @@ T = TypeVar("T")
 
 MOST_ITEMS = 64
 """So many items may be on their way from the reader to the loop."""
+
+FRAGMENT = 8 * 1024
+"""So many bytes go out at once. A socket that is writable has room for them: a third of its buffer on Linux, SO_SNDLOWAT elsewhere."""
+
+LOOK = 1.0
+"""Whoever waits until the socket is writable looks so often whether the connection has ended, in seconds."""
 
 
 class Waiter:
@@ -52,6 +59,12 @@ class DirectLink(Link):
         self._lock = threading.Lock()
         self._pending: dict[int, Waiter] = {}
         self._room = threading.Semaphore(MOST_ITEMS)
+        self._sending = threading.Lock()
+        # Used by whoever holds `_sending`.
+        self._writable: selectors.BaseSelector = getattr(selectors, "PollSelector", selectors.SelectSelector)()
+        with contextlib.suppress(OSError, ValueError):
+            # Where it has ended already, sending finds that out.
+            self._writable.register(websocket.socket, selectors.EVENT_WRITE)
         threading.Thread(target=self._read, name="hero-client-reader", daemon=True).start()
 
     def ask(self, method: str, params: dict[str, Any], timeout: float) -> Any:
@@ -59,11 +72,11 @@ class DirectLink(Link):
         done = threading.Lock()
         done.acquire()
         number = next(self._numbers)
-        text = request(number, method, params)
+        data = request(number, method, params).encode()
+        deadline = time.monotonic() + timeout
         waiter = self._wait(number, done.release)
         try:
-            self._send(text)
-            if not done.acquire(timeout=min(timeout, threading.TIMEOUT_MAX)):
+            if not (self._send(data, deadline) and done.acquire(timeout=left(deadline))):
                 raise self._late(method, timeout)
         finally:
             self._pending.pop(number, None)
@@ -71,20 +84,21 @@ class DirectLink(Link):
 
     async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
         number = next(self._numbers)
-        text = request(number, method, params)
+        data = request(number, method, params).encode()
         done = asyncio.Event()
         waiter = self._wait(number, lambda: self._soon(done.set))
         try:
-            await asyncio.wait_for(self._sent(text, done), timeout)
+            await asyncio.wait_for(self._sent(data, time.monotonic() + timeout, done), timeout)
         except asyncio.TimeoutError:
             raise self._late(method, timeout) from None
         finally:
             self._pending.pop(number, None)
         return waiter.result(method)
 
-    async def _sent(self, text: str, done: asyncio.Event) -> None:
+    async def _sent(self, data: bytes, deadline: float, done: asyncio.Event) -> None:
         # It blocks where the server reads nothing.
-        await in_daemon(lambda: self._send(text))
+        if not await in_daemon(lambda: self._send(data, deadline)):
+            raise asyncio.TimeoutError
         await done.wait()
 
     def _wait(self, number: int, tell: Callable[[], object]) -> Waiter:
@@ -95,15 +109,53 @@ class DirectLink(Link):
             self._pending[number] = waiter
         return waiter
 
-    def _send(self, text: str) -> None:
+    def _send(self, data: bytes, deadline: float) -> bool:
+        """Sends a message after those that are being sent. False: it is late, and nothing went out.
+
+        The library holds a lock while it writes that it needs to read, too. A server may read on only once its answers are read, so
+        nothing is written before the socket has room for it.
+        """
+        if not self._sending.acquire(timeout=left(deadline)):
+            return False
         try:
-            # The reader sees why it was closed. Some of this may have gone out.
-            with contextlib.suppress(exceptions.ConnectionClosed):
-                self._websocket.send(text)
-        except BaseException:
-            # Ctrl-C: half of a message may have gone out, and nothing can follow it.
-            self._cut(Lost("a call was stopped while it was sent"))
-            raise
+            if not self._has_room(deadline):
+                return False
+            try:
+                # The reader sees why it was closed. Some of this may have gone out.
+                with contextlib.suppress(exceptions.ConnectionClosed, Lost):
+                    self._websocket.send(data if len(data) <= FRAGMENT else self._fragments(data, deadline), text=True)
+            except BaseException:
+                # Ctrl-C: half of a message may have gone out, and nothing can follow it.
+                self._cut(Lost("a call was stopped while it was sent"))
+                raise
+            return True
+        finally:
+            self._sending.release()
+
+    def _fragments(self, data: bytes, deadline: float) -> Generator[memoryview, None, None]:
+        """A message in parts. The library writes each by itself, and an empty one behind the last."""
+        view = memoryview(data)
+        for at in range(0, len(data), FRAGMENT):
+            yield view[at : at + FRAGMENT]
+            if not self._has_room(deadline):
+                self._cut(Lost(f"a call of {len(data)} bytes was not sent in time: the server took no more than {at + FRAGMENT}"))
+            if self.lost is not None:
+                # Half of it is no message.
+                raise self.lost
+            self._last = time.monotonic()
+
+    def _has_room(self, deadline: float) -> bool:
+        """Waits until the socket is writable, or the connection has ended. False: neither before the deadline."""
+        while self.lost is None:
+            try:
+                if self._writable.select(min(left(deadline), LOOK)):
+                    return True
+            except (OSError, ValueError):
+                # The socket was closed.
+                return True
+            if time.monotonic() >= deadline:
+                return False
+        return True
 
     def _soon(self, work: Callable[..., object], *given: Any) -> None:
         # The loop may be over.
@@ -132,7 +184,7 @@ class DirectLink(Link):
                 while not self._room.acquire(timeout=1.0):
                     if self.lost is not None:
                         return
-                self._soon(self._item, name, params.get("result"), params.get("error"))
+                self._soon(self._item, name, params.get("result"), params.get("error"), len(raw))
             return
         number = said.get("id")
         waiter = self._pending.pop(number, None) if isinstance(number, int) else None
@@ -140,10 +192,10 @@ class DirectLink(Link):
             waiter.answer = said
             waiter.tell()
 
-    def _item(self, name: str, result: Any, error: Any) -> None:
+    def _item(self, name: str, result: Any, error: Any, size: int) -> None:
         # It came before the end, whose turn is behind it.
         self._room.release()
-        self._on_item(self, name, result, error)
+        self._on_item(self, name, result, error, size)
 
     def _end(self, lost: Lost) -> None:
         with self._lock:
@@ -174,6 +226,11 @@ class DirectLink(Link):
         self._end(lost)
         with contextlib.suppress(Exception):
             await in_daemon(self._websocket.close)
+
+
+def left(deadline: float) -> float:
+    """How long a lock may take, in seconds."""
+    return max(0.0, min(deadline - time.monotonic(), threading.TIMEOUT_MAX))
 
 
 async def in_daemon(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
@@ -208,14 +265,19 @@ def dial(options: Options, token: str | None) -> client.ClientConnection:
     """The same as `link.dial`, for whoever may block."""
     given = settings(options, token)
     with told(options) as url:
-        if url.startswith("unix://"):
-            given["sock"], url = at_path(url.removeprefix("unix://"), options.connect_timeout), "ws://localhost/"
         # The connection outlives this, so nobody leaves the context.
-        websocket: client.ClientConnection = cast("Any", client.connect(url, **given)).__enter__()
+        if url.startswith("unix://"):
+            sock = at_path(url.removeprefix("unix://"), options.connect_timeout)
+            websocket: client.ClientConnection = cast("Any", client.unix_connect(None, "ws://localhost/", sock=sock, **given)).__enter__()
+        else:
+            websocket = cast("Any", client.connect(url, **given)).__enter__()
     # A server that reads nothing holds up no call for longer than an answer may take.
     seconds = int(min(max(1.0, options.call_timeout), 86_400.0))
     with contextlib.suppress(OSError, struct.error):
         websocket.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", seconds, 0))
+    with contextlib.suppress(OSError):
+        # Linux does not need it, and refuses it.
+        websocket.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDLOWAT, FRAGMENT + 64)
     return websocket
 
 

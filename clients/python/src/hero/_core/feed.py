@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 class Feed:
-    """What came and was not taken yet. It holds `room` items at most: then the server is told to stop, and goes on from the cursor."""
+    """What came and was not taken yet. It holds `room` items at most, and one or `most_bytes` of them: then the server is told to stop, and goes on from the cursor."""
 
-    def __init__(self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool, room: int) -> None:
+    def __init__(
+        self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool, room: int, most_bytes: int
+    ) -> None:
         self.method = method
         self.unsubscribe = unsubscribe
         self.params = params
@@ -28,7 +30,9 @@ class Feed:
         self.full = False
         self.failures = 0
         self._room = room
+        self._most_bytes = most_bytes
         self._items: deque[dict[str, Any]] = deque()
+        self._bytes = 0
         self._error: errors.Error | None = None
         self._over = False
         self._news = asyncio.Event()
@@ -37,15 +41,15 @@ class Feed:
     def over(self) -> bool:
         return self._over
 
-    def push(self, item: Any) -> bool:
-        """Takes an item in. False: there is no room, and the item is to come again."""
+    def push(self, item: Any, size: int) -> bool:
+        """Takes an item in, which came as so many bytes. False: there is no room, and the item is to come again."""
         if self._over or self.full:
             return False
         said = as_object(item)
         if said is None:
             self.end(errors.UnexpectedAnswer(f"{self.method} sent an item that is no object: {item!r:.200}"))
             return False
-        if len(self._items) >= self._room:
+        if len(self._items) >= self._room or (self._items and self._bytes + size > self._most_bytes):
             self.full = True
             return False
         cursor = said.get("cursor")
@@ -55,6 +59,7 @@ class Feed:
             self.cursor = cursor
         self.failures = 0
         self._items.append(said)
+        self._bytes += size
         if said.get("type") == "ended":
             self._over = True
         self._news.set()
@@ -77,4 +82,5 @@ class Feed:
             await self._news.wait()
         items = list(self._items)
         self._items.clear()
+        self._bytes = 0
         return items

@@ -20,6 +20,8 @@ from .wire import as_object, error_of, parse, request
 
 START = "start one with `hero serve`, or name another: Hero(url), HERO_SERVER"
 TOO_LARGE = 1009
+FAREWELL = 3.0
+"""A farewell takes no longer, in seconds. The library gives the answer to it two."""
 BUSY = (429, 502, 503, 504)
 
 
@@ -121,7 +123,8 @@ def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
     return errors.NotHero(f"what answers at {url} is no hero server ({said})")
 
 
-OnItem = Callable[["Link", str, Any, Any], None]
+OnItem = Callable[["Link", str, Any, Any, int], None]
+"""Takes the item of a subscription: its id, the item or the error, and how many bytes came."""
 OnOver = Callable[["Link", Lost], None]
 Open = Callable[[Options, "str | None", OnItem, OnOver], Awaitable["Link"]]
 """Opens a connection, with its token, what takes the items of subscriptions, and what is told of its end."""
@@ -194,6 +197,10 @@ class Link(ABC):
             return Lost(f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})")
         return Lost(f"the connection broke ({failed.__cause__ or failed})")
 
+    def _unsent(self) -> int:
+        """How many bytes wait until the server takes them, where that is known."""
+        return 0
+
     async def _beat(self) -> None:
         """Where nothing comes for a while, a ping shows whether the server is still there."""
         beat = self._options.heartbeat
@@ -202,10 +209,14 @@ class Link(ABC):
             if quiet < beat:
                 await asyncio.sleep(beat - quiet)
                 continue
+            asked, unsent = time.monotonic(), self._unsent()
             try:
                 # Where the server reads nothing, it is not even sent.
                 await asyncio.wait_for(self.request("ping", {}, 2.0 * beat), beat)
             except asyncio.TimeoutError:
+                if self._last > asked or self._unsent() < unsent:
+                    # It waits behind a large message, which the server is taking.
+                    continue
                 self.abort(Lost(f"the server did not answer a ping within {beat:g} s"))
                 return
             except errors.RpcError:
@@ -251,6 +262,9 @@ class LoopLink(Link):
             self._sending.discard(number)
             self._pending.pop(number, None)
 
+    def _unsent(self) -> int:
+        return self._websocket.transport.get_write_buffer_size()
+
     def _is_late(self, number: int, timeout: float) -> None:
         future, method = self._pending.get(number, (None, ""))
         if number in self._sending:
@@ -278,7 +292,7 @@ class LoopLink(Link):
             params = as_object(said.get("params")) or {}
             name = params.get("subscription")
             if isinstance(name, str):
-                self._on_item(self, name, params.get("result"), params.get("error"))
+                self._on_item(self, name, params.get("result"), params.get("error"), len(raw))
             return
         number = said.get("id")
         future, method = self._pending.get(number, (None, "")) if isinstance(number, int) else (None, "")
@@ -306,7 +320,9 @@ class LoopLink(Link):
     async def close(self, lost: Lost) -> None:
         self._end(lost)
         with contextlib.suppress(Exception):
-            await self._websocket.close()
+            # Behind a large call that the server does not take, none goes out.
+            await asyncio.wait_for(self._websocket.close(), FAREWELL)
+        self._websocket.transport.abort()
         self._reading.cancel()
         await asyncio.gather(self._reading, self._beating, return_exceptions=True)
 

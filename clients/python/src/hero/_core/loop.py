@@ -12,7 +12,7 @@ from .session import Session
 CANCELLED = asyncio.CancelledError
 """What stops a call from outside."""
 
-__all__ = ["CANCELLED", "Feed", "Session", "ended", "in_thread"]
+__all__ = ["CANCELLED", "Feed", "Session", "ended", "in_thread", "rest"]
 
 T = TypeVar("T")
 
@@ -20,6 +20,11 @@ T = TypeVar("T")
 async def in_thread(work: Callable[..., T], *given: Any) -> T:
     """Does what may block, without holding up the loop."""
     return await asyncio.to_thread(work, *given)
+
+
+async def rest(seconds: float) -> None:
+    """Does nothing for so long."""
+    await asyncio.sleep(seconds)
 
 
 async def ended(work: Coroutine[Any, Any, T], seconds: float) -> None:

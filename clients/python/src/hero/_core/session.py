@@ -98,7 +98,8 @@ class Session:
         self._feeds: set[Feed] = set()
         self._by_id: dict[tuple[Link, str], Feed] = {}
         # Items that came before the answer of their subscribe call was read.
-        self._early: dict[tuple[Link, str], deque[tuple[Any, Any]]] = {}
+        self._early: dict[tuple[Link, str], deque[tuple[Any, Any, int]]] = {}
+        self._early_bytes = 0
         self._subscribing = 0
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -253,7 +254,7 @@ class Session:
 
     async def subscribe(self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool) -> Feed:
         """Subscribes. An error if the server refuses; later ones come with the items."""
-        feed = Feed(method, unsubscribe, given(params), resumable, from_now, self.options.buffer)
+        feed = Feed(method, unsubscribe, given(params), resumable, from_now, self.options.buffer, self.options.room)
         self._loop = asyncio.get_running_loop()
         await self._attach(feed)
         self._feeds.add(feed)
@@ -274,13 +275,15 @@ class Session:
                 self._by_id[key], feed.attached, feed.full = feed, key, False
                 if again and feed.from_now and feed.cursor is None:
                     # Nothing had come, so there was no cursor: what happened meanwhile is not known, and that is said.
-                    feed.push({"type": "lagged", "cursor": ""})
-                for result, error in self._early.pop(key, ()):
-                    self._give(feed, key, result, error)
+                    feed.push({"type": "lagged", "cursor": ""}, 0)
+                for result, error, size in self._early.pop(key, ()):
+                    self._early_bytes -= size
+                    self._give(feed, key, result, error, size)
                 if link.lost is None or key not in self._by_id:
                     return
                 # The connection ended behind these items.
                 self._detach(feed)
+                again = True
                 if link.lost.error is not None:
                     raise link.lost.error
             except Lost as lost:
@@ -292,6 +295,7 @@ class Session:
                 self._subscribing -= 1
                 if not self._subscribing:
                     self._early.clear()
+                    self._early_bytes = 0
 
     async def _ask(self, link: Link, feed: Feed, params: dict[str, Any], left: float) -> str:
         """The subscribe call. If the caller leaves meanwhile, what the server began is ended."""
@@ -324,23 +328,24 @@ class Session:
         except errors.Error as error:
             feed.end(error)
 
-    def _item(self, link: Link, name: str, result: Any, error: Any) -> None:
+    def _item(self, link: Link, name: str, result: Any, error: Any, size: int) -> None:
         if self.status == "closed":
             return
         key = (link, name)
         feed = self._by_id.get(key)
         if feed is not None:
-            self._give(feed, key, result, error)
+            self._give(feed, key, result, error, size)
         elif self._subscribing:
-            if len(self._early) >= MOST_EARLY:
-                link.abort(Lost("the server sent items of too many subscriptions that nobody knows"))
+            if len(self._early) >= MOST_EARLY or self._early_bytes + size > self.options.room:
+                link.abort(Lost("the server sent too many items of subscriptions that nobody knows"))
                 return
             # One more than a feed has room for shows that there were more.
             early = self._early.setdefault(key, deque())
             if len(early) <= self.options.buffer:
-                early.append((result, error))
+                early.append((result, error, size))
+                self._early_bytes += size
 
-    def _give(self, feed: Feed, key: tuple[Link, str], result: Any, error: Any) -> None:
+    def _give(self, feed: Feed, key: tuple[Link, str], result: Any, error: Any, size: int) -> None:
         if feed.attached != key:
             return
         if error is not None:
@@ -352,7 +357,7 @@ class Session:
                 self._go(self._resume(feed, pause(self.options, feed.failures)))
             else:
                 feed.end(failed)
-        elif not feed.push(result):
+        elif not feed.push(result, size):
             self._detach(feed)
             self._go(self._unsubscribe(feed, key))
         elif feed.over:

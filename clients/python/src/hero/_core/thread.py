@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from .link import Lost
 CANCELLED = KeyboardInterrupt
 """What stops a call from outside."""
 
-__all__ = ["CANCELLED", "Feed", "Session", "ended", "in_thread"]
+__all__ = ["CANCELLED", "Feed", "Session", "ended", "in_thread", "rest"]
 
 T = TypeVar("T")
 
@@ -27,6 +28,11 @@ T = TypeVar("T")
 def in_thread(work: Callable[..., T], *given: Any) -> T:
     """Does what may block, which hurts nobody here."""
     return work(*given)
+
+
+def rest(seconds: float) -> None:
+    """Does nothing for so long."""
+    time.sleep(seconds)
 
 
 def ended(work: T, seconds: float) -> T:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
 from .. import errors, models
+from .._core.loop import rest
 from .methods import WAITS, Methods
 from .stream import Subscription
+
+PAUSE = 0.1
+"""So long a wait rests before it is asked for again, in seconds: a server may answer at once that it was too long."""
 
 
 class JobHandle:
@@ -92,9 +95,9 @@ class FlowHandle:
             try:
                 return await self._hero.wait_flow(self.id, wait_timeout=asked, context_id=self.context_id)
             except errors.WaitTimeout:
-                left = until - time.monotonic()
-                if wait_timeout is None or left <= 0:
+                if wait_timeout is None or not await again(until):
                     raise
+                left = until - time.monotonic()
 
     async def stop(self) -> models.FlowStatus:
         """Stops it."""
@@ -127,6 +130,12 @@ async def wait_for(hero: Methods, job_id: str, wait_timeout: float | None, conte
         try:
             return await hero.wait_job(job_id, wait_timeout=asked, context_id=context_id)
         except errors.WaitTimeout:
-            left = math.inf if wait_timeout == math.inf else until - time.monotonic()
-            if wait_timeout is None or left <= 0:
+            if wait_timeout is None or not await again(until):
                 raise
+            left = until - time.monotonic()
+
+
+async def again(until: float) -> bool:
+    """Rests before a wait is asked for again, if there is time for one."""
+    await rest(max(0.0, min(PAUSE, until - time.monotonic())))
+    return until > time.monotonic()

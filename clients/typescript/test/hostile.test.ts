@@ -1,0 +1,258 @@
+// What a server that means harm, or is broken, cannot have a client do.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
+import { gzipSync } from "node:zlib";
+import { expect, test, vi } from "vitest";
+import {
+  connect,
+  createClient,
+  followLogs,
+  getJob,
+  OutcomeUnknown,
+  ping,
+  ProtocolError,
+  QueueFull,
+  stopJob,
+} from "../src/index.js";
+import { connectHttp, createHttpClient } from "../src/http.js";
+import { answer, failure, fake, item, quick, type Request } from "./support.js";
+
+type Web = (request: Request, response: ServerResponse, message: IncomingMessage) => void;
+
+/** A server of HTTP. `said` has what arrived. */
+const web = async (behave: Web) => {
+  const said: Request[] = [];
+  const server = createServer((message, response) => {
+    let text = "";
+    message.on("data", (bytes: Buffer) => (text += bytes.toString()));
+    message.on("end", () => {
+      const request = JSON.parse(text || "{}") as Request;
+      said.push(request);
+      behave(request, response, message);
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    said,
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+};
+
+const reply = (response: ServerResponse, { id }: Request, result: unknown) => {
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+};
+
+/** Where nobody listens. */
+const nobody = async () => {
+  const server = await web(() => undefined);
+  server[Symbol.dispose]();
+  return server.url;
+};
+
+const redirects = { reconnect: { attempts: 2, minDelay: 0.01 } };
+
+/** A client over HTTP that logs in, to a server whose tokens end then. `logins` counts. */
+const loggedIn = async (ends: () => string) => {
+  const shown: (string | undefined)[] = [];
+  const server = await web((request, response, { headers }) => {
+    shown.push(headers.authorization);
+    reply(response, request, "pong");
+  });
+  let logins = 0;
+  const login = () => {
+    // A loop of logins would let no timer run, that of the test neither.
+    if (++logins > 9) throw new Error("it logs in again and again");
+    return Promise.resolve({ identity_id: 1, token: `t${logins}`, expires_at: ends() });
+  };
+  const client = createHttpClient(server.url, { login });
+  return { client, shown, logins: () => logins, [Symbol.dispose]: server[Symbol.dispose] };
+};
+
+test.each(["no date", new Date(0).toISOString()])(
+  "a session whose end says nothing (%s) is shown until it is refused",
+  async (end) => {
+    using server = await loggedIn(() => end);
+    for (let calls = 0; calls < 3; calls += 1) await ping(server.client);
+    expect(server.shown).toEqual(["Bearer t1", "Bearer t1", "Bearer t1"]);
+  },
+);
+
+test("a session that is short is shown, and renewed when a tenth of it is left", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    using server = await loggedIn(() => new Date(Date.now() + 30_000).toISOString());
+    await ping(server.client);
+    vi.setSystemTime(Date.now() + 26_000);
+    await ping(server.client);
+    expect(server.logins()).toBe(1);
+    vi.setSystemTime(Date.now() + 2_000);
+    await ping(server.client);
+    expect(server.shown).toEqual(["Bearer t1", "Bearer t1", "Bearer t2"]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test.each([302, 307, 308])("a change that is sent on by %i arrives once, and says where to", async (status) => {
+  const gone = await nobody();
+  using server = await web((_, response) => response.writeHead(status, { location: gone }).end());
+  const error = await failure(stopJob(createHttpClient(server.url, redirects), "a"));
+  expect(error).toBeInstanceOf(OutcomeUnknown);
+  expect(error.message).toContain(`sends to ${gone}`);
+  expect(server.said.map(({ method }) => method)).toEqual(["stop_job"]);
+});
+
+test("neither a call nor a token goes to where an answer sends it", async () => {
+  using other = await web((request, response) => {
+    reply(response, request, "pong");
+  });
+  using server = await web((_, response) => response.writeHead(307, { location: other.url }).end());
+  const error = await failure(connectHttp(server.url, { ...redirects, token: "hero_secret" }).jobs.run("secret()"));
+  expect(error.message).toContain(`sends to ${other.url}`);
+  expect(other.said).toEqual([]);
+});
+
+test("what finds out why no WebSocket opens goes nowhere else either", async () => {
+  using other = await web((request, response) => {
+    reply(response, request, "pong");
+  });
+  using server = await web((_, response) => response.writeHead(307, { location: other.url }).end());
+  using hero = connect(server.url.replace("http", "ws"), { token: "hero_secret" });
+  expect((await failure(hero.ping())).message).toContain(`sends to ${other.url}`);
+  expect(other.said).toEqual([]);
+});
+
+/** Sends spaces until whoever reads them goes, or enough have gone. Gives how many have. */
+const flood = (response: ServerResponse, most: number) =>
+  new Promise<number>((resolve) => {
+    const part = " ".repeat(65_536);
+    let sent = 0;
+    const more = () => {
+      while (sent < most) {
+        sent += part.length;
+        if (!response.write(part)) return response.once("drain", more);
+      }
+      return response.end();
+    };
+    response.on("close", () => {
+      resolve(sent);
+    });
+    more();
+  });
+
+test("an answer over HTTP that is larger than maxMessage is not read to its end", async () => {
+  let sent: Promise<number> | undefined;
+  using server = await web((_, response) => {
+    sent = flood(response, 200e6);
+  });
+  const error = await failure(getJob(createHttpClient(server.url, { maxMessage: 100_000 }), "a"));
+  expect(error).toBeInstanceOf(ProtocolError);
+  expect(error.message).toMatch(/the answer to get_job has more than 100000 bytes, more than maxMessage/);
+  expect(await sent).toBeLessThan(100e6);
+});
+
+test("an answer that is small on the wire and large when it is unpacked is refused as well", async () => {
+  const bomb = gzipSync(Buffer.alloc(20e6, " "));
+  using server = await web((_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(bomb));
+  const error = await failure(getJob(createHttpClient(server.url, { maxMessage: 1e6 }), "a"));
+  expect(error.message).toMatch(/more than maxMessage/);
+});
+
+test("an answer over HTTP of exactly maxMessage bytes is taken, in however many parts", async () => {
+  const text = JSON.stringify({ jsonrpc: "2.0", id: 1, result: "é".repeat(20_000) });
+  const bytes = Buffer.from(text);
+  using server = await web((_, response) => {
+    for (let at = 0; at < bytes.length; at += 777) response.write(bytes.subarray(at, at + 777));
+    response.end();
+  });
+  expect(await getJob(createHttpClient(server.url, { maxMessage: bytes.length }), "a")).toBe("é".repeat(20_000));
+});
+
+test("what finds out why no WebSocket opens reads a few kilobytes", async () => {
+  let sent: Promise<number> | undefined;
+  using server = await web((_, response) => {
+    sent = flood(response, 200e6);
+  });
+  using hero = connect(server.url.replace("http", "ws"));
+  expect((await failure(hero.ping())).message).toMatch(/is no hero server/);
+  expect(await sent).toBeLessThan(100e6);
+});
+
+test.each([
+  [250, 0.25],
+  [2 ** 40, 60],
+  [-1, 1],
+  ["soon", 1],
+  [null, 1],
+])("a pause of %s ms that the server asks for is one of %d s", (retry_after_ms, seconds) => {
+  const data = { retry_after_ms } as { retry_after_ms: number };
+  expect(new QueueFull("QueueFull", "full", 1007, data, "create_job").retryAfter).toBe(seconds);
+});
+
+test("a subscription that is ended with a pause of years is opened again after a minute, and not at once", async () => {
+  let opened = 0;
+  await using server = await fake((request, socket) => {
+    answer(socket, request, `s${++opened}`);
+    const params = {
+      subscription: `s${opened}`,
+      error: { code: 1006, message: "no", data: { retry_after_ms: 2 ** 40 } },
+    };
+    socket.send(JSON.stringify({ jsonrpc: "2.0", method: "logs", params }));
+  });
+  using client = createClient(server.url, quick);
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  try {
+    const items = followLogs(client, "a");
+    const next = items.next();
+    await expect.poll(() => timers.mock.calls.some(([, delay]) => delay === 60_000), { timeout: 30_000 }).toBe(true);
+    expect(opened).toBe(1);
+    await items.return();
+    expect(await next).toEqual({ done: true, value: undefined });
+  } finally {
+    timers.mockRestore();
+  }
+});
+
+test("items that wait for a slow reader have no more characters than one message, and none is lost", async () => {
+  const LINES = 12;
+  let opened = 0;
+  const told: number[] = [];
+  await using server = await fake((request, socket) => {
+    if (request.method !== "subscribe_logs") return answer(socket, request, true);
+    const id = `s${++opened}`;
+    const from = Number(request.params["cursor"] ?? 0);
+    told.push(from);
+    answer(socket, request, id);
+    for (let at = from + 1; at <= LINES; at += 1)
+      item(socket, id, { type: "line", cursor: String(at), level: "info", text: "x".repeat(3_000) });
+    item(socket, id, { type: "ended" });
+  });
+  using client = createClient(server.url, { ...quick, maxMessage: 10_000 });
+  const items = followLogs(client, "a");
+  await items.opened;
+  // Its answer comes after all that the first subscription has sent.
+  await ping(client);
+  const seen: string[] = [];
+  for await (const each of items) seen.push(each.type === "line" ? each.cursor : each.type);
+  expect(seen).toEqual([...Array.from({ length: LINES }, (_, at) => String(at + 1)), "ended"]);
+  // Three lines are nearly one message; the fourth lets go of the subscription.
+  expect(told.slice(0, 2)).toEqual([0, 3]);
+});
+
+test("an error that is printed does not show what was sent, which its reader can still have", async () => {
+  await using server = await fake((_, socket) => {
+    socket.terminate();
+  });
+  using client = createClient(server.url, quick);
+  const error = await failure(client.call("present_token", { token: "hero_secret" }));
+  expect(error).toBeInstanceOf(OutcomeUnknown);
+  expect(error).toMatchObject({ params: { token: "hero_secret" } });
+  expect(inspect(error, { depth: 9 })).not.toContain("hero_secret");
+  expect(JSON.stringify(error)).not.toContain("hero_secret");
+  expect(Object.keys(error)).not.toContain("params");
+});
