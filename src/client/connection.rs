@@ -82,13 +82,15 @@ impl Client {
         let url = &match url.split_once("://") {
             Some(("http", rest)) => format!("ws://{rest}"),
             Some(("https", rest)) => format!("wss://{rest}"),
-            None if !url.is_empty() => format!("ws://{url}"),
+            None if url.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok()) => {
+                format!("ws://{url}")
+            }
             _ => url.to_owned(),
         };
         match url.split_once("://") {
             Some(("ws" | "wss" | "unix", rest)) if !rest.is_empty() => {}
             Some((scheme, _)) => return Err(bad(&format!("{scheme}:// is not a WebSocket address"))),
-            None => return Err(bad("it is empty")),
+            None => return Err(bad("the scheme is missing")),
         }
         let mut headers = HeaderMap::new();
         if let Some(token) = token {
