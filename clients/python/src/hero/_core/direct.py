@@ -18,7 +18,7 @@ from websockets import exceptions
 
 from .call import Options
 from .link import Link, Lost, OnItem, OnOver, open_link, settings, told
-from .wire import as_object, error_of, request
+from .wire import error_of, request
 
 T = TypeVar("T")
 
@@ -175,19 +175,14 @@ class DirectLink(Link):
         finally:
             self._cut(lost)
 
-    def _take(self, raw: bytes) -> None:
-        said = self._message(raw)
-        if "method" in said:
-            params = as_object(said.get("params")) or {}
-            name = params.get("subscription")
-            if isinstance(name, str):
-                while not self._room.acquire(timeout=1.0):
-                    if self.lost is not None:
-                        return
-                self._soon(self._item, name, params.get("result"), params.get("error"), len(raw))
-            return
-        number = said.get("id")
-        waiter = self._pending.pop(number, None) if isinstance(number, int) else None
+    def _take_item(self, name: str, result: Any, error: Any, size: int) -> None:
+        while not self._room.acquire(timeout=1.0):
+            if self.lost is not None:
+                return
+        self._soon(self._item, name, result, error, size)
+
+    def _take_answer(self, number: int, said: dict[str, Any]) -> None:
+        waiter = self._pending.pop(number, None)
         if waiter is not None:
             waiter.answer = said
             waiter.tell()

@@ -174,6 +174,25 @@ class Link(ABC):
             raise Lost("it speaks something else", errors.NotHero(what))
         return said
 
+    def _take(self, raw: bytes) -> None:
+        """Takes what came: the item of a subscription, or an answer."""
+        said = self._message(raw)
+        number = said.get("id")
+        if "method" in said:
+            params = as_object(said.get("params")) or {}
+            name = params.get("subscription")
+            if isinstance(name, str):
+                self._take_item(name, params.get("result"), params.get("error"), len(raw))
+        elif isinstance(number, int):
+            self._take_answer(number, said)
+
+    def _take_item(self, name: str, result: Any, error: Any, size: int) -> None:
+        self._on_item(self, name, result, error, size)
+
+    @abstractmethod
+    def _take_answer(self, number: int, said: dict[str, Any]) -> None:
+        """Gives an answer to whoever waits for it, if anybody still does."""
+
     def _late(self, method: str, timeout: float) -> errors.CallTimeout:
         what = f"{method} was not answered within {timeout:.0f} s by {self._options.url}; whether it was carried out is not known"
         return errors.CallTimeout(f"{what}. `call_timeout` says how long an answer may take")
@@ -286,16 +305,8 @@ class LoopLink(Link):
         finally:
             self._end(lost)
 
-    def _take(self, raw: bytes) -> None:
-        said = self._message(raw)
-        if "method" in said:
-            params = as_object(said.get("params")) or {}
-            name = params.get("subscription")
-            if isinstance(name, str):
-                self._on_item(self, name, params.get("result"), params.get("error"), len(raw))
-            return
-        number = said.get("id")
-        future, method = self._pending.get(number, (None, "")) if isinstance(number, int) else (None, "")
+    def _take_answer(self, number: int, said: dict[str, Any]) -> None:
+        future, method = self._pending.get(number, (None, ""))
         if future is None or future.done():
             return
         if "error" in said:
