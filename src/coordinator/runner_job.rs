@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::dispatch::check_bounds;
-use crate::model::{ContextId, Input, JobSpec, Json, ScriptType};
+use crate::model::{ContextId, Input, JobSpec, Json, ScriptType, Seconds, exact, without_position};
 use crate::store::{AwayJob, RunnerJob};
 
 /// How many jobs one message has at most.
@@ -25,7 +25,7 @@ struct Told {
     #[serde(default)]
     script_type: ScriptType,
     #[serde(default)]
-    timeout: Option<f64>,
+    timeout: Option<Seconds>,
     #[serde(default)]
     retries: u32,
     #[serde(default)]
@@ -43,7 +43,9 @@ struct Told {
 /// Reads the jobs of a message from this caller. What holds for the jobs that clients create holds for them, too. `number` is that of a job that has
 /// none, and `longest_script` how many bytes a script of a built-in type may have.
 pub(super) fn read(text: &str, caller: u32, number: u32, longest_script: usize) -> Result<Vec<RunnerJob>, String> {
-    let mut all: Vec<Told> = serde_json::from_str(text).map_err(|error| format!("job: is no list of jobs: {error}"))?;
+    let text = exact(text, "job").map_err(|beyond| beyond.to_string())?;
+    let no_list = |error: serde_json::Error| format!("job: is no list of jobs: {}", without_position(&error.to_string()));
+    let mut all: Vec<Told> = serde_json::from_str(&text).map_err(no_list)?;
     if all.is_empty() || all.len() > MOST {
         return Err(format!("job: a message of type job has 1 to {MOST} jobs, not {}", all.len()));
     }
@@ -72,12 +74,9 @@ fn of(told: Told, waits_for: &[u32], caller: u32, longest_script: usize) -> Resu
     if told.retries > MOST_RETRIES {
         return Err(format!("retries: {} are more than {MOST_RETRIES}", told.retries));
     }
-    let timeout = match told.timeout {
-        Some(timeout) if !(timeout > 0.0 && timeout < 1e9) => return Err(format!("timeout: {timeout} is no number of seconds")),
-        Some(timeout) => timeout.to_string(),
-        None => String::new(),
-    };
-    let spec = JobSpec { script: told.script, script_type: told.script_type, env_vars: told.env_vars, ..JobSpec::default() };
+    let timeout = told.timeout.map_or_else(String::new, |timeout| timeout.to_string());
+    let Told { script, script_type, env_vars, timeout: given, .. } = told;
+    let spec = JobSpec { script, script_type, env_vars, timeout: given, ..JobSpec::default() };
     check_bounds(&spec, longest_script).map_err(|error| error.to_string())?;
     let names: Vec<String> = waits_for.iter().map(|number| format!("job:{caller}:{number}")).collect();
     let mut fields = vec![
@@ -131,4 +130,31 @@ pub(super) fn write(job: &AwayJob, inputs: &[Input], caller: u32, number: u32, t
         text.push_str(&format!(",\"inputs\":{}", written(&inputs)));
     }
     Ok(format!("[{text}}}]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_one(fields: &str) -> Result<Vec<(&'static str, String)>, String> {
+        read(&format!(r#"[{{"script":"1",{fields}}}]"#), 7, 900, 1000).map(|mut jobs| jobs.remove(0).fields)
+    }
+
+    #[test]
+    fn whole_numbers_stay_what_they_are_or_are_refused() {
+        assert!(of_one(r#""args":{"n":[-0,9223372036854775807]}"#).unwrap().contains(&("args", r#"{"n":[0,9223372036854775807]}"#.into())));
+        let error = of_one(r#""args":{"n":99999999999999999999}"#).unwrap_err();
+        assert!(error.starts_with("job[0].args.n is 99999999999999999999, beyond the integers of scripts"), "{error}");
+    }
+
+    #[test]
+    fn a_timeout_may_have_a_unit_and_a_wrong_one_is_told_without_a_place_that_nobody_saw() {
+        for (given, written) in [("300", "300"), ("0.25", "0.25"), (r#""5m""#, "300"), (r#""250ms""#, "0.25")] {
+            assert!(of_one(&format!(r#""timeout":{given}"#)).unwrap().contains(&("timeout", written.into())), "{given}");
+        }
+        for given in ["0", "-1", "1e300", r#""5""#, r#""soon""#, "[]"] {
+            let error = of_one(&format!(r#""timeout":{given}"#)).unwrap_err();
+            assert!(!error.contains(" at line "), "{error}");
+        }
+    }
 }

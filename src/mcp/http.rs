@@ -38,8 +38,9 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
     // What is none, or no JSON by its own words, is for the SDK to refuse.
     let is_message = request.method() == Method::POST && is_json(request.headers());
     let body = request.body().clone();
-    let said = match away(body.len(), move || if is_message { Said::read(&body) } else { Ok(Said::default()) }).await {
-        Some(Ok(said)) => said,
+    let read = move || if is_message { Said::read(&body).map(|said| (said, Said::exact(body))) } else { Ok((Said::default(), body)) };
+    let (said, body) = match away(request.body().len(), read).await {
+        Some(Ok(read)) => read,
         Some(Err(wrong)) => return wrong.into_response(),
         None => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
     };
@@ -59,7 +60,7 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
     let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).disable_allowed_hosts().disable_allowed_origins();
     let config = config.with_max_request_body_bytes(usize::MAX).with_sse_keep_alive(Some(KEEP_ALIVE));
     let service = StreamableHttpService::new(serves, Arc::new(NeverSessionManager::default()), config);
-    let mut response = service.handle(request.map(Full::<Bytes>::new)).await.map(Body::new);
+    let mut response = service.handle(request.map(|_| Full::<Bytes>::new(body))).await.map(Body::new);
     if is_message && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
         return said.unreadable().into_response();
     }

@@ -1,8 +1,11 @@
-//! What is looked at in a message over HTTP before the SDK reads it. That takes any id, of members of one name the last, and says of what it cannot read only that.
+//! What is looked at in a message over HTTP before the SDK reads it. That takes any id, of members of one name the last, rounds whole numbers, and says of what it
+//! cannot read only that.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
+use axum::body::Bytes;
 use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, header};
 use rmcp::model::{ErrorCode, RequestId};
@@ -12,7 +15,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::{MOST_VALUES, has_too_many_values};
-use crate::model::{excerpt, without_position};
+use crate::model::{Beyond, excerpt, plain_zeros, without_position};
 use crate::rpc::LONGEST_ID;
 
 /// How many characters of the name of a member are repeated.
@@ -59,10 +62,23 @@ impl Said {
             Some(Ok(_)) => return Err(invalid(&format!("an id has {LONGEST_ID} bytes at most"))),
             Some(Err(_)) => return Err(invalid("an id is a text or a whole number")),
         };
+        let arguments = outline.params.and_then(|params| serde_json::from_str::<Given<'_>>(params.get()).ok()?.arguments);
+        if let Some(beyond) = arguments.and_then(|arguments| Beyond::find(arguments.get(), "")) {
+            let what = format!("parameter `{}` is {}, {}", beyond.path.trim_start_matches('.'), beyond.number, Beyond::HINT);
+            return Err(Wrong::new(ErrorCode::INVALID_PARAMS, what, id));
+        }
         let method: String = outline.method.and_then(|method| serde_json::from_str(method.get()).ok()).unwrap_or_default();
         let cancelled = || serde_json::from_str::<Cancelled>(outline.params?.get()).ok()?.request_id;
         let cancels = if method == "notifications/cancelled" { cancelled() } else { None };
         Ok(Self { method, cancels, id })
+    }
+
+    /// The body of a message that was read, with each `-0` as the integer that it is: the SDK would make a fraction of it.
+    pub(super) fn exact(body: Bytes) -> Bytes {
+        match std::str::from_utf8(&body).map(plain_zeros) {
+            Ok(Cow::Owned(exact)) => exact.into(),
+            _ => body,
+        }
     }
 
     /// What is said of a message that the SDK cannot read.
@@ -131,6 +147,12 @@ struct Outline<'m> {
 
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+#[derive(Deserialize)]
+struct Given<'m> {
+    #[serde(borrow)]
+    arguments: Option<&'m RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -229,6 +251,21 @@ mod tests {
             assert_eq!(wrong(&body), (code, said.to_owned(), id), "{body}");
         }
         assert!(Said::read(call(r#"{"a":{"b":1},"b":[{"a":1},{"a":1}]}"#).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn whole_numbers_that_would_be_rounded_are_refused_and_minus_zero_is_zero() {
+        let call = |number: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"x","arguments":{{"args":{{"n":[{number}]}}}}}}}}"#)
+        };
+        for number in ["99999999999999999999", "9223372036854775808", "-9223372036854775809"] {
+            let (code, said, id) = wrong(&call(number));
+            assert_eq!((code, id), (-32602, Some(RequestId::Number(7))));
+            assert!(said.starts_with(&format!("parameter `args.n[0]` is {number}, beyond")), "{said}");
+        }
+        assert!(Said::read(call("-0").as_bytes()).is_ok());
+        assert_eq!(Said::exact(call("-0").into()), call(" 0"));
+        assert_eq!(Said::exact(call("-0.0").into()), call("-0.0"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Json;
+use super::{Json, exact};
 
 /// Why a job ended badly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -160,12 +160,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// The value the script returned, if `format` (the stored word) says that there is one.
+    /// The value the script returned, if `format` (the stored word) says that there is one. A foreign actor may store any text: what is no JSON, or
+    /// has a whole number that scripts cannot have, has no value.
     pub fn value(text: &str, format: Option<&str>) -> Option<Json> {
         match format? {
             "empty" => Some(().into()),
             "text" => Some(text.into()),
-            "json" => serde_json::from_str(text).ok(),
+            "json" => serde_json::from_str(&exact(text, "output").ok()?).ok(),
             _ => None,
         }
     }
@@ -186,5 +187,6 @@ mod tests {
         assert_eq!(value(&marked::nested(60), "json"), Some(marked::written(60)));
         assert_eq!((value("", "empty"), value("a\"", "text")), (Some("null".into()), Some(r#""a\"""#.into())));
         assert_eq!((value("[", "json"), value("1", "odd"), Output::value("1", None)), (None, None, None));
+        assert_eq!((value("[99999999999999999999]", "json"), value("[-0]", "json")), (None, Some("[0]".into())));
     }
 }

@@ -9,6 +9,9 @@ use crate::model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
 /// How long a presence lasts without a heartbeat.
 pub const PRESENCE: Duration = Duration::from_secs(15);
 
+/// The longest presence, in bytes, as the function `present` of the library has it. A foreign program may write a longer one, which says nothing then.
+const LONGEST: usize = 4096;
+
 /// How many presences are read by one pipeline.
 const AT_ONCE: usize = 1000;
 
@@ -43,25 +46,30 @@ impl Store {
     pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
         let mut keys: Vec<String> = self.members(&self.keys().actors()).await?.into_iter().collect();
         keys.retain(|key| self.keys().parse_presence(key).is_some());
-        let mut presences: Vec<Option<Text>> = Vec::with_capacity(keys.len());
+        let mut actors = Vec::new();
         for keys in keys.chunks(AT_ONCE) {
-            let mut pipeline = Pipeline::with_capacity(keys.len());
+            let mut pipeline = Pipeline::with_capacity(2 * keys.len());
             // A key that is no string is a presence that says nothing.
             pipeline.ignore_errors();
             for key in keys {
-                pipeline.cmd("GET").arg(key);
+                pipeline.cmd("EXISTS").arg(key).cmd("GETRANGE").arg(key).arg(0).arg(LONGEST);
             }
-            for (key, answer) in keys.iter().zip(self.0.commands.each::<Text>(&pipeline).await?) {
-                presences.push(self.unspoilt_key(key, answer.map(Some))?);
+            let mut answers = self.0.commands.each::<Text>(&pipeline).await?.into_iter();
+            while let (Some(exists), Some(said)) = (answers.next(), answers.next()) {
+                let key = &keys[keys.len() - 1 - answers.len() / 2];
+                let lives = self.unspoilt_key(key, exists)?.0.is_some_and(|count| count != "0");
+                let said = self.unspoilt_key(key, said)?.0.unwrap_or_default();
+                let Some((script_type, group, instance)) = self.keys().parse_presence(key).filter(|_| lives) else { continue };
+                // A foreign actor may say anything; that it says something means that it lives.
+                let presence = if said.len() > LONGEST {
+                    self.tell_spoilt(&Error::spoilt(key.clone(), "it has more than 4 KB, so what the actor says of itself is left out"));
+                    Presence::default()
+                } else {
+                    Presence::read(&said)
+                };
+                actors.push(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), unavailable: None, presence });
             }
         }
-        let actor = |(key, answer): (&String, Option<Text>)| {
-            let (script_type, group, instance) = self.keys().parse_presence(key)?;
-            // A foreign actor may say anything; that it says something means that it lives.
-            let presence = answer.map_or_else(|| Some(Presence::default()), |text| text.0.as_deref().map(Presence::read))?;
-            Some(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), unavailable: None, presence })
-        };
-        let mut actors: Vec<Actor> = keys.iter().zip(presences).filter_map(actor).collect();
         actors.sort_by(|a, b| (&a.script_type, &a.group, a.instance).cmp(&(&b.script_type, &b.group, b.instance)));
         Ok(actors)
     }

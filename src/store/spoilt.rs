@@ -71,7 +71,7 @@ impl Told {
 
 impl Store {
     /// Names a key in the log, once in a while, that another program has spoilt.
-    fn tell_spoilt(&self, error: &Error) {
+    pub(super) fn tell_spoilt(&self, error: &Error) {
         let Error::Spoilt { key, why } = error else { return };
         let context = self.context();
         match self.0.told.news(key, Instant::now(), why.contains("of another type")) {

@@ -160,8 +160,17 @@ async def test_who_is_cancelled_stops_waiting_and_the_job_if_asked(hero_server: 
             await hero.wait_job(event.job_id)
 
 
-def test_ctrl_c_stops_the_job_of_a_one_line_program(hero_server: Server, hero_client: Hero) -> None:
-    program = "import hero; hero.run('sleep(60)', name='interrupted')"
+INTERRUPTED = "hero.run('sleep(60)', name='interrupted')"
+ELSEWHERE = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
+"""Another thread than the one that calls takes the signal, as one does that comes just before the call sleeps: its sleep is not interrupted."""
+
+
+@pytest.mark.parametrize(
+    "program", [INTERRUPTED, f"h = hero.Hero(); h.ping(); {ELSEWHERE}; h.run('sleep(60)', name='interrupted', stop_on_cancel=True)"]
+)
+def test_ctrl_c_stops_the_job_of_a_program(hero_server: Server, hero_client: Hero, program: str) -> None:
+    # Whoever is started in the background ignores it, and so do those it starts.
+    program = f"import hero, signal; signal.signal(signal.SIGINT, signal.default_int_handler); {program}"
     with hero_client.subscribe_events() as events:
         process = subprocess.Popen(
             [sys.executable, "-c", program], env={**os.environ, "HERO_SERVER": hero_server.url}, stderr=subprocess.PIPE

@@ -16,6 +16,7 @@ import pytest
 
 from hero import Hero, JobHandle, errors, models
 from hero.testing import Server, serve
+from hero.worker import Worker
 
 T = TypeVar("T")
 LIVENESS = 90.0
@@ -171,3 +172,57 @@ def test_every_job_runs_at_least_once_though_the_worker_is_killed_20_times(serve
         began = Counter(line.split()[1] for line in actor.lines() if line.startswith("began"))
         assert set(began) == {job.id for job in jobs}
         assert sum(result.attempt - 1 for result in results) >= 20, "each kill had a run die, which ran again"
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("{here}/nothing", "there is no such directory"),
+        ("{here}/file", "is no data directory.*no directory"),
+        ("{here}", "it has no redis.secret"),
+        ("ws://127.0.0.1:8700", "a worker takes its jobs from Redis"),
+        ("redis://127.0.0.1:port", "is no Redis of a hero server"),
+        ("mailto://x:secret@y", "'mailto://y' is no Redis"),
+    ],
+)
+def test_a_wrong_place_of_redis_is_told_with_what_to_pass(tmp_path: Path, place: str, why: str) -> None:
+    (tmp_path / "file").touch()
+    worker = Worker("pytasks", redis=place.format(here=tmp_path))
+    worker.script(len)
+    with pytest.raises(errors.ConnectError, match=why) as told:
+        worker.run()
+    assert "pass the data directory" in str(told.value) and "redis://" in str(told.value)
+
+
+def test_a_redis_that_wants_another_password_is_told_and_not_asked_again(server: Server) -> None:
+    for login in ("", "unix://:hunter2@"):
+        worker = Worker("pytasks", redis=f"{login or 'unix://'}{server.data}/redis.sock")
+        worker.script(len)
+        with pytest.raises(errors.ConnectError, match=r"does not let this worker in .*the data directory") as told:
+            worker.run()
+        assert str(server.data) in str(told.value) and "hunter2" not in str(told.value)
+
+
+def test_a_worker_without_tasks_says_how_to_register_one() -> None:
+    with pytest.raises(errors.Error, match=r"has no tasks: register functions with @worker\.task"):
+        Worker("pytasks").run()
+
+
+def test_a_worker_says_in_one_line_what_it_takes_and_where(server: Server) -> None:
+    program = f"""
+from hero.worker import Worker
+worker = Worker("pytasks", redis={str(server.data)!r}, concurrency=3, instance=7)
+worker.task("add")(print)
+worker.script(len)
+worker.run()
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        assert "pytasks:default:7 takes jobs of the script type pytasks" in said
+        assert f"from {server.data}, 3 at once; tasks: add, and any other script" in said
+    finally:
+        process.terminate()
+        assert process.wait(60) == 0
+        process.communicate()

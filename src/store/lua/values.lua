@@ -41,6 +41,11 @@ end
 -- Whether a text may be the name of a script type, as far as length and letters go.
 function values.is_name(text) return text and #text <= 128 and string.find(text, '^[%w_.-]+$') end
 
+-- Whether these may be an actor: its script type, its group, and the digits of its number.
+function values.is_actor(script_type, group, instance)
+  return values.is_name(script_type) and values.is_name(group) and instance and #instance <= 9
+end
+
 function values.is_final(status) return status == 'finished' or status == 'error' end
 
 -- Whether a job of this status has not begun: no actor has ever been able to take it since it was created or retried.

@@ -113,6 +113,11 @@ async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
         &["FCALL", "hero_finish", "1", &key, "alice:1", "0"],
         &["FCALL", "hero_progress", "1", &key, "alice:1", "0", "1", "much"],
         &["FCALL", "hero_progress", "1", &key, "alice:1", "0", "1", "nan"],
+        &["FCALL", "hero_progress", "1", &key, "alice:1", "0", "1", "0x10"],
+        &["FCALL", "hero_present", "1", "hero:meta:actor:inst:osis:default:1", "alice:1", "0", "[1]"],
+        &["FCALL", "hero_present", "1", "hero:meta:actor:inst:osis:default:1", "alice:1", "0", "{\"pid\":1e999}"],
+        &["FCALL", "hero_present", "1", "hero:meta:actor:inst:osis:default:1234567890", "alice:1", "0", "{}"],
+        &["FCALL", "hero_present", "1", &format!("hero:meta:actor:inst:{}:default:1", "t".repeat(129)), "alice:1", "0", "{}"],
         // Another context than that of the key, or none.
         &["FCALL", "hero_claim", "1", "{ctx:3}:hero:q:work:type:osis", "alice:1", "0", "osis:default:1", "30000"],
         &["FCALL", "hero_claim", "1", "mine:hero:q:work:type:osis", "alice:1", "0", "osis:default:1", "30000"],

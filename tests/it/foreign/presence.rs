@@ -56,6 +56,18 @@ async fn list_actors_agrees_with_the_presences_at_any_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_presence_of_any_length_is_listed_and_what_is_too_long_is_left_out_and_named() {
+    let house = House::empty().await;
+    let key = format!("{PRESENT}zz:default:1");
+    let said = format!("{{\"pid\":7,\"hostname\":\"{}\"}}", "n".repeat(17 << 20));
+    let _: () = house.redis.run(&["SET", &key, &said]).await;
+    let listed = actors(&house).await;
+    assert_eq!((listed.len(), listed[0].presence.pid, listed[0].presence.hostname.is_none()), (1, None, true));
+    assert_eq!(house.store.spoilt_keys(), [key]);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_script_type_is_native_only_while_no_foreign_actor_shows_itself() {
     let house = House::open(1).await;
     let native_only = async |expected: bool| {

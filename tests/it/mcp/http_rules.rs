@@ -92,11 +92,16 @@ async fn what_is_no_message_is_told_so_in_the_words_of_json_rpc() {
 }
 
 #[tokio::test]
-async fn a_parameter_that_is_given_twice_is_named_as_in_any_other_call() {
+async fn a_parameter_that_is_given_twice_or_would_be_rounded_is_named_as_in_any_other_call() {
     let house = House::empty().await;
     let server = Server::of(&house).await;
     for (arguments, said) in [
         (r#"{"job_id":"a","job_id":"b"}"#, "parameter `job_id` is given twice"),
+        (
+            r#"{"job_id":99999999999999999999}"#,
+            "parameter `job_id` is 99999999999999999999, beyond the integers of scripts \
+             (-9223372036854775808 to 9223372036854775807); give it as a text, or as a fraction",
+        ),
         (r#"{"filter":{"status":"error","status":"error"}}"#, "parameter `filter.status` is given twice"),
     ] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"list_jobs","arguments":{arguments}}}}}"#);

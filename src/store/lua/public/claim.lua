@@ -21,7 +21,7 @@ end
 return function(names)
   local actor, lease = request.take(), calling.lease_of(request.take())
   local script_type, group, instance = string.match(actor or '', '^([^:]+):([^:]+):(%d+)$')
-  if not (values.is_name(script_type) and values.is_name(group) and #instance <= 9 and lease) then
+  if not (values.is_actor(script_type, group, instance) and lease) then
     return redis.error_reply("ERR the third argument is the actor, 'type:group:instance', the fourth its lease, from 1 ms to a day")
   end
   local pool, is_full = string.match(actor, '^[^:]+:[^:]+'), calling.is_full()

@@ -8,7 +8,8 @@ local LONGEST, SECONDS = 4096, 15
 return function(names)
   local text, place = request.take(), string.sub(names[1], #keys.prefix + 1)
   local is_read, said = pcall(cjson.decode, text or '')
-  if not string.find(place, '^hero:meta:actor:inst:[%w_.-]+:[%w_.-]+:%d+$') or not is_read or type(said) ~= 'table' or #text > LONGEST then
+  local is_object = is_read and #text <= LONGEST and string.find(text, '^%s*{') and values.json(said)
+  if not (is_object and values.is_actor(string.match(place, '^hero:meta:actor:inst:([^:]+):([^:]+):(%d+)$'))) then
     return redis.error_reply('ERR the key is that of a presence; then comes what the actor says of itself, a JSON object of 4 KB at most')
   end
   redis.call('SET', names[1], text, 'EX', SECONDS)

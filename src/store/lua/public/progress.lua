@@ -7,7 +7,9 @@ local LONGEST = 1024
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'env_vars')
 
 return function(names)
-  local id, claim, value, text = calling.job_of(names[1]), request.take_number(), tonumber(request.take() or ''), request.take() or ''
+  local id, claim, said, text = calling.job_of(names[1]), request.take_number(), request.take() or '', request.take() or ''
+  -- Lua reads hexadecimal, too.
+  local value = string.find(said, '^[%d.eE+-]+$') and tonumber(said)
   -- What is no number is not equal to itself, and JSON has none that is endless.
   if not id or not claim or not value or value ~= value or math.abs(value) == math.huge or #text > LONGEST then
     return redis.error_reply('ERR the key is that of a job; then come its claim, a number, and a text of 1 KB at most')

@@ -122,7 +122,9 @@ async fn kill_attempts(server: &Process, client: &Client, id: &JobId, attempts: 
     for attempt in 1..=attempts {
         // Its script runs: an engine that dies before it has read its job costs no attempt.
         until("the attempt", || async {
-            let begun = client.get_logs(CONTEXT, id, None, 100).await.ok()?.lines.len();
+            // The log has the error of each attempt, too.
+            let lines = client.get_logs(CONTEXT, id, None, 100).await.ok()?.lines;
+            let begun = lines.iter().filter(|line| line.text == "1").count();
             let job = client.get_job(CONTEXT, id).await.ok()?;
             (job.attempt == attempt && job.status == Status::Started && begun >= attempt as usize).then_some(())
         })

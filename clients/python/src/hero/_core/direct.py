@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 import selectors
 import socket
 import struct
@@ -29,7 +30,7 @@ FRAGMENT = 8 * 1024
 """So many bytes go out at once. A socket that is writable has room for them: a third of its buffer on Linux, SO_SNDLOWAT elsewhere."""
 
 LOOK = 1.0
-"""Whoever waits until the socket is writable looks so often whether the connection has ended, in seconds."""
+"""Whoever waits looks so often whether it is to go on, in seconds: the connection may have ended, or a signal come."""
 
 
 class Waiter:
@@ -76,7 +77,7 @@ class DirectLink(Link):
         deadline = time.monotonic() + timeout
         waiter = self._wait(number, done.release)
         try:
-            if not (self._send(data, deadline) and done.acquire(timeout=left(deadline))):
+            if not (self._send(data, deadline) and acquired(done, deadline)):
                 raise self._late(method, timeout)
         finally:
             self._pending.pop(number, None)
@@ -226,6 +227,14 @@ class DirectLink(Link):
 def left(deadline: float) -> float:
     """How long a lock may take, in seconds."""
     return max(0.0, min(deadline - time.monotonic(), threading.TIMEOUT_MAX))
+
+
+def acquired(lock: threading.Lock, deadline: float = math.inf) -> bool:
+    """Waits for a lock. A signal that another thread took, or that came just before this one slept, wakes nobody: so it looks again and again."""
+    while not lock.acquire(timeout=min(left(deadline), LOOK)):
+        if time.monotonic() >= deadline:
+            return False
+    return True
 
 
 async def in_daemon(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:

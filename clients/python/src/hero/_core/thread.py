@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from .. import errors
 from . import session as core
 from .call import Again, Options, Status, Wait
-from .direct import DirectLink, open_direct
+from .direct import DirectLink, acquired, open_direct
 from .feed import Feed
 from .link import Lost
 
@@ -100,7 +100,7 @@ class Session:
             work.close()
             raise errors.Closed("the client is closed; make another one") from None
         try:
-            done.acquire()
+            acquired(done)
         except BaseException:
             # Ctrl-C. It may not have begun yet.
             loop.call_soon_threadsafe(lambda: tasks[0].cancel())

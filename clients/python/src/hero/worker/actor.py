@@ -9,10 +9,12 @@ import logging
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .. import errors
 from .run import OBEYING, Run
 from .store import UNREACHED, Store, pause
 from .task import Tasks
@@ -110,21 +112,43 @@ class Worker:
 
     async def serve(self, *, signals: bool = False) -> None:
         """The same as `run`, in an event loop that is there already."""
+        if self._tasks.none:
+            what = 'register functions with @worker.task("name"), or one for all scripts with @worker.script, before it runs'
+            raise errors.Error(f"the worker {self.actor} has no tasks: {what}")
         self._loop = asyncio.get_running_loop()
         self._wake, self._at_once, self._ending = asyncio.Event(), asyncio.Event(), False
+        store = Store(self._address, self.context_id, self.owner, self.actor)
+        try:
+            await store.greet()
+        except errors.Error:
+            await store.close()
+            raise
         for number in (signal.SIGTERM, signal.SIGINT) if signals else ():
             self._loop.add_signal_handler(number, self._told)
-        store = Store(self._address, self.context_id, self.owner, self.actor)
+        self._say_hello(store)
         beside = [asyncio.create_task(self._present(store)), asyncio.create_task(self._listen(store))]
         try:
             await self._take(store)
             await self._drain()
         finally:
-            left = [*beside, *(task for _, task in self._runs.values())]
-            for task in left:
-                task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+            left = {*beside, *(task for _, task in self._runs.values())}
+            for _ in range(5):
+                for task in left:
+                    task.cancel()
+                # One that connects may lose a cancellation, so it is told again; nothing holds up the end.
+                if left:
+                    _, left = await asyncio.wait(left, timeout=OBEYING)
             await store.close()
+
+    def _say_hello(self, store: Store) -> None:
+        names = ", ".join(self._tasks.names[:SHOWN]) or "none"
+        scripts = ", and any other script" if self._tasks.other is not None else ""
+        said = f"{self.actor} takes jobs of the script type {self.script_type} from {store.name()}, {self.concurrency} at once; tasks: {names}{scripts}"
+        if log.hasHandlers():
+            log.info(said)
+        else:
+            # Where nobody set logging up, nothing below a warning is shown.
+            print(f"hero.worker: {said}", file=sys.stderr, flush=True)
 
     async def _take(self, store: Store) -> None:
         """Claims jobs as long as there is room, until it is told to end."""

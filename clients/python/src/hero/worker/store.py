@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+from ..errors import ConnectError
 from .job import Job
 
 try:
@@ -21,6 +22,8 @@ UNREACHED = (redis_errors.RedisError, OSError)
 Refused = redis_errors.ResponseError
 """What a call raises that Redis refused."""
 
+HERE = "pass the data directory of a `hero serve` with a Redis of its own, or the address of its Redis: redis://, rediss:// or unix://"
+
 PATIENCE = 10.0
 """The longest pause between two attempts to reach Redis, s."""
 
@@ -32,6 +35,17 @@ class Store:
         self.address = address
         self._context, self._owner, self._actor = context_id, owner, actor
         self._redis = _connect(address, context_id)
+
+    async def greet(self) -> None:
+        """An error if Redis does not know who calls: no second attempt mends that. One that is not there may come."""
+        try:
+            await self._redis.ping()
+        except UNREACHED as error:
+            # One that is refused while it connects comes as the cause of another.
+            if any(isinstance(each, redis_errors.AuthenticationError) for each in (error, error.__cause__)):
+                secret = "redis://:PASSWORD@HOST:PORT, or the data directory of the server if the Redis is its own"
+                what = f"the Redis at {self.name()} does not let this worker in ({error or 'it wants a password'}): pass {secret}"
+                raise ConnectError(what) from None
 
     async def _fcall(self, function: str, keys: list[str], *words: Any) -> Any:
         return await self._redis.execute_command("FCALL", function, len(keys), *keys, self._owner, self._context, *words)
@@ -64,8 +78,7 @@ class Store:
 
     def name(self) -> str:
         """Where it is, without a password."""
-        head, at, host = self.address.rpartition("@")
-        return f"{head.partition('://')[0]}://{host}" if at else self.address
+        return without_password(self.address)
 
 
 def pause(failures: int) -> float:
@@ -79,8 +92,34 @@ def _connect(address: str, context_id: int) -> Any:
     settings["retry"] = Retry(NoBackoff(), 0)
     settings["socket_connect_timeout"] = 10
     settings["health_check_interval"] = 10
-    path = Path(address)
-    if path.is_dir():
-        settings["password"] = (path / "redis.secret").read_text().strip()
-        return redis_asyncio.Redis(unix_socket_path=str(path / "redis.sock"), **settings)
-    return redis_asyncio.Redis.from_url(address, **settings)  # pyright: ignore[reportUnknownMemberType]
+    if "://" not in address:
+        return redis_asyncio.Redis(unix_socket_path=str(Path(address) / "redis.sock"), password=_secret(Path(address)), **settings)
+    try:
+        return redis_asyncio.Redis.from_url(address, **settings)  # pyright: ignore[reportUnknownMemberType]
+    except ValueError as wrong:
+        is_server = address.partition("://")[0] in ("ws", "wss", "http", "https")
+        why = "that is where clients of the server connect, and a worker takes its jobs from Redis" if is_server else wrong
+        raise ConnectError(f"{without_password(address)!r} is no Redis of a hero server ({why}): {HERE}") from None
+
+
+def _secret(data: Path) -> str:
+    """The password of the Redis in a data directory."""
+    try:
+        return (data / "redis.secret").read_text().strip()
+    except FileNotFoundError:
+        why = (
+            "it has no redis.secret, so no hero server with a Redis of its own has run there"
+            if data.is_dir()
+            else "there is no such directory"
+        )
+    except NotADirectoryError:
+        why = "it is no directory"
+    except OSError as failed:
+        why = f"its redis.secret cannot be read: {failed.strerror}; workers run as the user of the server"
+    raise ConnectError(f"{str(data)!r} is no data directory of a hero server ({why}): {HERE}")
+
+
+def without_password(address: str) -> str:
+    """An address as it may be shown."""
+    head, at, host = address.rpartition("@")
+    return f"{head.partition('://')[0]}://{host}" if at else address

@@ -29,6 +29,11 @@ class Tasks:
         self._named[name] = function
 
     @property
+    def none(self) -> bool:
+        """Whether it can run nothing."""
+        return not self._named and self.other is None
+
+    @property
     def names(self) -> list[str]:
         return sorted(self._named)
 
