@@ -5,10 +5,10 @@ use serde_json::json;
 use super::address::Address;
 use super::connection::Client;
 use super::error::Error;
-use super::wire::{ANSWER, Params, Wire};
+use super::login;
 use crate::model::{
     Context, ContextId, ContextLimits, ContextPage, Identity, IdentityId, IdentityPage, PrivateKey, PublicKey, Role, Seconds, Token,
-    TokenId, excerpt,
+    TokenId,
 };
 use crate::rpc::methods::identity::Who;
 use crate::rpc::methods::login::LoggedIn;
@@ -58,7 +58,7 @@ impl Client {
     /// Signs nothing that names another server than the one that this client has connected to.
     pub async fn log_in(&self, key: &PrivateKey) -> Result<LoggedIn, Error> {
         let host = self.link.way.address.as_ref().map_or("localhost", Address::host);
-        let logged_in = log_in(&*self.link.wire(true).await?, host, key).await?;
+        let logged_in = login::log_in(&*self.link.wire(true).await?, host, key).await?;
         self.stay_logged_in(key);
         Ok(logged_in)
     }
@@ -110,16 +110,4 @@ impl Client {
         let method = if granted { "grant" } else { "revoke" };
         self.call(method, json!({ "identity_id": identity_id, "role": role, "context_id": context_id })).await
     }
-}
-
-/// Logs in on a connection to `host`.
-pub(super) async fn log_in(wire: &Wire, host: &str, key: &PrivateKey) -> Result<LoggedIn, Error> {
-    let pubkey = key.public_key();
-    let nonce: String = wire.call("fetch_nonce", Params::of("fetch_nonce", json!({ "pubkey": pubkey }))?, ANSWER).await?;
-    let named = nonce.strip_prefix("hero:").and_then(|rest| rest.rsplitn(3, ':').nth(2)).unwrap_or_default();
-    if !named.eq_ignore_ascii_case(host) {
-        return Err(Error::OtherServer { named: excerpt(&nonce, 128).into_owned(), meant: host.to_owned() });
-    }
-    let params = json!({ "pubkey": pubkey, "signature": key.sign(&nonce), "nonce": nonce });
-    wire.call("authenticate", Params::of("authenticate", params)?, ANSWER).await
 }

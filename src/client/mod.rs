@@ -72,6 +72,7 @@ mod follow;
 mod jobs;
 mod keyed;
 mod list;
+mod login;
 mod messages;
 mod objects;
 mod reconnect;

@@ -7,9 +7,9 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::access;
 use super::address::Address;
 use super::error::Error;
+use super::login;
 use super::wire::Wire;
 use crate::model::PrivateKey;
 
@@ -151,7 +151,7 @@ impl Way {
         let wire = address.open().await?;
         let login = self.login.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(key) = login {
-            access::log_in(&wire, address.host(), &key).await?;
+            login::log_in(&wire, address.host(), &key).await?;
         }
         Ok(wire)
     }
