@@ -17,7 +17,7 @@ use crate::model::PrivateKey;
 use crate::rpc::{self, Repeatable};
 
 /// How often in a row a call is sent to a server that ends the connection soon after.
-const MOST_LOST: u32 = 4;
+pub(super) const MOST_LOST: u32 = 4;
 /// So soon.
 const SOON: Duration = Duration::from_secs(30);
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::connection::Client;
+use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
 use super::list::List;
 use crate::model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
@@ -28,11 +28,11 @@ impl Client {
     ///
     /// Where the connection is lost before the answer it is started again, which is refused to one that was started.
     pub async fn begin_flow(&self, spec: &FlowSpec, flow_id: FlowId) -> Result<(), Error> {
-        let mut may_be_started = spec.idempotency_key.is_some();
+        let (mut may_be_started, mut lost) = (spec.idempotency_key.is_some(), 0);
         loop {
             match self.start_flow(spec.context_id, flow_id).await {
                 Err(error) if may_be_started && error.has_code(code::STATE) => return Ok(()),
-                Err(Error::Unknown { .. }) if !self.is_over() => may_be_started = true,
+                Err(Error::Unknown { .. }) if lost < MOST_LOST && !self.is_over() => (may_be_started, lost) = (true, lost + 1),
                 answer => return answer.map(drop),
             }
         }

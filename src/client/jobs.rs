@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::connection::Client;
+use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
 use super::keyed::Keyed;
 use crate::dispatch::{JobFilter, JobPage, LogPage};
@@ -97,6 +97,7 @@ impl Client {
     ///
     /// Where the connection is lost before the answer, it looks whether the job was started, and starts it if not.
     pub async fn begin_job(&self, spec: &JobSpec, job_id: &JobId) -> Result<Status, Error> {
+        let mut lost = 0;
         loop {
             match self.start_job(spec.context_id, job_id).await {
                 Err(error) if error.has_code(code::STATE) => match error.status() {
@@ -104,7 +105,8 @@ impl Client {
                     _ => return Err(error),
                 },
                 Err(error @ Error::Unknown { .. }) if !self.is_over() => match self.get_status(spec.context_id, job_id).await {
-                    Ok(Status::Created) => {}
+                    Ok(Status::Created) if lost < MOST_LOST => lost += 1,
+                    Ok(Status::Created) => return Err(error),
                     Ok(status) => return Ok(status),
                     Err(_) => return Err(error),
                 },

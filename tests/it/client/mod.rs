@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{CONTEXT, PATIENCE, Process, spec, until};
+use crate::support::{CONTEXT, PATIENCE, Process, free_ports, spec, until};
 
 async fn client(url: &str) -> Client {
     Client::connect_with(url, Options { reconnect: Reconnect::within(PATIENCE), ..Options::default() }).await.unwrap()
@@ -20,9 +20,11 @@ async fn client(url: &str) -> Client {
 async fn what_is_under_way_goes_on_when_its_server_was_killed_and_is_back() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
-    let mut server = Process::serve(&data, &["--pool", "osis=1"]).await;
-    // The socket is where it was when the server is back.
-    let client = client(&format!("unix://{}", data.join("hero.sock").display())).await;
+    // The server comes back to the same port.
+    let listen = format!("127.0.0.1:{}", free_ports()[0]);
+    let arguments = ["serve", "--pool", "osis=1", "--listen", &listen, "--data", data.to_str().unwrap()];
+    let mut server = Process::start(&arguments).until_ready().await;
+    let client = client(&server.url()).await;
     let script = "print(`begun`); while ATTEMPT < 2 { sleep(0.05) } for n in 0..50 { print(n) } 42";
     let spec_of_long = JobSpec { retries: 1, ..spec(script) };
     let id = client.create_job(&spec_of_long).await.unwrap();
@@ -37,17 +39,15 @@ async fn what_is_under_way_goes_on_when_its_server_was_killed_and_is_back() {
     server.kill().await;
     while !matches!(states.next().await, Some(State::Waiting { .. } | State::Connecting { .. })) {}
     // Nobody is there for these.
-    let (reading, making) = tokio::join!(
-        async {
-            let (client, id) = (client.clone(), id.clone());
-            tokio::spawn(async move { client.get_job(CONTEXT, &id).await })
-        },
-        async {
-            let (client, made) = (client.clone(), JobSpec { name: Some("made".into()), ..spec("1") });
-            tokio::spawn(async move { client.create_job(&made).await })
-        }
-    );
-    let server = Process::serve(&data, &["--pool", "osis=1"]).await;
+    let reading = tokio::spawn({
+        let (client, id) = (client.clone(), id.clone());
+        async move { client.get_job(CONTEXT, &id).await }
+    });
+    let making = tokio::spawn({
+        let client = client.clone();
+        async move { client.create_job(&spec("1")).await }
+    });
+    let server = Process::start(&arguments).until_ready().await;
     assert_eq!(reading.await.unwrap().unwrap().job_id, id);
     let made = making.await.unwrap().unwrap();
     assert_eq!(client.get_status(CONTEXT, &made).await.unwrap(), Status::Created);
