@@ -87,7 +87,7 @@ async fn what_may_not_be_read_is_not_said_to_be_missing() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     fill(&redis).await;
-    let _: String = redis.run(&["ACL", "SETUSER", "default", "-hgetall", "-hget", "-hmget", "-get"]).await;
+    let _: String = redis.run(&["ACL", "SETUSER", "default", "-hgetall", "-hget", "-hmget", "-get", "-getrange"]).await;
     for (key, found) in looks(&store).await {
         let error = found.unwrap_err();
         assert!(error.barred().is_some() && !error.is_spoilt(), "{key}: {error}");
