@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::codec::Text;
 use super::message_place::{ListPlace, StatusPlace, name_in};
 use super::score::Score;
@@ -78,7 +80,10 @@ impl Store {
         let next = ahead.iter().enumerate().find_map(|(at, element)| Some((at, name_in(element.0.as_deref()?)?)));
         let position = skipped + end + next.map_or(0, |(at, _)| at);
         let next = (!ahead.is_empty()).then_some(ListPlace { position, first: next.map(|(_, first)| first) });
-        Ok(Some((elements[start..end].iter().filter_map(Text::parse).collect(), next)))
+        // One that moves on while the lists are read stands in two of them.
+        let mut seen = HashSet::new();
+        let names = elements[start..end].iter().filter_map(Text::parse).filter(|name: &MessageKey| seen.insert(*name)).collect();
+        Ok(Some((names, next)))
     }
 
     /// A page of the names of messages of a status, the one that got it last first, at most `limit`; and where the next begins, if there may be one.
