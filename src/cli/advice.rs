@@ -150,6 +150,8 @@ fn of(error: &client::Error) -> Option<String> {
         }
         client::Error::Foreign(_) | client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
         client::Error::LoggedOut(_) => format!("{TOKEN}; jobs that were started go on"),
+        client::Error::Unknown { .. } => "look what became of it before you repeat it; jobs that were started go on".to_owned(),
+        client::Error::AnswerTooLarge { .. } => "ask for less at once, such as with a smaller --limit".to_owned(),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
         client::Error::Broken { .. } => "look at the log of the server; what was asked for goes on".to_owned(),

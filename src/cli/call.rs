@@ -75,7 +75,7 @@ impl Call {
             output::json(&answer)?;
             return Ok(Exit::Ok);
         };
-        let mut items = client.subscribe::<Value>(topic, params).await?;
+        let (mut items, wire) = client.subscribe::<Value>(topic, params).await?;
         while let Some(item) = items.next().await {
             let item = item?;
             output::json(&item)?;
@@ -87,12 +87,12 @@ impl Call {
             Some(SubscriptionCloseReason::Lagged) => {
                 bail!("items came faster than they were printed; subscribe again, with the `cursor` of the last one")
             }
-            _ if client.is_connected() => {
+            _ if wire.is_connected() => {
                 // It says why when it is asked again: a right that was taken away, or a store that cannot be read now.
                 client.subscribe::<Value>(topic, params).await?;
                 bail!("the server ended this subscription without \"ended\"; subscribe again, with the `cursor` of the last item")
             }
-            _ => Err(client.why_closed().await.into()),
+            _ => Err(wire.ended().await.into()),
         }
     }
 }

@@ -59,11 +59,14 @@ impl Exit {
             | client::Error::Untrusted { .. }
             | client::Error::Silent { .. }
             | client::Error::Closed(_)
+            | client::Error::Unknown { .. }
             | client::Error::Foreign(_)
             | client::Error::Refused { .. } => Self::Unreachable,
-            client::Error::Timeout { .. } | client::Error::TooLarge { .. } | client::Error::Shape { .. } | client::Error::Broken { .. } => {
-                Self::Other
-            }
+            client::Error::Timeout { .. }
+            | client::Error::TooLarge { .. }
+            | client::Error::AnswerTooLarge { .. }
+            | client::Error::Shape { .. }
+            | client::Error::Broken { .. } => Self::Other,
         }
     }
 }

@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
@@ -6,7 +7,7 @@ use serde_json::json;
 use super::output;
 use super::serve::{OPERATOR_SOCKET, environment};
 use super::settings::{default_data, misspelt_of_commands};
-use crate::client::{self, Client, Trust};
+use crate::client::{self, Client, Options, Reconnect, Trust};
 
 /// What every command takes.
 #[derive(Debug, Args)]
@@ -21,6 +22,9 @@ pub(super) struct Global {
     #[arg(long, global = true, help_heading = "Global options")]
     pub(super) json: bool,
 }
+
+/// How long to look for a server that went away.
+pub(super) const RECONNECT: Duration = Duration::from_secs(30);
 
 /// Where `hero serve` listens by default.
 const DEFAULT_SERVER: &str = "ws://127.0.0.1:8700";
@@ -78,12 +82,22 @@ impl Global {
 
     /// Connects to the server without a token.
     pub(super) async fn connect_as_nobody(&self) -> anyhow::Result<Client> {
-        Ok(Client::connect_trusting(&self.trust(), &self.address(), None).await?)
+        Ok(Client::connect_with(&self.address(), self.options(None, RECONNECT)).await?)
     }
 
     /// Connects to the server, with the token of `HERO_TOKEN` if there is one.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
-        Ok(Client::connect_trusting(&self.trust(), &self.address(), token().as_deref()).await?)
+        self.connect_for(RECONNECT).await
+    }
+
+    /// The same, and looks for a server that goes away for so long.
+    pub(super) async fn connect_for(&self, reconnect: Duration) -> anyhow::Result<Client> {
+        Ok(Client::connect_with(&self.address(), self.options(token(), reconnect)).await?)
+    }
+
+    /// How to connect with a token.
+    pub(super) fn options(&self, token: Option<String>, reconnect: Duration) -> Options {
+        Options { token, trust: self.trust(), reconnect: Reconnect::within(reconnect), ..Options::default() }
     }
 }
 

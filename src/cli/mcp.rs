@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::service::ServerInitializeError;
 
@@ -15,10 +16,10 @@ HERO_TOKEN says with what rights; leave it out where callers need not log in.";
 
 /// Serves an assistant on stdin and stdout until it closes stdin. Nothing else is written to stdout.
 pub(super) async fn main(global: &Global) -> anyhow::Result<Exit> {
-    let (trust, address) = (Arc::new(global.trust()), Arc::<str>::from(global.address()));
+    let (options, address) = (global.options(token(), Duration::ZERO), Arc::<str>::from(global.address()));
     let connect: Connect = Arc::new(move || {
-        let (trust, address) = (Arc::clone(&trust), Arc::clone(&address));
-        Box::pin(async move { Client::connect_trusting(&trust, &address, token().as_deref()).await })
+        let (options, address) = (options.clone(), Arc::clone(&address));
+        Box::pin(async move { Client::connect_with(&address, options).await })
     });
     let assistant = Assistant::new(connect, |error| match error {
         // A server says it in the words of its methods, which are the tools.

@@ -6,14 +6,14 @@ use tokio::time::sleep;
 
 use super::advice::{Lost, not_started};
 use super::exit::{Exit, Usage};
-use super::global::Global;
+use super::global::{Global, RECONNECT};
 use super::output::{self, Style};
 use super::report::report;
 use super::script::Source;
 use super::script_error;
 use super::settings::parse_time;
 use super::spec::{SingleArgs, SpecArgs};
-use super::watch::{RECONNECT, Watch};
+use super::watch::Watch;
 use crate::client::{Client, Error, Follow, JobFailure};
 use crate::model::{JobId, JobResult, JobSpec, LogLine, Seconds};
 
@@ -55,8 +55,9 @@ struct Begun {
 impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         self.spec.warn_of_json(global.json);
+        let reconnect = self.reconnect.unwrap_or(RECONNECT);
         if !self.watch {
-            let client = global.connect().await?;
+            let client = global.connect_for(reconnect).await?;
             let begun = self.begin(&client).await?;
             return self.finish(global, &client, begun).await;
         }
@@ -67,7 +68,7 @@ impl Run {
             // The file has to exist now: it may disappear for a while later, but a wrong name would be waited for without end.
             self.source.read()?;
         }
-        let client = global.connect().await?;
+        let client = global.connect_for(reconnect).await?;
         loop {
             let seen = look(file);
             let Some(ended) = self.until_changed(global, &client, file, seen).await? else { continue };
@@ -134,7 +135,6 @@ impl Run {
         let (Begun { spec, job_id, logs }, json) = (begun, global.json);
         let context = spec.context_id;
         let watch = Watch {
-            global,
             client: client.clone(),
             context,
             job_id: &job_id,

@@ -2,14 +2,14 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use futures_util::stream::{BoxStream, StreamExt as _};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-use super::global::Global;
 use super::output::{self, Style};
 use super::progress::Progress;
 use super::translate::translated;
-use crate::client::{Client, Error, Follow, code};
+use crate::client::{Client, Error, Follow, Followed, State, code};
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
 /// How many lines a page of the log has.
@@ -21,15 +21,8 @@ const FIRST: Duration = Duration::from_millis(300);
 /// How often the log is asked for these last lines.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
-/// How long to look for a server that went away.
-pub(super) const RECONNECT: Duration = Duration::from_secs(30);
-/// How often to look for it.
-const LOOK: Duration = Duration::from_millis(300);
-
 /// A job that is waited for, with its log if that was subscribed to.
 pub(super) struct Watch<'a> {
-    /// Where the server is.
-    pub(super) global: &'a Global,
     pub(super) client: Client,
     pub(super) context: ContextId,
     pub(super) job_id: &'a JobId,
@@ -57,33 +50,38 @@ impl Signals {
     }
 }
 
-/// Looks for a server that went away for the reason `lost`, as long as `patience` lasts, until `connect` succeeds. Says whether it did. Meanwhile `what`
-/// goes on.
-pub(super) async fn finds_server_again(
-    (what, lost): (&str, &Error),
-    (patience, quiet): (Duration, bool),
-    signals: &mut Signals,
-    mut connect: impl AsyncFnMut() -> anyhow::Result<()>,
-) -> anyhow::Result<bool> {
-    if !quiet {
-        let told = format!("-- {lost}; {what} goes on; looking for the server for {:.0} s --", patience.as_secs_f64());
-        output::note(Style::stderr().dim(told));
+/// Whether the server is there, for whoever waits for `what`.
+pub(super) struct Presence {
+    what: String,
+    patience: Duration,
+    quiet: bool,
+    is_away: bool,
+    states: BoxStream<'static, State>,
+}
+
+impl Presence {
+    pub(super) fn of(client: &Client, what: String, patience: Duration, quiet: bool) -> Self {
+        Self { what, patience, quiet, is_away: false, states: client.states().boxed() }
     }
-    let deadline = Instant::now() + patience;
-    loop {
-        tokio::select! {
-            biased;
-            _ = signals.interrupts.recv() => anyhow::bail!("interrupted; {what} goes on"),
-            _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; {what} goes on"),
-            () = sleep(LOOK) => {}
+
+    /// Tells of each time when the server goes away.
+    pub(super) async fn tell(&mut self) -> Infallible {
+        while let Some(state) = self.states.next().await {
+            let was_away = std::mem::replace(&mut self.is_away, !matches!(state, State::Open));
+            if let (State::Waiting { error, .. }, false, false) = (state, was_away, self.quiet) {
+                let (what, seconds) = (&self.what, self.patience.as_secs_f64());
+                output::note(Style::stderr().dim(format!("-- {error}; {what} goes on; looking for the server for {seconds:.0} s --")));
+            }
         }
-        match timeout_at(deadline, connect()).await {
-            Ok(Ok(())) => return Ok(true),
-            // It is another error than that nobody is there.
-            Ok(Err(error)) if error.downcast_ref().is_none_or(|error| !is_absent(error)) => return Err(error),
-            Ok(Err(_)) if Instant::now() < deadline => {}
-            _ => return Ok(false),
+        std::future::pending().await
+    }
+
+    /// Whoever interrupts a search stops nothing.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        if self.is_away {
+            anyhow::bail!("interrupted; {} goes on", self.what);
         }
+        Ok(())
     }
 }
 
@@ -95,38 +93,15 @@ struct News {
 
 impl Watch<'_> {
     /// Waits for the end of the job and gives every line of its log to `line`, the last one before this returns. A server that goes away
-    /// meanwhile is looked for: the job is still there when it is back.
+    /// meanwhile is looked for by the client: the job is still there when it is back.
     pub(super) async fn finish(mut self, mut line: impl FnMut(&LogLine) -> anyhow::Result<()>) -> anyhow::Result<Result<JobResult, Error>> {
-        let begun = Instant::now();
         let mut signals = Signals::new()?;
-        loop {
-            let left = self.limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-            match self.wait(left, &mut signals, &mut line).await? {
-                Err(lost @ Error::Closed(_)) if !self.reconnect.is_zero() => {
-                    let patience = left.map_or(self.reconnect, |left| left.min(self.reconnect));
-                    let (what, quiet) = (format!("job {}", self.job_id), self.quiet);
-                    let again = finds_server_again((&what, &lost), (patience, quiet), &mut signals, async || self.connect_again().await);
-                    if !again.await? {
-                        return Ok(Err(lost));
-                    }
-                }
-                result => return Ok(result),
-            }
-        }
-    }
-
-    /// Waits as long as the server is there.
-    async fn wait(
-        &mut self,
-        limit: Option<Duration>,
-        signals: &mut Signals,
-        line: &mut impl FnMut(&LogLine) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Result<JobResult, Error>> {
         let (client, context, job_id) = (&self.client.clone(), self.context, self.job_id);
+        let mut presence = Presence::of(client, format!("job {job_id}"), self.reconnect, self.quiet);
         let mut progress = Progress::new(self.quiet);
         let mut ticks = interval(progress.every());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let wait = client.wait_to_the_end(context, job_id, limit);
+        let wait = client.wait_to_the_end(context, job_id, self.limit);
         tokio::pin!(wait);
         let known = RefCell::new(News { told: format!("waiting for job {job_id}"), runs: false });
         let news = news(client, context, job_id, progress.news(), &known);
@@ -136,15 +111,22 @@ impl Watch<'_> {
             tokio::select! {
                 biased;
                 item = next(&mut self.logs), if following => match item {
-                    Ok(Some(item)) => {
+                    Ok(Followed::Item(item)) => {
                         progress.clear();
                         line(&item)?;
                     }
-                    Ok(None) | Err(Error::Rpc(_)) => following = false, // The rest is read at the end.
+                    Ok(Followed::Lagged) if self.quiet => {}
+                    Ok(Followed::Lagged) => {
+                        progress.clear();
+                        output::note(Style::stderr().dim("-- lines are missing here --"));
+                    }
+                    Ok(Followed::Ended) | Err(Error::Rpc(_)) => following = false, // The rest is read at the end.
                     Err(error) => break Err(error),
                 },
                 result = &mut wait => break result,
+                _ = presence.tell() => {}
                 _ = signals.interrupts.recv() => {
+                    presence.check()?;
                     if !self.interrupt_stops {
                         anyhow::bail!("interrupted; job {job_id} goes on");
                     }
@@ -166,24 +148,10 @@ impl Watch<'_> {
         drop(progress);
         let over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(code::WAIT_RAN_OUT));
         if let Some(logs) = self.logs.as_ref().filter(|_| over) {
-            drain(client, context, job_id, logs.cursor().map(str::to_owned), line).await?;
+            drain(client, context, job_id, logs.cursor().map(str::to_owned), &mut line).await?;
         }
         Ok(result)
     }
-
-    async fn connect_again(&mut self) -> anyhow::Result<()> {
-        let client = self.global.connect().await?;
-        if let Some(logs) = &self.logs {
-            self.logs = Some(client.follow_logs(self.context, self.job_id, logs.cursor()).await?);
-        }
-        self.client = client;
-        Ok(())
-    }
-}
-
-/// Whether an error says that no server is there now. One behind a proxy answers 502 to 504.
-const fn is_absent(error: &Error) -> bool {
-    matches!(error, Error::Unreachable { .. } | Error::Silent { .. } | Error::Closed(_) | Error::Refused { status: 429 | 502..=504, .. })
 }
 
 /// Keeps `known` up to date with why the job has not ended.
@@ -223,10 +191,10 @@ fn why(explanation: &Explanation) -> String {
     }
 }
 
-async fn next(logs: &mut Option<Follow<LogLine>>) -> Result<Option<LogLine>, Error> {
+async fn next(logs: &mut Option<Follow<LogLine>>) -> Result<Followed<LogLine>, Error> {
     match logs {
         Some(logs) => logs.next().await,
-        None => Ok(None),
+        None => Ok(Followed::Ended),
     }
 }
 

@@ -2,11 +2,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::address::Address;
 use super::connection::Client;
 use super::error::Error;
+use super::login;
 use crate::model::{
     Context, ContextId, ContextLimits, ContextPage, Identity, IdentityId, IdentityPage, PrivateKey, PublicKey, Role, Seconds, Token,
-    TokenId, excerpt,
+    TokenId,
 };
 use crate::rpc::methods::identity::Who;
 use crate::rpc::methods::login::LoggedIn;
@@ -51,15 +53,14 @@ impl Client {
 
     /// Logs in as the identity that has this key. Where callers have to log in, this connection is that identity from now on; its token says so elsewhere.
     ///
+    /// The same goes for each connection that comes after it.
+    ///
     /// Signs nothing that names another server than the one that this client has connected to.
     pub async fn log_in(&self, key: &PrivateKey) -> Result<LoggedIn, Error> {
-        let pubkey = key.public_key();
-        let nonce: String = self.call("fetch_nonce", json!({ "pubkey": pubkey })).await?;
-        let named = nonce.strip_prefix("hero:").and_then(|rest| rest.rsplitn(3, ':').nth(2)).unwrap_or_default();
-        if !named.eq_ignore_ascii_case(self.host()) {
-            return Err(Error::OtherServer { named: excerpt(&nonce, 128).into_owned(), meant: self.host().to_owned() });
-        }
-        self.call("authenticate", json!({ "pubkey": pubkey, "signature": key.sign(&nonce), "nonce": nonce })).await
+        let host = self.link.way.address.as_ref().map_or("localhost", Address::host);
+        let logged_in = login::log_in(&*self.link.wire(true).await?, host, key).await?;
+        self.stay_logged_in(key);
+        Ok(logged_in)
     }
 
     /// Makes a token of an identity, with its secret.

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -36,7 +39,7 @@ pub mod code {
 }
 
 /// Why a call has no result.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The address cannot be used.
     #[error("{url:?} is not an address of a server: {reason} (such as ws://127.0.0.1:8700)")]
@@ -68,7 +71,7 @@ pub enum Error {
         /// The address that was tried.
         url: String,
         /// How long an answer was waited for.
-        after: std::time::Duration,
+        after: Duration,
     },
     /// The server does not let us in.
     #[error("the server at {url} refused the connection with HTTP status {status}")]
@@ -92,9 +95,17 @@ pub enum Error {
     /// The server has closed the connection, because the token that opened it has ended. Whether the call was executed is unknown.
     #[error("the server closed the connection: {0}")]
     LoggedOut(String),
-    /// The connection ended before the answer came. Whether the call was executed is unknown.
+    /// The connection ended, and did not come back. What was asked changes nothing, or was not sent.
     #[error("the connection to the server was lost: {0}")]
     Closed(String),
+    /// The connection ended before the answer came, and the call may have been executed. It was not sent again, since that might do it twice.
+    #[error("the connection to the server was lost before the answer to {method} came, so whether it was done is not known: {why}")]
+    Unknown {
+        /// The method called.
+        method: String,
+        /// What became of the connection.
+        why: String,
+    },
     /// What answers there sent something that is no JSON-RPC, so it is no hero server. The connection has ended.
     #[error("what answers there is no hero server: {0}")]
     Foreign(String),
@@ -104,7 +115,7 @@ pub enum Error {
         /// The method called.
         method: String,
         /// How long the answer was waited for.
-        after: std::time::Duration,
+        after: Duration,
     },
     /// The request is larger than the server takes, and was not sent.
     #[error("the request has {size} bytes, and the server takes {limit} (its setting max_request)")]
@@ -115,6 +126,14 @@ pub enum Error {
         size: usize,
         /// How large it may be.
         limit: usize,
+    },
+    /// The server sent more than this client takes, as the answer to a call that was under way, or as an item. The connection has ended.
+    #[error("what the server sent has {size} bytes or more, and this client takes {limit}; ask for less at once")]
+    AnswerTooLarge {
+        /// How large it is at least.
+        size: u64,
+        /// How large it may be.
+        limit: u64,
     },
     /// The server ends the subscription again and again, without an item and without saying why.
     #[error("the server has ended subscribe_{topic} several times in a row, without an item and without a reason")]
@@ -128,11 +147,28 @@ pub enum Error {
         /// The method called.
         method: String,
         /// What does not fit.
-        source: serde_json::Error,
+        source: Arc<serde_json::Error>,
     },
 }
 
 impl Error {
+    pub(super) fn shape(method: &str, source: serde_json::Error) -> Self {
+        Self::Shape { method: method.to_owned(), source: Arc::new(source) }
+    }
+
+    /// Whether it says that the server is away, or cannot let anybody in now. One behind a proxy answers 502 to 504.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Silent { .. } | Self::Closed(_) | Self::Refused { status: 429 | 502..=504, .. } => true,
+            error => error.has_code(code::STORE_UNAVAILABLE),
+        }
+    }
+
+    /// The job that the server's answer is about, where it says so.
+    pub(super) fn job_id(&self) -> Option<JobId> {
+        JobId::deserialize(self.rpc()?.data.as_ref()?.get("job_id")?).ok()
+    }
+
     /// The error object of the server, if it sent one.
     pub fn rpc(&self) -> Option<&RpcError> {
         match self {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::connection::Client;
+use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
 use super::list::List;
 use crate::model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 impl Client {
     /// Makes a flow and gives its number.
     pub async fn create_flow(&self, spec: &FlowSpec) -> Result<FlowId, Error> {
-        self.call("create_flow", spec).await
+        self.call("create_flow", self.keyed(spec)).await
     }
 
     /// Starts a flow that was made.
@@ -25,10 +25,16 @@ impl Client {
     }
 
     /// As [`Client::start_flow`], for a flow that [`Client::create_flow`] gave for `spec`: with an idempotency key that may be one that was started before.
+    ///
+    /// Where the connection is lost before the answer it is started again, which is refused to one that was started.
     pub async fn begin_flow(&self, spec: &FlowSpec, flow_id: FlowId) -> Result<(), Error> {
-        match self.start_flow(spec.context_id, flow_id).await {
-            Err(error) if spec.idempotency_key.is_some() && error.has_code(code::STATE) => Ok(()),
-            answer => answer.map(drop),
+        let (mut may_be_started, mut lost) = (spec.idempotency_key.is_some(), 0);
+        loop {
+            match self.start_flow(spec.context_id, flow_id).await {
+                Err(error) if may_be_started && error.has_code(code::STATE) => return Ok(()),
+                Err(Error::Unknown { .. }) if lost < MOST_LOST && !self.is_over() => (may_be_started, lost) = (true, lost + 1),
+                answer => return answer.map(drop),
+            }
         }
     }
 
@@ -38,8 +44,8 @@ impl Client {
         loop {
             let left = limit.map_or(LONGEST_WAIT, |limit| limit.saturating_sub(begun.elapsed()));
             let wait = left.min(LONGEST_WAIT);
-            let params = json!({ "flow_id": flow_id, "wait_timeout": wait.as_secs_f64(), "context_id": context_id });
-            match self.call_within(Self::waiting(wait), "wait_flow", params).await {
+            let named = |left: f64| json!({ "flow_id": flow_id, "wait_timeout": left, "context_id": context_id });
+            match self.call_waiting(wait, "wait_flow", named).await {
                 // A server that shuts down answers earlier.
                 Err(error) if error.has_code(code::WAIT_RAN_OUT) && limit.is_none_or(|limit| begun.elapsed() < limit) => {
                     tokio::time::sleep(PAUSE).await;

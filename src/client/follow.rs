@@ -1,11 +1,17 @@
-use std::time::Duration;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jsonrpsee::core::client::{Subscription, SubscriptionCloseReason};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::connection::Client;
 use super::error::Error;
+use super::wire::Wire;
 use crate::dispatch::JobFilter;
 use crate::model::{ContextId, FlowEvent, FlowId, JobEvent, JobId, LogLine};
 use crate::rpc::methods::{EventNotice, FlowNotice, Heard, LogNotice};
@@ -69,70 +75,188 @@ struct Params {
 
 /// How often a subscription is opened again in a row that the server ends without a word and without an item.
 const MOST_REOPENED: u32 = 5;
-/// The pause before one is opened again another time without an item between; it doubles so often.
-const PAUSE: (Duration, u32) = (Duration::from_millis(100), 6);
+/// How often in a row it is tried to open one again while Redis does not answer the server.
+const MOST_REFUSED: u32 = 10;
+/// The most items that wait for their reader, and the most bytes that they have. With more the subscription is let go of, and opened again behind
+/// the last of them when these are read.
+const BUFFER: (usize, usize) = (8192, 16 << 20);
 
-/// A subscription that is opened again by itself after a gap, so that its reader misses nothing.
-pub struct Follow<T: Followable> {
+/// What is heard of what is followed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Followed<T> {
+    /// The next item.
+    Item(T),
+    /// Items are missing here, which the server does not have any more.
+    Lagged,
+    /// There will be none any more.
+    Ended,
+}
+
+impl<T> Followed<T> {
+    /// The item, if it is one.
+    pub fn item(self) -> Option<T> {
+        match self {
+            Self::Item(item) => Some(item),
+            Self::Lagged | Self::Ended => None,
+        }
+    }
+}
+
+/// A subscription that is opened again by itself after a gap, so that its reader misses nothing and hears nothing twice.
+pub struct Follow<T> {
     client: Client,
     topic: &'static str,
     params: Params,
-    items: Subscription<T::Notice>,
-    /// Whether items were missed, so that the subscription has to be opened again.
-    gap: bool,
-    /// How often it was opened again since the last item.
-    reopened: u32,
+    source: Option<Source>,
+    /// Whether it was opened again since the last item, and how often in vain.
+    reopened: bool,
+    failures: u32,
+    /// Whether the server has said that there is no more.
+    is_over: bool,
+    items: PhantomData<fn() -> T>,
+}
+
+/// An open subscription.
+struct Source {
+    wire: Arc<Wire>,
+    items: mpsc::Receiver<Box<RawValue>>,
+    /// How many bytes wait in `items`.
+    held: Arc<AtomicUsize>,
+    filling: JoinHandle<Filled>,
+}
+
+/// Why nothing more is put into a buffer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Filled {
+    /// It is full, or nobody reads it.
+    Full,
+    /// The server has ended the subscription, or the connection did.
+    Cut,
+}
+
+impl Source {
+    fn of((mut from, wire): (Subscription<Box<RawValue>>, Arc<Wire>)) -> Self {
+        let (sender, items) = mpsc::channel(BUFFER.0);
+        let held = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&held);
+        let filling = tokio::spawn(async move {
+            loop {
+                let item = tokio::select! {
+                    () = sender.closed() => return Filled::Full,
+                    item = from.next() => item,
+                };
+                let Some(Ok(item)) = item else {
+                    let is_lagging = matches!(from.close_reason(), Some(SubscriptionCloseReason::Lagged));
+                    return if is_lagging { Filled::Full } else { Filled::Cut };
+                };
+                let size = item.get().len();
+                let waiting = counted.fetch_add(size, Ordering::Relaxed);
+                // One item has room, however long it is.
+                if waiting > 0 && waiting + size > BUFFER.1 || sender.try_send(item).is_err() {
+                    return Filled::Full;
+                }
+            }
+        });
+        Self { wire, items, held, filling }
+    }
+
+    async fn next(&mut self) -> Option<Box<RawValue>> {
+        let item = self.items.recv().await?;
+        self.held.fetch_sub(item.get().len(), Ordering::Relaxed);
+        Some(item)
+    }
 }
 
 impl<T: Followable> Follow<T> {
     async fn open(client: &Client, topic: &'static str, params: Params) -> Result<Self, Error> {
-        let items = client.subscribe(topic, &params).await?;
-        Ok(Self { client: client.clone(), topic, params, items, gap: false, reopened: 0 })
+        let source = Some(Source::of(client.subscribe(topic, &params).await?));
+        let client = client.clone();
+        Ok(Self { client, topic, params, source, reopened: false, failures: 0, is_over: false, items: PhantomData })
     }
 
-    /// The next item. `None` when the server says that there will be none any more.
+    /// What is heard next. After an error one can go on.
     ///
     /// A server may also send nothing more after the last item, so whoever follows a job has to look for its end elsewhere, too.
     /// If the future is dropped, no item is lost.
-    pub async fn next(&mut self) -> Result<Option<T>, Error> {
-        loop {
-            if self.gap {
-                if let Some(again) = self.reopened.checked_sub(1) {
-                    tokio::time::sleep(PAUSE.0 * 2_u32.pow(again.min(PAUSE.1))).await;
+    pub async fn next(&mut self) -> Result<Followed<T>, Error> {
+        while !self.is_over {
+            let Some(source) = &mut self.source else {
+                if self.reopen().await? {
+                    return Ok(Followed::Lagged);
                 }
-                self.items = self.client.subscribe(self.topic, &self.params).await?;
-                (self.gap, self.reopened) = (false, self.reopened + 1);
-            }
-            match self.items.next().await.map(|notice| notice.map(Into::<Heard<T>>::into)) {
-                Some(Ok(Heard::Item(item))) => {
-                    self.reopened = 0;
+                continue;
+            };
+            let Some(item) = source.next().await else {
+                let filled = (&mut source.filling).await;
+                let (wire, is_cut) = (Arc::clone(&source.wire), !matches!(filled, Ok(Filled::Full)));
+                self.source = None;
+                if is_cut {
+                    self.cut(&wire).await?;
+                }
+                continue;
+            };
+            match serde_json::from_str::<T::Notice>(item.get()).map(Into::<Heard<T>>::into) {
+                Ok(Heard::Item(item)) => {
+                    (self.reopened, self.failures) = (false, 0);
                     if let Some(cursor) = item.cursor() {
                         self.params.cursor = Some(cursor.to_owned());
                     }
-                    return Ok(Some(item));
+                    return Ok(Followed::Item(item));
                 }
-                Some(Ok(Heard::Began(cursor))) => self.params.cursor = Some(cursor),
-                Some(Ok(Heard::Lagged(cursor))) => self.lagged(cursor),
-                Some(Ok(Heard::Ended)) => return Ok(None),
-                Some(Err(source)) => return Err(Error::Shape { method: format!("subscribe_{}", self.topic), source }),
-                None if matches!(self.items.close_reason(), Some(SubscriptionCloseReason::Lagged)) => self.gap = true,
-                // It says why when it is asked again: what the reader may see no more, or a store that cannot be read now.
-                None if self.client.is_connected() && self.reopened < MOST_REOPENED => self.gap = true,
-                None if self.client.is_connected() => return Err(Error::Broken { topic: self.topic }),
-                None => return Err(self.client.why_closed().await),
+                Ok(Heard::Began(cursor)) => self.params.cursor = Some(cursor),
+                Ok(Heard::Lagged(cursor)) => {
+                    if self.has_lost(cursor) {
+                        return Ok(Followed::Lagged);
+                    }
+                }
+                Ok(Heard::Ended) => self.is_over = true,
+                Err(source) => return Err(Error::shape(&format!("subscribe_{}", self.topic), source)),
             }
+        }
+        Ok(Followed::Ended)
+    }
+
+    /// Opens it again, behind the last item that was read. Gives whether it is not known what happened meanwhile.
+    async fn reopen(&mut self) -> Result<bool, Error> {
+        if self.failures > 0 {
+            tokio::time::sleep(self.client.link.way.reconnect.delay(self.failures)).await;
+        }
+        match self.client.subscribe(self.topic, &self.params).await {
+            Ok(opened) => {
+                (self.source, self.reopened) = (Some(Source::of(opened)), true);
+                // What is of one job or flow begins with how that is now.
+                Ok(self.params.cursor.is_none() && self.params.job_id.is_none() && self.params.flow_id.is_none())
+            }
+            // Redis may come back later than the server.
+            Err(error) if error.may_pass() && error.rpc().is_some() && self.failures < MOST_REFUSED => {
+                self.failures += 1;
+                Ok(false)
+            }
+            Err(error) => Err(error),
         }
     }
 
-    /// Usually the items that were missed are still there after the last one that was read. If not, the server gives a cursor from which
-    /// it can go on. If that was tried already, the missed items are lost, and this subscription goes on after them.
-    fn lagged(&mut self, cursor: String) {
-        if self.params.cursor.is_some() && self.reopened == 0 {
-            self.gap = true;
-        } else if self.params.cursor.as_ref() != Some(&cursor) {
-            self.params.cursor = Some(cursor);
-            self.gap = true;
+    /// The subscription ended without a word: it says why when it is opened again, as long as that may help.
+    async fn cut(&mut self, wire: &Wire) -> Result<(), Error> {
+        if !wire.is_connected() {
+            let error = wire.ended().await;
+            return if error.may_pass() { Ok(()) } else { Err(error) };
         }
+        self.failures += 1;
+        if self.failures > MOST_REOPENED { Err(Error::Broken { topic: self.topic }) } else { Ok(()) }
+    }
+
+    /// Usually the items that were missed are still there behind the last one that was read. They are lost if the server says so once more.
+    fn has_lost(&mut self, cursor: String) -> bool {
+        let is_told = self.params.cursor.as_ref() == Some(&cursor);
+        let is_lost = !is_told && (self.params.cursor.is_none() || self.reopened);
+        if is_lost {
+            self.params.cursor = Some(cursor);
+        }
+        if !is_told {
+            self.source = None;
+        }
+        is_lost
     }
 
     /// The cursor behind the last item that was read.

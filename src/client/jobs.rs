@@ -3,8 +3,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::connection::Client;
+use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
+use super::keyed::Keyed;
 use crate::dispatch::{JobFilter, JobPage, LogPage};
 use crate::model::{Actor, ContextId, Explanation, Job, JobId, JobResult, JobSpec, Name, Queue, QueueInfo, ScriptType, Seconds, Status};
 
@@ -31,13 +32,13 @@ struct Waited<'a> {
 #[derive(Serialize)]
 struct Run<'a> {
     #[serde(flatten)]
-    spec: &'a JobSpec,
+    spec: &'a Keyed<'a, JobSpec>,
     wait_timeout: f64,
 }
 
 #[derive(Serialize)]
 struct Many<'a> {
-    jobs: &'a [JobSpec],
+    jobs: Vec<Keyed<'a, JobSpec>>,
 }
 
 #[derive(Serialize)]
@@ -78,12 +79,12 @@ impl<'a> QueueNamed<'a> {
 impl Client {
     /// Stores a job and gives its id.
     pub async fn create_job(&self, spec: &JobSpec) -> Result<JobId, Error> {
-        self.call("create_job", spec).await
+        self.call("create_job", self.keyed(spec)).await
     }
 
     /// Stores several jobs, all or none, and gives their ids.
     pub async fn create_jobs(&self, jobs: &[JobSpec]) -> Result<Vec<JobId>, Error> {
-        self.call("create_jobs", Many { jobs }).await
+        self.call("create_jobs", Many { jobs: jobs.iter().map(|spec| self.keyed(spec)).collect() }).await
     }
 
     /// Puts a created job into its queue.
@@ -93,26 +94,45 @@ impl Client {
 
     /// As [`Client::start_job`], for a job that [`Client::create_job`] gave for `spec`: with an idempotency key that may be one that was started
     /// before, and one whose prerequisite is in error has ended already. Then this gives the status it has.
+    ///
+    /// Where the connection is lost before the answer, it looks whether the job was started, and starts it if not.
     pub async fn begin_job(&self, spec: &JobSpec, job_id: &JobId) -> Result<Status, Error> {
-        match self.start_job(spec.context_id, job_id).await {
-            Err(error) if error.has_code(code::STATE) => match error.status() {
-                Some(status) if status != Status::Created => Ok(status),
-                _ => Err(error),
-            },
-            answer => answer,
+        let mut lost = 0;
+        loop {
+            match self.start_job(spec.context_id, job_id).await {
+                Err(error) if error.has_code(code::STATE) => match error.status() {
+                    Some(status) if status != Status::Created => return Ok(status),
+                    _ => return Err(error),
+                },
+                Err(error @ Error::Unknown { .. }) if !self.is_over() => match self.get_status(spec.context_id, job_id).await {
+                    Ok(Status::Created) if lost < MOST_LOST => lost += 1,
+                    Ok(Status::Created) => return Err(error),
+                    Ok(status) => return Ok(status),
+                    Err(_) => return Err(error),
+                },
+                answer => return answer,
+            }
         }
     }
 
     /// Creates and starts a job and waits for its end, at most `wait`.
     pub async fn run_and_wait(&self, spec: &JobSpec, wait: Duration) -> Result<JobResult, Error> {
-        let wait = wait.min(LONGEST_WAIT);
-        self.call_within(Self::waiting(wait), "run_and_wait", Run { spec, wait_timeout: wait.as_secs_f64() }).await
+        let (begun, spec) = (tokio::time::Instant::now(), &self.keyed(spec));
+        let first = wait.min(LONGEST_WAIT);
+        match self.call_waiting(first, "run_and_wait", |wait_timeout| Run { spec, wait_timeout }).await {
+            // A server that shuts down answers earlier.
+            Err(error) if error.has_code(code::WAIT_RAN_OUT) && begun.elapsed() < wait && !self.is_over() => match error.job_id() {
+                Some(id) => self.wait_to_the_end(spec.spec.context_id, &id, Some(wait.saturating_sub(begun.elapsed()))).await,
+                None => Err(error),
+            },
+            answer => answer,
+        }
     }
 
     /// Waits for the end of a job, at most `wait` and at most an hour.
     pub async fn wait_job(&self, context_id: ContextId, job_id: &JobId, wait: Duration) -> Result<JobResult, Error> {
-        let wait = wait.min(LONGEST_WAIT);
-        self.call_within(Self::waiting(wait), "wait_job", Waited { job_id, wait_timeout: wait.as_secs_f64(), context_id }).await
+        let named = |wait_timeout| Waited { job_id, wait_timeout, context_id };
+        self.call_waiting(wait.min(LONGEST_WAIT), "wait_job", named).await
     }
 
     /// Waits for the end of a job as long as it takes, or at most `limit`.

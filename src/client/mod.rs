@@ -1,11 +1,12 @@
 //! Calls a server by JSON-RPC 2.0 on a WebSocket, as the command line does.
 //!
-//! One [`Client`] is one connection. Any number of calls and subscriptions share it, so clone it freely. Each method of `openrpc.json` that programs
+//! One [`Client`] has one connection. Any number of calls and subscriptions share it, so clone it freely. Each method of `openrpc.json` that programs
 //! need is a method here; [`Client::call`] makes any other by its name.
 //!
-//! A connection that has ended stays so: calls give [`Error::Closed`], which says that nobody knows what became of those under way. Whoever goes on
-//! connects again. A job is made once, however often that happens, if its [`JobSpec`](crate::model::JobSpec) has an `idempotency_key`; and a
-//! subscription goes on behind the last item that was read, if it is opened with [`Follow::cursor`].
+//! A connection that ends comes back by itself ([`Reconnect`]), and what was under way goes on: what reads is sent again, and so is what makes
+//! something, with a key that has it made once; a wait goes on for what is left of it; a subscription goes on behind the last item that was read,
+//! so that none is missing and none comes twice. Any other change is not sent again: [`Error::Unknown`] says that nobody knows what became of it.
+//! [`Client::states`] shows how the connection is.
 //!
 //! # Run a script, with a token
 //!
@@ -32,31 +33,27 @@
 //! # }
 //! ```
 //!
-//! # Follow a job, also over a connection that breaks, and stop it
+//! # Follow a job, whatever becomes of the connection, and stop it
 //!
 //! ```no_run
-//! use hero::client::{Client, Error};
+//! use hero::client::{Client, Error, Followed, Options, Reconnect};
 //! use hero::model::{ContextId, JobSpec};
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Error> {
-//! let (url, context) = ("ws://127.0.0.1:8700", ContextId(0));
-//! let mut client = Client::connect(url, None).await?;
-//! // By its key it is the same job when this is called again.
-//! let spec = JobSpec { script: "print(1)".to_owned(), idempotency_key: Some("today".to_owned()), ..JobSpec::default() };
+//! let context = ContextId(0);
+//! let options = Options { reconnect: Reconnect::within(std::time::Duration::MAX), ..Options::default() };
+//! let client = Client::connect_with("ws://127.0.0.1:8700", options).await?;
+//! let spec = JobSpec { script: "print(1)".to_owned(), ..JobSpec::default() };
 //! let id = client.create_job(&spec).await?;
 //! client.begin_job(&spec, &id).await?;
 //!
 //! let mut log = client.follow_logs(context, &id, None).await?;
 //! loop {
-//!     match log.next().await {
-//!         Ok(Some(line)) => println!("{}", line.text),
-//!         Ok(None) => break,
-//!         Err(Error::Closed(_)) => {
-//!             client = Client::connect(url, None).await?;
-//!             log = client.follow_logs(context, &id, log.cursor()).await?;
-//!         }
-//!         Err(error) => return Err(error),
+//!     match log.next().await? {
+//!         Followed::Item(line) => println!("{}", line.text),
+//!         Followed::Lagged => println!("(the server does not have the next lines any more)"),
+//!         Followed::Ended => break,
 //!     }
 //! }
 //! client.stop_job(context, &id).await?;
@@ -67,19 +64,25 @@
 //! ```
 
 mod access;
+mod address;
 mod connection;
 mod error;
 mod flows;
 mod follow;
 mod jobs;
+mod keyed;
 mod list;
+mod login;
 mod messages;
 mod objects;
+mod reconnect;
 mod runners;
 mod schedules;
 mod trust;
+mod wire;
 
-pub use connection::Client;
+pub use connection::{Client, Options};
 pub use error::{Error, JobFailure, RpcError, code};
-pub use follow::{Follow, Followable};
+pub use follow::{Follow, Followable, Followed};
+pub use reconnect::{Reconnect, State};
 pub use trust::Trust;

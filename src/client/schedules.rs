@@ -10,7 +10,7 @@ use crate::model::{ContextId, Schedule, ScheduleId, ScheduleSpec};
 impl Client {
     /// Stores a schedule and gives it with its next runs.
     pub async fn create_schedule(&self, spec: &ScheduleSpec) -> Result<Schedule, Error> {
-        self.call("create_schedule", spec).await
+        self.call("create_schedule", self.keyed(spec)).await
     }
 
     /// A page of schedules, in the order of their next runs: those of a caller, or all.

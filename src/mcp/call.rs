@@ -106,7 +106,7 @@ impl Call<'_> {
     async fn waited(&mut self, client: &Client, subject: Subject, starts: bool, wait: Duration) -> Result<Box<RawValue>, Ended> {
         let deadline = Instant::now() + wait;
         let context = self.arguments.get("context_id").cloned().unwrap_or(json!(0));
-        let mut params = if starts {
+        let params = if starts {
             self.arguments.insert("wait_timeout".to_owned(), json!(0));
             let id = match client.call::<Box<RawValue>>(self.tool, &self.arguments).await {
                 Err(Error::Rpc(error)) if error.code == code::WAIT_RAN_OUT && !wait.is_zero() => {
@@ -123,9 +123,12 @@ impl Call<'_> {
         };
         let id = params.get(subject.id()).cloned().unwrap_or_default();
         let left = deadline.saturating_duration_since(Instant::now());
-        params.insert("wait_timeout".to_owned(), json!(left.as_secs_f64()));
         let told = tell(self.teller.take(), client, subject, &context, &id);
-        let ended = client.call_within(Client::waiting(left), subject.wait(), &params);
+        let ended = client.call_waiting(left, subject.wait(), |left| {
+            let mut params = params.clone();
+            params.insert("wait_timeout".to_owned(), json!(left));
+            params
+        });
         tokio::pin!(told, ended);
         let mut tells = true;
         loop {

@@ -5,7 +5,7 @@ use rmcp::{Peer, RoleServer};
 use tokio::time::{Instant, sleep_until};
 
 use super::result::head;
-use crate::client::{Client, Error};
+use crate::client::{Client, Error, Followed};
 use crate::model::{ContextId, FlowEvent, FlowId, JobEvent, JobId};
 
 /// What a script logs in such a time is told at once.
@@ -14,6 +14,8 @@ const PACE: Duration = Duration::from_millis(100);
 const LINES: usize = 50;
 /// How many bytes are told at once.
 const MOST: usize = 4096;
+/// What is told where the server does not have any more what comes next.
+const MISSING: &str = "(something is missing here)";
 
 /// Tells a client that asked for it what becomes of a job or a flow while it waits.
 pub(super) struct Teller {
@@ -63,12 +65,14 @@ impl Teller {
             tokio::select! {
                 () = sleep_until(self.due), if !self.lines.is_empty() => self.tell().await,
                 line = logs.next(), if more_logs => match line? {
-                    Some(line) => self.note(line.text),
-                    None => more_logs = false,
+                    Followed::Item(line) => self.note(line.text),
+                    Followed::Lagged => self.note(MISSING.to_owned()),
+                    Followed::Ended => more_logs = false,
                 },
                 change = changes.next(), if more_changes => match change? {
-                    Some(change) => self.note(of_job(&change)),
-                    None => more_changes = false,
+                    Followed::Item(change) => self.note(of_job(&change)),
+                    Followed::Lagged => self.note(MISSING.to_owned()),
+                    Followed::Ended => more_changes = false,
                 },
             }
         }
@@ -82,8 +86,9 @@ impl Teller {
             tokio::select! {
                 () = sleep_until(self.due), if !self.lines.is_empty() => self.tell().await,
                 change = changes.next(), if more => match change? {
-                    Some(change) => self.note(of_flow(&change)),
-                    None => more = false,
+                    Followed::Item(change) => self.note(of_flow(&change)),
+                    Followed::Lagged => self.note(MISSING.to_owned()),
+                    Followed::Ended => more = false,
                 },
             }
         }

@@ -24,7 +24,7 @@ impl Link {
     pub(super) async fn client(&self) -> Result<Client, Error> {
         let mut client = self.client.lock().await;
         match &*client {
-            Some(open) if open.is_connected() => Ok(open.clone()),
+            Some(open) if !open.is_over() => Ok(open.clone()),
             _ => Ok(client.insert((self.connect)().await?).clone()),
         }
     }

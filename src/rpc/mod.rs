@@ -168,6 +168,11 @@ pub fn repeatable() -> String {
     table().repeatable()
 }
 
+/// Whether a call of a method may be sent again blindly. One that this version does not know may not.
+pub fn repeatable_call(method: &str) -> Repeatable {
+    table().repeatable_call(method)
+}
+
 /// Who may call what, as `docs/permissions.md` has it.
 pub fn permissions() -> String {
     table().permissions()

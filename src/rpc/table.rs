@@ -141,6 +141,11 @@ impl<C: Send + Sync + 'static> Table<C> {
         format!("| `x-repeatable` | methods |\n| --- | --- |\n{}", rows.concat())
     }
 
+    pub(super) fn repeatable_call(&self, method: &str) -> Repeatable {
+        let known = self.definitions.iter().find(|definition| definition.name == method);
+        known.map_or(Repeatable::Never, |definition| definition.repeatable)
+    }
+
     /// The names of methods of which the audit log has every call.
     pub(super) fn audited(&self) -> impl Iterator<Item = &'static str> {
         self.definitions.iter().filter(|definition| definition.audited).map(|definition| definition.name)

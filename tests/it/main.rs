@@ -1,6 +1,6 @@
 //! Everything that is tested from outside, in one binary: each test has a redis-server of its own.
 //!
-//! `actor`, `cli`, `conveyor`, `dispatch`, `engine`, `rpc`, `sal` and `store` are about what stands below the same name in `src`. The others are about the whole: `layouts`,
+//! `actor`, `cli`, `client`, `conveyor`, `dispatch`, `engine`, `rpc`, `sal` and `store` are about what stands below the same name in `src`. The others are about the whole: `layouts`,
 //! `foreign`, `clients` and `mcp` play programs that are not ours, `model` and `chaos` lead random lives, `floors` reads the source. All stand on `support`.
 #![recursion_limit = "256"]
 #![expect(clippy::unwrap_used, reason = "what fails in a test shall panic")]
@@ -12,6 +12,7 @@ mod actor;
 mod audit;
 mod chaos;
 mod cli;
+mod client;
 mod clients;
 mod contexts;
 mod conveyor;

@@ -11,7 +11,7 @@ use super::usage::{Meter, Tree};
 use super::{Measuring, UNTIL_REST};
 use crate::cli::local_server::{LocalServer, TempDir};
 use crate::cli::serve::OPERATOR_SOCKET;
-use crate::client::Client;
+use crate::client::{Client, Options, Reconnect};
 use crate::model::{ContextLimits, FlowJobSpec, FlowSpec, JobId, JobSpec, PrivateKey, Role};
 
 /// Into how many turns a comparison is divided, so that whatever else the machine does meets all that is compared. The shorter they are, the better it does.
@@ -80,7 +80,7 @@ impl Measuring<'_> {
             let data = TempDir::new()?;
             let server = self.start(&data, &[pools, &unlimited, variant].concat()).await?;
             let client = match variant {
-                [] => Client::connect(&server.url, None).await?,
+                [] => Client::connect_with(&server.url, Options { reconnect: Reconnect::NEVER, ..Options::default() }).await?,
                 _ => caller(&data, &server).await?,
             };
             let load = Load::new(vec![client], &self.steps);
@@ -225,7 +225,8 @@ async fn caller(data: &TempDir, server: &LocalServer) -> anyhow::Result<Client> 
     let identity = operator.create_identity(None, &[]).await?.identity_id;
     operator.set_role(identity, Role::Caller, HOME, true).await?;
     let token = operator.create_token(identity, None, None).await?;
-    Ok(Client::connect(&server.url, Some(&token.secret)).await?)
+    let options = Options { token: Some(token.secret), reconnect: Reconnect::NEVER, ..Options::default() };
+    Ok(Client::connect_with(&server.url, options).await?)
 }
 
 fn add(sum: &mut Option<f64>, more: Option<f64>) {

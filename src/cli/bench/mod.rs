@@ -24,7 +24,7 @@ use super::global::Global;
 use super::interrupt::interruptible;
 use super::local_server::{LocalServer, TempDir};
 use super::output;
-use crate::client::Client;
+use crate::client::{Client, Options, Reconnect};
 use crate::store::{Endpoint, Profile};
 use load::Load;
 use objects::Objects;
@@ -131,7 +131,7 @@ impl Measuring<'_> {
     async fn foreign(&self, global: &Global, server: &str) -> anyhow::Result<Report> {
         let mut clients = Vec::new();
         for _ in 0..self.bench.connections {
-            clients.push(global.connect().await?);
+            clients.push(global.connect_for(Duration::ZERO).await?);
         }
         let load = Load::new(clients, &self.steps).tidy();
         let measured = interruptible(Box::pin(self.measure(&load, server))).await;
@@ -215,7 +215,8 @@ impl Measuring<'_> {
     async fn connect(&self, url: &str) -> anyhow::Result<Vec<Client>> {
         let mut clients = Vec::new();
         for _ in 0..self.bench.connections {
-            clients.push(Client::connect(url, None).await?);
+            // Without keys of the client's, so that what is measured is what was asked for.
+            clients.push(Client::connect_with(url, Options { reconnect: Reconnect::NEVER, ..Options::default() }).await?);
         }
         Ok(clients)
     }

@@ -26,7 +26,7 @@ pub(super) async fn run(calls: &Calls, context: ContextId) -> anyhow::Result<()>
     let id: FlowId = serde_json::from_value(calls.call("create_flow", json!({ "jobs": jobs, "env_vars": { "WHO": "Ada" } })).await?)?;
     let mut changes = calls.client.follow_flow(context, id, None).await?;
     calls.call("start_flow", json!({ "flow_id": id })).await?;
-    while let Some(change) = timeout(TIMEOUT, changes.next()).await.context("nothing became of the flow")?? {
+    while let Some(change) = timeout(TIMEOUT, changes.next()).await.context("nothing became of the flow")??.item() {
         let Some((job, status)) = change.job.as_ref().zip(change.job_status) else { continue };
         calls.show_item("flow", &json!({ "job": job, "status": status, "open": change.open }))?;
     }

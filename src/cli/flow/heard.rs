@@ -1,13 +1,13 @@
 //! What the jobs of a flow say while they run: the lines of their logs, and how far they are.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::client::Client;
+use crate::client::{Client, Follow, Followable, Followed};
 use crate::model::{ContextId, FlowEvent, JobId, LogLine, Progress, Status};
 
 /// So many jobs are listened to at once; `hero flow logs` has the lines of the others.
@@ -29,8 +29,6 @@ pub(super) struct Heard {
     context: ContextId,
     listeners: JoinSet<JobId>,
     heard: HashSet<JobId>,
-    /// The last line of each job that was said, by the job's name.
-    cursors: HashMap<String, String>,
     sender: mpsc::Sender<Said>,
     said: mpsc::Receiver<Said>,
 }
@@ -38,14 +36,8 @@ pub(super) struct Heard {
 impl Heard {
     pub(super) fn new(client: &Client, context: ContextId) -> Self {
         let (sender, said) = mpsc::channel(WAITING);
-        let (listeners, heard, cursors) = Default::default();
-        Self { client: client.clone(), context, listeners, heard, cursors, sender, said }
-    }
-
-    /// Listens on a new connection, behind what was said.
-    pub(super) fn go_on(&mut self, client: &Client) {
-        let cursors = std::mem::take(&mut self.cursors);
-        *self = Self { cursors, ..Self::new(client, self.context) };
+        let (listeners, heard) = Default::default();
+        Self { client: client.clone(), context, listeners, heard, sender, said }
     }
 
     /// Listens to the job that this is about, once it runs.
@@ -60,17 +52,12 @@ impl Heard {
             return;
         }
         let (client, context, name, id, sender) = (self.client.clone(), self.context, name.clone(), id.clone(), self.sender.clone());
-        let cursor = self.cursors.get(&name).cloned();
-        self.listeners.spawn(listen(client, context, (name, id), cursor, sender));
+        self.listeners.spawn(listen(client, context, (name, id), sender));
     }
 
     /// The next that a job says.
     pub(super) async fn next(&mut self) -> Option<Said> {
-        let said = self.said.recv().await;
-        if let Some(Said::Line(name, line)) = &said {
-            self.cursors.insert(name.clone(), line.cursor.clone());
-        }
-        said
+        self.said.recv().await
     }
 
     /// What is left to be said when all jobs have ended.
@@ -90,16 +77,10 @@ impl Heard {
 }
 
 /// Hands on what a job says until it has ended.
-async fn listen(
-    client: Client,
-    context: ContextId,
-    (name, id): (String, JobId),
-    cursor: Option<String>,
-    sender: mpsc::Sender<Said>,
-) -> JobId {
+async fn listen(client: Client, context: ContextId, (name, id): (String, JobId), sender: mpsc::Sender<Said>) -> JobId {
     let lines = async {
-        let Ok(mut lines) = client.follow_logs(context, &id, cursor.as_deref()).await else { return };
-        while let Ok(Some(line)) = lines.next().await {
+        let Ok(mut lines) = client.follow_logs(context, &id, None).await else { return };
+        while let Some(line) = next(&mut lines).await {
             if sender.send(Said::Line(name.clone(), line)).await.is_err() {
                 return;
             }
@@ -107,7 +88,7 @@ async fn listen(
     };
     let progress = async {
         let Ok(mut changes) = client.follow_job(context, &id).await else { return };
-        while let Ok(Some(change)) = changes.next().await {
+        while let Some(change) = next(&mut changes).await {
             if let Some(progress) = change.progress
                 && sender.send(Said::Progress(name.clone(), progress)).await.is_err()
             {
@@ -117,4 +98,15 @@ async fn listen(
     };
     tokio::join!(lines, progress);
     id
+}
+
+/// The next item, until there is none any more.
+async fn next<T: Followable>(items: &mut Follow<T>) -> Option<T> {
+    loop {
+        match items.next().await {
+            Ok(Followed::Item(item)) => return Some(item),
+            Ok(Followed::Lagged) => {} // `hero flow logs` says so, too.
+            Ok(Followed::Ended) | Err(_) => return None,
+        }
+    }
 }

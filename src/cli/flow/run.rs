@@ -8,11 +8,11 @@ use super::heard::{Heard, Said};
 use super::tree::{lines, status_of_job};
 use super::{Source, list::status};
 use crate::cli::exit::Exit;
-use crate::cli::global::Global;
+use crate::cli::global::{Global, RECONNECT};
 use crate::cli::output::{self, Line, Style};
 use crate::cli::settings::parse_time;
-use crate::cli::watch::{RECONNECT, Signals, finds_server_again};
-use crate::client::{Client, Error, code};
+use crate::cli::watch::{Presence, Signals};
+use crate::client::{Client, Error, Followed, code};
 use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
 
 /// How often the tree is drawn again while times pass.
@@ -40,24 +40,13 @@ impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         self.source.arguments.warn_of_json(global.json);
         let spec = self.source.spec()?;
-        let client = global.connect().await?;
+        let reconnect = self.reconnect.unwrap_or(RECONNECT);
+        let client = global.connect_for(reconnect).await?;
         let flow = client.create_flow(&spec).await?;
         let context = spec.context_id;
-        let reconnect = self.reconnect.unwrap_or(RECONNECT);
         let (told, progress) = Default::default();
-        let mut watch = Watch {
-            told,
-            progress,
-            heard: Heard::new(&client, context),
-            global,
-            client,
-            context,
-            flow,
-            reconnect,
-            cursor: None,
-            drawn: 0,
-            quiet: global.json,
-        };
+        let mut watch =
+            Watch { told, progress, heard: Heard::new(&client, context), client, context, flow, reconnect, drawn: 0, quiet: global.json };
         let ended = watch.finish(&spec, self.wait).await?;
         let client = watch.client;
         let known = client.get_flow(context, flow).await;
@@ -84,16 +73,13 @@ impl Run {
 }
 
 /// A flow that is shown while it runs.
-struct Watch<'a> {
-    global: &'a Global,
+struct Watch {
     client: Client,
     heard: Heard,
     /// How long to look for a server that went away.
     reconnect: Duration,
     context: ContextId,
     flow: FlowId,
-    /// Behind the last change of it that was heard of.
-    cursor: Option<String>,
     /// How many lines of it are on the terminal.
     drawn: usize,
     /// What was told of each job last.
@@ -103,50 +89,20 @@ struct Watch<'a> {
     quiet: bool,
 }
 
-impl Watch<'_> {
-    /// Starts it, and shows it until it has ended. A server that goes away meanwhile is looked for: the flow is still there when it is back.
+impl Watch {
+    /// Starts it, and shows it until it has ended. A server that goes away meanwhile is looked for by the client: the flow is still there when it
+    /// is back.
     async fn finish(&mut self, spec: &FlowSpec, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
-        let (begun, mut signals, mut is_new) = (Instant::now(), Signals::new()?, true);
-        loop {
-            let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-            match self.attend((spec, is_new), left, &mut signals).await? {
-                Err(lost @ Error::Closed(_)) if !self.reconnect.is_zero() => {
-                    let patience = left.map_or(self.reconnect, |left| left.min(self.reconnect));
-                    let (what, quiet) = (format!("flow {}", self.flow), self.quiet);
-                    let again = finds_server_again((&what, &lost), (patience, quiet), &mut signals, async || {
-                        self.client = self.global.connect().await?;
-                        Ok(())
-                    });
-                    if !again.await? {
-                        return Ok(Err(lost));
-                    }
-                    self.heard.go_on(&self.client);
-                    // What is drawn next stands below what was said.
-                    (self.drawn, is_new) = (0, false);
-                }
-                result => return Ok(result),
-            }
-        }
-    }
-
-    /// The same, as long as the server is there.
-    async fn attend(
-        &mut self,
-        (spec, is_new): (&FlowSpec, bool),
-        limit: Option<Duration>,
-        signals: &mut Signals,
-    ) -> anyhow::Result<Result<Flow, Error>> {
+        let mut signals = Signals::new()?;
         let (client, context, flow) = (&self.client.clone(), self.context, self.flow);
+        let mut presence = Presence::of(client, format!("flow {flow}"), self.reconnect, self.quiet);
         // Before the start, so that no change is missed.
-        let mut changes = match client.follow_flow(context, flow, self.cursor.as_deref()).await {
+        let mut changes = match client.follow_flow(context, flow, None).await {
             Ok(changes) => changes,
             Err(error) => return Ok(Err(error)),
         };
-        match client.begin_flow(spec, flow).await {
-            Ok(()) => {}
-            // It was begun before the server went away.
-            Err(error) if !is_new && error.has_code(code::STATE) => {}
-            Err(error) => return Ok(Err(error)),
+        if let Err(error) = client.begin_flow(spec, flow).await {
+            return Ok(Err(error));
         }
         let wait = client.wait_flow(context, flow, limit);
         tokio::pin!(wait);
@@ -157,12 +113,15 @@ impl Watch<'_> {
             tokio::select! {
                 biased;
                 change = changes.next(), if follows => match change {
-                    Ok(Some(change)) => self.note(&change, is_terminal),
-                    _ => follows = false, // The end is waited for, too.
+                    Ok(Followed::Item(change)) => self.note(&change, is_terminal),
+                    Ok(Followed::Lagged) => {} // The first item behind it says how the flow is.
+                    Ok(Followed::Ended) | Err(_) => follows = false, // The end is waited for, too.
                 },
                 Some(said) = self.heard.next() => self.say(said, is_terminal),
                 result = &mut wait => break result,
+                _ = presence.tell() => {}
                 _ = signals.interrupts.recv() => {
+                    presence.check()?;
                     if std::mem::replace(&mut stopping, true) {
                         anyhow::bail!("interrupted; flow {flow} is being stopped");
                     }
@@ -177,7 +136,7 @@ impl Watch<'_> {
         let is_over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(code::WAIT_RAN_OUT));
         if is_over {
             // The changes of short jobs may not have come yet.
-            while let Ok(Ok(Some(change))) = timeout(DRAIN, changes.next()).await {
+            while let Ok(Ok(Followed::Item(change))) = timeout(DRAIN, changes.next()).await {
                 self.note(&change, is_terminal);
             }
             let rest = std::mem::replace(&mut self.heard, Heard::new(client, context)).rest().await;
@@ -190,7 +149,6 @@ impl Watch<'_> {
     }
 
     fn note(&mut self, change: &FlowEvent, is_terminal: bool) {
-        self.cursor.clone_from(&change.cursor);
         if !self.quiet {
             self.heard.note(change);
         }

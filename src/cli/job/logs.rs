@@ -1,9 +1,9 @@
 use clap::Args;
 
 use super::Named;
-use crate::cli::global::Global;
+use crate::cli::global::{Global, RECONNECT};
 use crate::cli::output::{self, Style};
-use crate::cli::watch::{PAGE, RECONNECT, Watch};
+use crate::cli::watch::{PAGE, Watch};
 use crate::client::Client;
 use crate::model::LogLine;
 
@@ -42,7 +42,7 @@ impl Logs {
         let (context, job_id, json) = (self.named.context(), &self.named.job_id, global.json);
         let logs = Some(client.follow_logs(context, job_id, None).await?);
         let quiet = json || !output::is_watched();
-        let watch = Watch { global, client, context, job_id, logs, limit: None, reconnect: RECONNECT, interrupt_stops: false, quiet };
+        let watch = Watch { client, context, job_id, logs, limit: None, reconnect: RECONNECT, interrupt_stops: false, quiet };
         match watch.finish(|line| show(json, line)).await? {
             Err(error) if error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()) => Err(error.into()),
             _ => Ok(()), // How the job ended is not what was asked.

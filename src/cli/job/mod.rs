@@ -15,12 +15,12 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::exit::Exit;
-use super::global::Global;
+use super::global::{Global, RECONNECT};
 use super::output::{self, Line, Style};
 use super::run::print_value;
 use super::settings::parse_time;
 use super::translate::translated;
-use super::watch::{RECONNECT, Watch};
+use super::watch::Watch;
 use crate::client::Client;
 use crate::model::{ContextId, ErrorKind, JobId, Reason, Status};
 
@@ -127,11 +127,10 @@ impl Job {
 
 impl Wait {
     async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let client = global.connect().await?;
-        let (context, job_id) = (self.named.context(), &self.named.job_id);
         let reconnect = self.reconnect.unwrap_or(RECONNECT);
-        let watch =
-            Watch { global, client, context, job_id, logs: None, limit: self.wait, reconnect, interrupt_stops: false, quiet: global.json };
+        let client = global.connect_for(reconnect).await?;
+        let (context, job_id) = (self.named.context(), &self.named.job_id);
+        let watch = Watch { client, context, job_id, logs: None, limit: self.wait, reconnect, interrupt_stops: false, quiet: global.json };
         let result = watch.finish(|_| Ok(())).await??;
         if global.json {
             output::json(&result)?

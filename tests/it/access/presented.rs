@@ -9,7 +9,7 @@ async fn a_websocket_goes_on_with_a_new_token_and_so_does_what_it_follows() {
     let identity = guarded.identity(&[Role::Caller]).await;
     let client = guarded.client(identity).await;
     let mut events = client.follow_job(CONTEXT, &job(&client).await.parse().unwrap()).await.unwrap();
-    let first = events.next().await.unwrap().unwrap();
+    let first = events.next().await.unwrap().item().unwrap();
     let old = guarded.authority.tokens(identity).await.unwrap().remove(0);
     let new = guarded.authority.create_token(identity, None, None, None).await.unwrap();
     let presented: Value = client.call("present_token", json!([new.secret.reveal()])).await.unwrap();
@@ -18,7 +18,7 @@ async fn a_websocket_goes_on_with_a_new_token_and_so_does_what_it_follows() {
     // It is the same connection, on which the same subscription goes on.
     let stopped: Value = client.call("stop_job", json!([first.job_id])).await.unwrap();
     assert_eq!(stopped, "error");
-    assert_eq!(events.next().await.unwrap().unwrap().status.to_string(), "error");
+    assert_eq!(events.next().await.unwrap().item().unwrap().status.to_string(), "error");
     assert!(client.is_connected());
     guarded.authority.revoke_token(&new.token.token_id).await.unwrap();
     until("it ends with the new one", || async { (!client.is_connected()).then_some(()) }).await;

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hero::client::{Client, Error, code};
+use hero::client::{Client, Error, Options, Reconnect, code};
 use hero::model::{ContextId, JobId, JobSpec, Seconds};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -83,7 +83,9 @@ impl Caller {
                 Some(client) => client,
                 None => {
                     let address = self.addresses.lock().unwrap()[self.at].clone();
-                    match Client::connect(&address, None).await {
+                    // It goes to another server instead.
+                    let options = Options { reconnect: Reconnect::NEVER, ..Options::default() };
+                    match Client::connect_with(&address, options).await {
                         Ok(client) => self.client.insert(client).clone(),
                         Err(_) => {
                             self.elsewhere().await;
@@ -99,7 +101,7 @@ impl Caller {
                 }
                 // Redis or the server is away: nobody knows what was done, so it is asked again.
                 Err(error) if error.has_code(1009) => tokio::time::sleep(Duration::from_millis(10)).await,
-                Err(Error::Closed(_) | Error::Unreachable { .. } | Error::Timeout { .. }) => self.elsewhere().await,
+                Err(Error::Closed(_) | Error::Unknown { .. } | Error::Unreachable { .. } | Error::Timeout { .. }) => self.elsewhere().await,
                 answer => return answer,
             }
         }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use hero::client::{Client, Error, code};
+use hero::client::{Client, Error, Followed, Options, Reconnect, code};
 use hero::model::{ContextId, JobId};
 use jsonrpsee::server::{RpcModule, Server, ServerHandle, SubscriptionMessage};
 use jsonrpsee::types::{ErrorObjectOwned, Params};
@@ -173,10 +173,10 @@ async fn a_follower_goes_on_where_it_was_after_a_gap() {
     let id: JobId = ID.parse().unwrap();
     let mut logs = client.follow_logs(ContextId(0), &id, None).await.unwrap();
     for expected in ["line 1", "line 2"] {
-        assert_eq!(logs.next().await.unwrap().unwrap().text, expected);
+        assert_eq!(logs.next().await.unwrap().item().unwrap().text, expected);
     }
     assert_eq!(logs.cursor(), Some("2"));
-    assert!(logs.next().await.unwrap().is_none());
+    assert_eq!(logs.next().await.unwrap(), Followed::Ended);
 }
 
 #[tokio::test]
@@ -184,8 +184,9 @@ async fn a_follower_takes_what_is_left_where_the_rest_is_lost_for_good() {
     let fake = Fake::start(Ok(Value::Null)).await;
     let client = Client::connect(&fake.url(), None).await.unwrap();
     let mut logs = client.follow_logs(ContextId(0), &LOST.parse().unwrap(), Some("1")).await.unwrap();
-    assert_eq!(logs.next().await.unwrap().unwrap().text, "line 8");
-    assert!(logs.next().await.unwrap().is_none());
+    assert_eq!(logs.next().await.unwrap(), Followed::Lagged);
+    assert_eq!(logs.next().await.unwrap().item().unwrap().text, "line 8");
+    assert_eq!(logs.next().await.unwrap(), Followed::Ended);
 }
 
 #[tokio::test]
@@ -194,9 +195,9 @@ async fn a_follower_goes_on_where_the_server_ended_its_subscription_by_an_error_
     let client = Client::connect(&fake.url(), None).await.unwrap();
     let mut logs = client.follow_logs(ContextId(0), &CUT[0].parse().unwrap(), None).await.unwrap();
     for expected in ["line 1", "line 2", "line 3"] {
-        assert_eq!(logs.next().await.unwrap().unwrap().text, expected);
+        assert_eq!(logs.next().await.unwrap().item().unwrap().text, expected);
     }
-    assert!(logs.next().await.unwrap().is_none());
+    assert_eq!(logs.next().await.unwrap(), Followed::Ended);
     let mut logs = client.follow_logs(ContextId(0), &CUT[1].parse().unwrap(), None).await.unwrap();
     assert!(matches!(logs.next().await, Err(Error::Broken { topic: "logs" })));
 }
@@ -220,6 +221,8 @@ async fn an_error_of_the_client_says_which_kind_it_is() {
     assert!(matches!(Client::connect("ws://127.0.0.1:1", None).await, Err(Error::Unreachable { .. })));
     assert!(matches!(Client::connect("wxs://127.0.0.1:1", None).await, Err(Error::Address { .. })));
     assert!(matches!(Client::connect(&fake.url(), Some("a\nb")).await, Err(Error::Address { .. })));
+    let options = Options { reconnect: Reconnect::NEVER, ..Options::default() };
+    let client = Client::connect_with(&fake.url(), options).await.unwrap();
     drop(fake);
     assert!(matches!(client.ping().await, Err(Error::Closed(_))));
 }

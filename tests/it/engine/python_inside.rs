@@ -91,7 +91,7 @@ async fn progress_is_told_its_last_is_never_lost_and_secrets_in_it_are_masked() 
         let mut events = client.follow_job(CONTEXT, &id).await.unwrap();
         client.start_job(CONTEXT, &id).await.unwrap();
         let mut told: Vec<Progress> = Vec::new();
-        while let Some(event) = events.next().await.unwrap() {
+        while let Some(event) = events.next().await.unwrap().item() {
             told.extend(event.progress.filter(|_| event.status == Status::Started));
         }
         assert!(told.len() < 500 && told.is_sorted_by(|one, other| one.value <= other.value), "{told:?}");

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use hero::client::{Client as HeroClient, Error, Trust};
+use hero::client::{Client as HeroClient, Error, Options, Trust};
 use hero::rpc::{Limits, Tls, TlsError};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -15,6 +15,10 @@ use tokio_rustls::client::TlsStream;
 
 use super::*;
 use crate::support::{Authority, PATIENCE, until};
+
+fn trusting(trust: Trust) -> Options {
+    Options { trust, ..Options::default() }
+}
 
 /// A server with a certificate of an authority, in files that can be exchanged.
 struct Encrypted {
@@ -43,7 +47,7 @@ impl Encrypted {
     }
 
     async fn client(&self) -> HeroClient {
-        HeroClient::connect_trusting(&self.trust(), &self.url(), None).await.unwrap()
+        HeroClient::connect_with(&self.url(), trusting(self.trust())).await.unwrap()
     }
 
     async fn stream(&self) -> std::io::Result<TlsStream<TcpStream>> {
@@ -124,7 +128,7 @@ async fn a_server_that_is_not_who_it_says_is_not_talked_to() {
         // Not a name in the certificate.
         (encrypted.trust(), format!("wss://[::ffff:127.0.0.1]:{port}")),
     ] {
-        let refused = HeroClient::connect_trusting(&trust, &url, None).await.err();
+        let refused = HeroClient::connect_with(&url, trusting(trust.clone())).await.err();
         assert!(matches!(refused, Some(Error::Untrusted { .. })), "{trust:?} {url}: {refused:?}");
     }
     let plain = HeroClient::connect(&format!("ws://localhost:{port}"), None).await.err();
@@ -245,7 +249,7 @@ async fn a_signature_is_for_the_name_of_the_server_by_tls_as_well() {
     let tls = Tls::read(&authority.file("server.pem"), &authority.file("server.key")).unwrap();
     let server = Server::encrypted(&house.dispatcher, Limits::default(), &tls).await;
     let url = format!("wss://LOCALHOST:{}/", server.address.port());
-    let client = HeroClient::connect_trusting(&Trust::File(authority.file("ca.pem")), &url, None).await.unwrap();
+    let client = HeroClient::connect_with(&url, trusting(Trust::File(authority.file("ca.pem")))).await.unwrap();
     client.create_identity(Some(&key.public_key()), &[]).await.unwrap();
     until("a login", || async { client.log_in(&key).await.ok() }).await;
 }
@@ -262,6 +266,6 @@ async fn a_server_that_shows_the_certificate_of_an_authority_is_told_as_that() {
     let tls = Tls::read(&certificate_file, &key_file).unwrap();
     let server = Server::encrypted(&house.dispatcher, Limits::default(), &tls).await;
     let url = format!("wss://localhost:{}", server.address.port());
-    let error = HeroClient::connect_trusting(&Trust::File(certificate_file), &url, None).await.err().unwrap();
+    let error = HeroClient::connect_with(&url, trusting(Trust::File(certificate_file))).await.err().unwrap();
     assert!(matches!(error, Error::Untrusted { .. }) && error.to_string().contains("is that of an authority (CA:TRUE)"), "{error}");
 }

@@ -1,0 +1,132 @@
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, header};
+use jsonrpsee::client_transport::ws::WsHandshakeError;
+use jsonrpsee::core::client::Error as WireError;
+use jsonrpsee::ws_client::{PingConfig, WsClientBuilder};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::UnixStream;
+
+use super::error::Error;
+use super::trust::Trust;
+use super::wire::{LONGEST, Wire};
+
+/// How long to wait until a connection is open.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How large an answer may be. It is more than a server sends by default, so that the limit of the server counts.
+const MAX_MESSAGE: u32 = 64 << 20;
+/// How many calls of one connection may be in flight.
+const MAX_CALLS: usize = 4096;
+/// How many items of one subscription may be on the way to what holds them for their reader.
+const ON_THE_WAY: usize = 1024;
+/// The silence after which a connection is asked whether it is still there.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(20);
+/// What stands in the requests to a server that has no address of the network.
+const NO_ADDRESS: &str = "ws://localhost";
+
+/// Where a server is, and what it is shown.
+pub(super) struct Address {
+    url: String,
+    headers: HeaderMap,
+    trust: Trust,
+    heartbeat: Duration,
+}
+
+fn builder(heartbeat: Duration) -> WsClientBuilder {
+    let ping = PingConfig::new().ping_interval(heartbeat).inactive_limit(heartbeat.saturating_mul(2));
+    WsClientBuilder::new()
+        .max_request_size(MAX_MESSAGE)
+        .max_response_size(MAX_MESSAGE)
+        .max_frame_size(MAX_MESSAGE)
+        .request_timeout(LONGEST)
+        .connection_timeout(CONNECT)
+        .max_concurrent_requests(MAX_CALLS)
+        .max_buffer_capacity_per_subscription(ON_THE_WAY)
+        .enable_ws_ping(ping)
+}
+
+/// A wire on a connection to a server that is open already.
+pub(super) async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Wire, Error> {
+    let client = builder(HEARTBEAT).build_with_stream(NO_ADDRESS, stream).await;
+    client.map(Wire::new).map_err(|error| not_connected(NO_ADDRESS, error))
+}
+
+impl Address {
+    pub(super) fn new(url: &str, token: Option<&str>, trust: Trust, heartbeat: Duration) -> Result<Self, Error> {
+        let bad = |reason: &str| Error::Address { url: url.to_owned(), reason: reason.to_owned() };
+        // A server has one port for both.
+        let url = match url.split_once("://") {
+            Some(("http", rest)) => format!("ws://{rest}"),
+            Some(("https", rest)) => format!("wss://{rest}"),
+            None if url.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok()) => {
+                format!("ws://{url}")
+            }
+            _ => url.to_owned(),
+        };
+        match url.split_once("://") {
+            Some(("ws" | "wss" | "unix", rest)) if !rest.is_empty() => {}
+            Some((scheme, _)) => return Err(bad(&format!("{scheme}:// is not a WebSocket address"))),
+            None => return Err(bad("the scheme is missing")),
+        }
+        let mut headers = HeaderMap::new();
+        if let Some(token) = token {
+            let mut value =
+                HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| bad("the token contains characters that no token has"))?;
+            value.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, value);
+        }
+        Ok(Self { url, headers, trust, heartbeat })
+    }
+
+    /// Opens a connection.
+    pub(super) async fn open(&self) -> Result<Wire, Error> {
+        let url = &self.url;
+        let bad = |reason: String| Error::Address { url: url.clone(), reason };
+        let builder = builder(self.heartbeat).set_headers(self.headers.clone());
+        let client = match url.split_once("://") {
+            Some(("unix", path)) => {
+                let unreachable = |reason: String| Error::Unreachable { url: url.clone(), reason };
+                let opened = tokio::time::timeout(CONNECT, UnixStream::connect(path)).await;
+                let socket = opened.map_err(|_| unreachable("nobody answers".into()))?.map_err(|error| unreachable(error.to_string()))?;
+                builder.build_with_stream(NO_ADDRESS, socket).await
+            }
+            Some(("wss", rest)) => {
+                let place: http::Uri = format!("ws://{rest}").parse().map_err(|error: http::uri::InvalidUri| bad(error.to_string()))?;
+                let host = place.host().ok_or_else(|| bad("the host is missing".to_owned()))?;
+                let authority = format!("{host}:{}", place.port_u16().unwrap_or(443));
+                let opened = tokio::time::timeout(CONNECT, self.trust.connect(url, host, &authority)).await;
+                let stream = opened.map_err(|_| Error::Silent { url: url.clone(), after: CONNECT })??;
+                // What is said on it is the same as without TLS.
+                builder.build_with_stream(place.to_string(), stream).await
+            }
+            _ => builder.build(url).await,
+        };
+        client.map(Wire::new).map_err(|error| not_connected(url, error))
+    }
+
+    /// The server as the address names it, with its port if that is not the usual one, as it stands in requests.
+    pub(super) fn host(&self) -> &str {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
+        if scheme == "unix" {
+            return "localhost";
+        }
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+        let host = authority.rsplit('@').next().unwrap_or(authority);
+        let usual = if scheme == "wss" { ":443" } else { ":80" };
+        host.strip_suffix(usual).unwrap_or(host)
+    }
+}
+
+fn not_connected(url: &str, error: WireError) -> Error {
+    let url = url.to_owned();
+    let WireError::Transport(cause) = error else {
+        return Error::Unreachable { url, reason: error.to_string() };
+    };
+    match cause.downcast_ref::<WsHandshakeError>() {
+        Some(WsHandshakeError::Rejected { status_code }) => Error::Refused { url, status: *status_code },
+        Some(WsHandshakeError::Timeout(after)) => Error::Silent { url, after: *after },
+        Some(WsHandshakeError::Url(reason)) => Error::Address { url, reason: reason.to_string() },
+        Some(WsHandshakeError::Io(error)) => Error::Unreachable { url, reason: error.to_string() },
+        _ => Error::Unreachable { url, reason: cause.to_string() },
+    }
+}

@@ -1,0 +1,156 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jsonrpsee::client_transport::ws::WsError;
+use jsonrpsee::core::JsonRawValue;
+use jsonrpsee::core::client::{ClientT, Error as WireError, Subscription, SubscriptionClientT};
+use jsonrpsee::core::traits::ToRpcParams;
+use jsonrpsee::ws_client::WsClient;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use soketto::{base, connection};
+use tokio::sync::OnceCell;
+
+use super::error::{Error, RpcError};
+use crate::model::tree;
+use crate::rpc::{GOING_AWAY, LOGGED_OUT};
+
+/// How long to wait for the answer to a call that does not wait for a job.
+pub(super) const ANSWER: Duration = Duration::from_secs(30);
+/// How long any call may take: an hour of waiting, and a little more.
+pub(super) const LONGEST: Duration = Duration::from_secs(3700);
+/// A request of more bytes than this is compared with the limit of the server before it is sent.
+const LARGE: usize = 256 << 10;
+/// How many bytes a request has besides its method and parameters: the id, names and brackets.
+const FRAME: usize = 56;
+
+/// One connection to a server, until it ends.
+pub(crate) struct Wire {
+    client: WsClient,
+    /// Whether the server has answered anything on it.
+    heard: AtomicBool,
+    /// The largest request that the server accepts. It is asked for when it is needed first.
+    largest: OnceCell<Option<usize>>,
+}
+
+/// Parameters as they are sent.
+pub(super) struct Params(Box<JsonRawValue>);
+
+impl Params {
+    pub(super) fn of(method: &str, params: impl Serialize) -> Result<Self, Error> {
+        let text = serde_json::to_string(&params).and_then(JsonRawValue::from_string);
+        text.map(Self).map_err(|source| Error::shape(method, source))
+    }
+
+    pub(super) fn text(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl ToRpcParams for Params {
+    fn to_rpc_params(self) -> Result<Option<Box<JsonRawValue>>, serde_json::Error> {
+        Ok(Some(self.0))
+    }
+}
+
+impl Wire {
+    pub(super) fn new(client: WsClient) -> Self {
+        Self { client, heard: AtomicBool::new(false), largest: OnceCell::new() }
+    }
+
+    pub(super) async fn call<R: DeserializeOwned>(&self, method: &str, params: Params, limit: Duration) -> Result<R, Error> {
+        let answer = tokio::time::timeout(limit.min(LONGEST), self.client.request(method, params)).await;
+        self.answered(method, limit, answer.unwrap_or(Err(WireError::RequestTimeout)))
+    }
+
+    /// Opens the subscription `subscribe_{topic}`.
+    pub(super) async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: Params) -> Result<Subscription<T>, Error> {
+        let (open, close) = (format!("subscribe_{topic}"), format!("unsubscribe_{topic}"));
+        let answer = tokio::time::timeout(ANSWER, self.client.subscribe(&open, params, &close)).await;
+        self.answered(&open, ANSWER, answer.unwrap_or(Err(WireError::RequestTimeout)))
+    }
+
+    fn answered<R>(&self, method: &str, limit: Duration, answer: Result<R, WireError>) -> Result<R, Error> {
+        let answer = answer.map_err(|error| match error {
+            WireError::Call(object) => RpcError {
+                code: object.code(),
+                message: object.message().to_owned(),
+                data: object.data().and_then(|data| tree(data.get()).ok()),
+            }
+            .into(),
+            WireError::ParseError(source) => Error::shape(method, source),
+            WireError::RequestTimeout => Error::Timeout { method: method.to_owned(), after: limit },
+            other => ended(&other),
+        });
+        if matches!(answer, Ok(_) | Err(Error::Rpc(_) | Error::Shape { .. })) {
+            self.heard.store(true, Ordering::Relaxed);
+        }
+        answer
+    }
+
+    /// Refuses a request that is too large for the server, whose answer could not tell to which call it belongs.
+    pub(super) async fn check_size(&self, method: &str, params: &Params) -> Result<(), Error> {
+        let size = params.text().len() + method.len() + FRAME;
+        if size <= LARGE {
+            return Ok(());
+        }
+        let largest = self.largest.get_or_try_init(|| async {
+            match self.call::<Value>("server_info", Params::of("server_info", json!({}))?, ANSWER).await {
+                Ok(info) => Ok(info["limits"]["request_bytes"].as_u64().and_then(|limit| usize::try_from(limit).ok())),
+                Err(Error::Rpc(_)) => Ok(None), // A server that does not say; it has to refuse by itself.
+                Err(error) => Err(error),
+            }
+        });
+        match *largest.await? {
+            Some(limit) if size > limit => Err(Error::TooLarge { method: method.to_owned(), size, limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is open, as far as this side knows.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.client.is_connected()
+    }
+
+    pub(super) fn has_heard(&self) -> bool {
+        self.heard.load(Ordering::Relaxed)
+    }
+
+    /// Waits until it has ended. Why.
+    pub(crate) async fn ended(&self) -> Error {
+        ended(&self.client.on_disconnect().await)
+    }
+}
+
+/// Why a connection has ended, as far as the server said.
+fn ended(error: &WireError) -> Error {
+    let cause = match error {
+        WireError::RestartNeeded(cause) => Arc::as_ref(cause),
+        error => error,
+    };
+    match cause {
+        // The library says so of a message that it cannot read.
+        WireError::Custom(strange) if matches!(error, WireError::RestartNeeded(_)) => Error::Foreign(strange.clone()),
+        WireError::Transport(cause) => match cause.downcast_ref::<WsError>() {
+            Some(WsError::Closed(end)) => {
+                let why = end.descr.as_deref().unwrap_or_default();
+                match (end.code, why) {
+                    why if why == LOGGED_OUT => Error::LoggedOut(why.1.to_owned()),
+                    (GOING_AWAY, _) => Error::Closed("it shuts down".to_owned()),
+                    (code, "") => Error::Closed(format!("it closed it with code {code}")),
+                    (code, why) => Error::Closed(format!("it closed it with code {code}: {why}")),
+                }
+            }
+            Some(WsError::Connection(connection::Error::MessageTooLarge { current, maximum })) => {
+                Error::AnswerTooLarge { size: *current as u64, limit: *maximum as u64 }
+            }
+            Some(WsError::Connection(connection::Error::Codec(base::Error::PayloadTooLarge { actual, maximum }))) => {
+                Error::AnswerTooLarge { size: *actual, limit: *maximum }
+            }
+            _ => Error::Closed(cause.to_string()),
+        },
+        cause => Error::Closed(cause.to_string()),
+    }
+}
