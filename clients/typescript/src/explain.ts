@@ -36,6 +36,15 @@ const isThere = (at: string, seconds: number): Promise<boolean> =>
     () => false,
   );
 
+/** What is wrong with the TLS of a server, by the code of an error of Node.js, and what to do. Other platforms do not tell. */
+const untrusted = (code: string): string | undefined => {
+  if (/^ERR_SSL|^EPROTO|^ERR_TLS_(?!CERT)/.test(code))
+    return "speaks no TLS, or another one: if it has none, its address begins with ws://";
+  if (/CERT|^UNABLE_TO_/.test(code))
+    return "is not known to be who it says: name its authority in NODE_EXTRA_CA_CERTS, or connect to the name that its certificate has";
+  return undefined;
+};
+
 /** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
 export const explain = async (
   url: string,
@@ -69,6 +78,8 @@ export const explain = async (
       };
     }
     const why = cause.cause?.code ?? cause.cause?.message ?? cause.message;
+    const tls = untrusted(why);
+    if (tls) return { message: `the server at ${url} ${tls} (${why})`, kind: "other", cause };
     return {
       message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address?`,
       kind: "away",

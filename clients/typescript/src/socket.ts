@@ -346,13 +346,13 @@ export class SocketClient implements Client {
     }
     if (id !== undefined || typeof message.method !== "string") return this.#strange(text);
     this.#good();
-    const notice = params as { subscription?: string; result?: unknown; error?: unknown } | undefined;
+    const notice = params as { subscription?: string; result?: { type?: string } | null; error?: unknown } | undefined;
     const subscription = String(notice?.subscription);
     const listener = this.#listeners.get(subscription);
     if (!notice || !listener) return;
-    if (notice.error === undefined) return listener.item(notice.result, text.length);
+    if (notice.error === undefined && notice.result?.type) return listener.item(notice.result, text.length);
     this.#listeners.delete(subscription);
-    listener.ended(rpcError(notice.error, message.method));
+    listener.ended(rpcError(notice.error ?? { message: "item has no type" }, message.method));
   }
 
   /** A message of hero has arrived, so the connection is worth something. */
@@ -363,7 +363,7 @@ export class SocketClient implements Client {
 
   /** What arrived is not what a server of JSON-RPC says. */
   #strange(text: string): void {
-    this.#break(1002, `no hero server answers there, but one that says ${text.slice(0, 200)}`);
+    this.#break(1002, `this is no hero server: ${text.slice(0, 200)}`);
   }
 
   /** The connection has ended. Calls that were sent on it go on or fail. */

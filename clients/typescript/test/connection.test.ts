@@ -49,7 +49,7 @@ test("a server of WebSockets that speaks something else is shown with what it sa
   using hero = connect(echo.url, quick);
   const error = await failure(hero.ping());
   expect(error).toBeInstanceOf(ConnectionFailed);
-  expect(error.message).toMatch(/no hero server answers there, but one that says .*"ping"/);
+  expect(error.message).toMatch(/this is no hero server: .*"ping"/);
   await using chat = await fake((_, socket) => {
     socket.send("Welcome!");
   });

@@ -1,5 +1,6 @@
 // What a server that means harm, or is broken, cannot have a client do.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -16,6 +17,7 @@ import {
   stopJob,
 } from "../src/index.js";
 import { connectHttp, createHttpClient } from "../src/http.js";
+import { selfSigned } from "./certificate.js";
 import { answer, failure, fake, item, quick, type Request } from "./support.js";
 
 type Web = (request: Request, response: ServerResponse, message: IncomingMessage) => void;
@@ -242,6 +244,34 @@ test("items that wait for a slow reader have no more characters than one message
   expect(seen).toEqual([...Array.from({ length: LINES }, (_, at) => String(at + 1)), "ended"]);
   // Three lines are nearly one message; the fourth lets go of the subscription.
   expect(told.slice(0, 2)).toEqual([0, 3]);
+});
+
+test.each([null, 7, "text", [], {}])("an item that is none (%j) ends its subscription with an error", async (odd) => {
+  await using server = await fake((request, socket) => {
+    if (request.method !== "subscribe_logs") return;
+    answer(socket, request, "s");
+    item(socket, "s", odd);
+  });
+  using client = createClient(server.url, quick);
+  const logs = followLogs(client, "job");
+  expect((await failure(logs.next())).message).toBe("item has no type");
+  expect(await logs.next()).toEqual({ done: true, value: undefined });
+});
+
+test("a server that speaks no TLS is told as such", async () => {
+  using server = await web((request, response) => reply(response, request, "pong"));
+  using client = connect(server.url.replace("http:", "wss:"), { reconnect: { attempts: 1, firstAttempts: 1 } });
+  expect((await failure(client.ping())).message).toMatch(/speaks no TLS.*ws:\/\//);
+});
+
+test("a certificate that nobody vouches for is told as such", async () => {
+  const server = createTlsServer(selfSigned).listen(0, "127.0.0.1");
+  await new Promise((listens) => server.once("listening", listens));
+  using client = connect(`wss://127.0.0.1:${(server.address() as AddressInfo).port}`, {
+    reconnect: { attempts: 1, firstAttempts: 1 },
+  });
+  expect((await failure(client.ping())).message).toContain("NODE_EXTRA_CA_CERTS");
+  server.close();
 });
 
 test("an error that is printed does not show what was sent, which its reader can still have", async () => {
