@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -182,6 +182,19 @@ def test_ctrl_c_stops_the_job_of_a_program(hero_server: Server, hero_client: Her
         assert b"KeyboardInterrupt" in process.communicate(timeout=60)[1]
     with pytest.raises(errors.JobStopped):
         hero_client.wait_job(started.job_id)
+
+
+def test_a_wait_may_be_a_timedelta_and_what_is_no_duration_is_told(hero_client: Hero) -> None:
+    for short in (timedelta(milliseconds=10), 0.01):
+        with pytest.raises(errors.WaitTimeout) as late:
+            hero_client.run("sleep(5)", wait_timeout=short)
+        with pytest.raises(errors.WaitTimeout):
+            hero_client.job(str(late.value.job_id)).wait(wait_timeout=short)
+    for odd in ("5m", "5", True, [1]):
+        with pytest.raises(TypeError, match="a number of seconds or a"):
+            hero_client.run("1", wait_timeout=odd)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
+        with pytest.raises(TypeError, match="a number of seconds or a"):
+            hero_client.run_and_wait("1", wait_timeout=odd)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 async def test_many_calls_are_under_way_at_once(hero_server: Server) -> None:

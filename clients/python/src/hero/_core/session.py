@@ -14,7 +14,7 @@ from .. import errors
 from .call import Again, Keyed, Once, Options, Status, Wait, with_keys
 from .feed import Feed
 from .link import Link, Lost, Open, Unreachable, open_link
-from .wire import error_of, given, plain
+from .wire import error_of, given, plain, seconds
 
 TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
 """A subscription that ends so goes on from its cursor."""
@@ -40,7 +40,7 @@ class Attempt:
         self._ends: float | None = None
         if wait is not None:
             asked = self._params.get("wait_timeout")
-            asked = wait.default if asked is None else float(asked)
+            asked = wait.default if asked is None else seconds(asked)
             allowed += max(0.0, asked)
             self._ends = now + asked
         self.deadline = now + allowed

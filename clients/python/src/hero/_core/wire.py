@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -26,6 +26,8 @@ def plain(value: Any) -> Any:
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, datetime):
         return (value if value.tzinfo is not None else value.astimezone()).isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if isinstance(value, (UUID, date)):
         return str(value)
     if isinstance(value, Mapping):
@@ -35,6 +37,15 @@ def plain(value: Any) -> Any:
     if hasattr(value, "__iter__"):
         return list(value)
     raise TypeError(f"{type(value).__name__} cannot be sent as JSON: {value!r:.200}")
+
+
+def seconds(value: object) -> float:
+    """A duration that was given, as a number of seconds."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"wait_timeout is a number of seconds or a datetime.timedelta, not {value!r:.200}")
 
 
 _encode = json.JSONEncoder(default=plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False).encode

@@ -7,6 +7,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from .._base import read
 from .._core.call import Options, Status, new_id, new_key
 from .._core.link import address_of
 from .._core.thread import CANCELLED, Session, ended, in_thread
+from .._core.wire import seconds
 from .handle import FlowHandle, JobHandle, wait_for
 from .methods import WAITS, CreateFlowOptions, CreateJobOptions, Methods
 
@@ -116,7 +118,7 @@ class Hero(Methods):
         script: str,
         *,
         result_type: type[T],
-        wait_timeout: float | None = None,
+        wait_timeout: float | timedelta | None = None,
         stop_on_cancel: bool = False,
         **options: Unpack[CreateJobOptions],
     ) -> T: ...
@@ -126,7 +128,7 @@ class Hero(Methods):
         self,
         script: str,
         *,
-        wait_timeout: float | None = None,
+        wait_timeout: float | timedelta | None = None,
         stop_on_cancel: bool = False,
         **options: Unpack[CreateJobOptions],
     ) -> Any: ...
@@ -136,7 +138,7 @@ class Hero(Methods):
         script: str,
         *,
         result_type: Any = Any,
-        wait_timeout: float | None = None,
+        wait_timeout: float | timedelta | None = None,
         stop_on_cancel: bool = False,
         **options: Unpack[CreateJobOptions],
     ) -> Any:
@@ -145,7 +147,7 @@ class Hero(Methods):
         Args:
             script: The script.
             result_type: What the value is to be, as pydantic takes types; else it is JSON as it came.
-            wait_timeout: How many seconds to wait; `math.inf` waits as long as it takes. By default the server's default.
+            wait_timeout: How long to wait, in seconds or as a `timedelta`; `math.inf` waits as long as it takes. By default the server's default.
             stop_on_cancel: Whether the job is stopped if this call is (by cancellation, or Ctrl-C).
             options: What else `create_job` takes.
 
@@ -154,6 +156,8 @@ class Hero(Methods):
             WaitTimeout: The wait ran out, and the job goes on: `hero.job(error.job_id).wait()` waits on.
             UnexpectedAnswer: The value is no `result_type`.
         """
+        if wait_timeout is not None:
+            wait_timeout = seconds(wait_timeout)
         if stop_on_cancel:
             # By the same key it is the same job, whether or not the call came through that was stopped.
             if options.get("idempotency_key") is None:
@@ -246,7 +250,12 @@ def value_of(result: models.JobResult, result_type: Any) -> Any:
 
 
 def run(
-    script: str, *, url: str | None = None, token: str | None = None, wait_timeout: float | None = None, **options: Unpack[CreateJobOptions]
+    script: str,
+    *,
+    url: str | None = None,
+    token: str | None = None,
+    wait_timeout: float | timedelta | None = None,
+    **options: Unpack[CreateJobOptions],
 ) -> Any:
     """Runs a script on a server and gives its value: one line, with a connection of its own."""
     with Hero(url, token=token) as hero:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from typing import Any
 
 from .. import errors, models
 from .._core.thread import rest
+from .._core.wire import seconds
 from .methods import WAITS, Methods
 from .stream import Subscription
 
@@ -30,9 +32,9 @@ class JobHandle:
         """Starts it, if it was only created."""
         return self._hero.start_job(self.id, context_id=self.context_id)
 
-    def wait(self, *, wait_timeout: float | None = None) -> models.JobResult:
-        """Waits for its end. `wait_timeout` is in seconds; `math.inf` waits as long as it takes. What went wrong with it is a `JobFailed`."""
-        return wait_for(self._hero, self.id, wait_timeout, self.context_id)
+    def wait(self, *, wait_timeout: float | timedelta | None = None) -> models.JobResult:
+        """Waits for its end. `wait_timeout` is in seconds or a `timedelta`; `math.inf` waits as long as it takes. What went wrong with it is a `JobFailed`."""
+        return wait_for(self._hero, self.id, wait_timeout if wait_timeout is None else seconds(wait_timeout), self.context_id)
 
     def stop(self) -> models.JobStatus:
         """Stops it."""
@@ -86,9 +88,11 @@ class FlowHandle:
         """Starts it, if it was only created."""
         return self._hero.start_flow(self.id, context_id=self.context_id)
 
-    def wait(self, *, wait_timeout: float | None = None) -> models.Flow:
-        """Waits for its end. `wait_timeout` is in seconds; `math.inf` waits as long as it takes."""
+    def wait(self, *, wait_timeout: float | timedelta | None = None) -> models.Flow:
+        """Waits for its end. `wait_timeout` is in seconds or a `timedelta`; `math.inf` waits as long as it takes."""
         longest = WAITS["wait_flow"].longest
+        if wait_timeout is not None:
+            wait_timeout = seconds(wait_timeout)
         until = time.monotonic() + (wait_timeout or 0.0)
         left = wait_timeout
         while True:
