@@ -44,10 +44,11 @@ async fn elements_that_are_no_names_hide_no_jobs() {
         let _: i64 = redis.run(&["RPUSH", "msg_in", &format!("nonsense {n}")]).await;
         let chat = format!("message:3:{}", 100 + n);
         let _: i64 = redis.run(&["HSET", &chat, "message_type", "chat"]).await;
-        let _: i64 = redis.run(&["LPUSH", "msg_in", &chat]).await;
+        // It is listed once, however often it stands there.
+        for _ in 0..if n == 10 { 2 } else { 1 } {
+            let _: i64 = redis.run(&["LPUSH", "msg_in", &chat]).await;
+        }
     }
-    // It is listed once, however often it stands there.
-    let _: i64 = redis.run(&["LPUSH", "msg_in", "message:3:299"]).await;
     let _: i64 = redis.run(&["HSET", "message:3:2", "message_type", "job", "job", r#"[{"id":2,"script":"2"}]"#]).await;
     let _: i64 = redis.run(&["LPUSH", "msg_in", "message:3:2"]).await;
     let _: i64 = redis.run(&["HSET", "message:3:1", "message_type", "job", "job", r#"[{"id":1,"script":"1"}]"#]).await;
