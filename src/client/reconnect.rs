@@ -114,6 +114,8 @@ impl Link {
     /// The connection, when it is open. With `wants`, a server that was given up is looked for again.
     pub(super) async fn wire(&self, mut wants: bool) -> Result<Arc<Wire>, Error> {
         let mut known = self.known.clone();
+        // Nobody looks for the server of a client that is never to come back.
+        wants &= !self.way.reconnect.is_never();
         loop {
             match &*known.borrow_and_update() {
                 Known { wire: Some(wire), .. } if wire.is_connected() => return Ok(Arc::clone(wire)),

@@ -118,6 +118,17 @@ async fn what_reads_is_sent_again_and_a_change_is_not_whose_answer_was_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_never_to_come_back_says_so_as_often_as_it_is_asked() {
+    let (odd, url) = Odd::new().await;
+    tokio::spawn(async move { drop(odd.accept().await) });
+    let client = Client::connect_with(&url, Options { reconnect: Reconnect::NEVER, ..Options::default() }).await.unwrap();
+    for _ in 0..3 {
+        let ended = tokio::time::timeout(PATIENCE, client.call::<Value>("ping", json!({}))).await.expect("an answer");
+        assert!(matches!(ended, Err(Error::Closed(_))), "{ended:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_too_large_says_so_and_the_next_call_finds_the_server_again() {
     let (odd, url) = Odd::new().await;
     tokio::spawn(async move {
