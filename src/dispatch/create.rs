@@ -71,7 +71,7 @@ impl Dispatcher {
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
-            let is_of_all = matches!(answer, Created::TooFast(_) | Created::Closed | Created::Busy);
+            let is_of_all = matches!(answer, Created::TooFast(_) | Created::ManyStaged | Created::Closed | Created::Busy);
             let error = outcome(context, job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
             return Err(if is_of_all { error } else { entry(index)(error) });
         }
@@ -179,6 +179,10 @@ fn outcome(context: ContextId, id: JobId, script_type: &ScriptType, created: Cre
             Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
         }
         Created::TooFast(retry_after) => Err(Error::TooFast { retry_after }),
+        Created::ManyStaged => Err(Error::Full {
+            what: "as many lists of jobs are being created in this context as may be at once".into(),
+            retry_after: RETRY_AFTER,
+        }),
         Created::Closed => Err(Error::Deleting(context)),
         Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have an occurrence"),
         Created::None => Err(Error::invalid("jobs", "another entry was refused")),

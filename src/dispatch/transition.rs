@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::error::RETRY_AFTER;
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobId, Status};
 use crate::store::{Deleted, JobView, Numbered, Retried, Started, Stopping};
@@ -36,6 +37,9 @@ impl Dispatcher {
                 format!("job {id} has too many relations behind it to tell whether it would wait for itself if it ran again"),
             )),
             Retried::Busy => Err(Error::relations_busy()),
+            Retried::Later => {
+                Err(Error::Full { what: format!("job {id} waits for a job that is just being created"), retry_after: RETRY_AFTER })
+            }
             Retried::Blocked(prerequisite) => Err(Error::Blocked { job_id: id.clone(), prerequisite }),
         }
     }

@@ -7,6 +7,7 @@ mod acl;
 mod attempts;
 mod batch;
 mod bounds;
+mod caller_rooms;
 mod claimed;
 mod clock;
 mod codec;
@@ -206,6 +207,8 @@ struct Inner {
     /// Those whose relations have to be followed.
     related: Batch<related::Related, Created>,
     relation_budget: relation_budget::RelationBudget,
+    /// For the groups that callers stage at a time.
+    staging_rooms: caller_rooms::CallerRooms,
     start: Batch<crate::model::JobId, Started>,
 }
 
@@ -254,6 +257,7 @@ impl Store {
             create_large: functions::create_batch(inner.clone()),
             related: related::relate_batch(inner.clone()),
             relation_budget: relation_budget::RelationBudget::default(),
+            staging_rooms: caller_rooms::CallerRooms::new(functions::STAGED_OF_A_CALLER),
             start: functions::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
             signpost: home.is_in_a_cluster().then(|| keys.events()),

@@ -1,11 +1,11 @@
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Error;
+use super::caller_rooms::CallerRooms;
 use super::deadline::DEADLINE;
 
 /// How long one has to wait for each relation that was followed: three to five times the 5 to 8 µs that it took Redis, so that following leaves
@@ -17,7 +17,7 @@ const CREDIT: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// A job that waited too long is refused as busy only if at least this much was followed for others meanwhile; otherwise Redis was slow.
 const BLAME: Duration = Duration::from_secs(1);
-/// How much room one caller has in line, so that a caller that asks for much delays only its own requests.
+/// How much room one caller has in line.
 const OF_A_CALLER: usize = 100;
 /// How much of that room a request takes that is a call of its own. Creates share calls, and take 1 each.
 const ALONE: u32 = 12;
@@ -28,7 +28,7 @@ pub(super) struct RelationBudget {
     paid: Mutex<Paid>,
     /// Held by the one that waits or follows.
     line: tokio::sync::Mutex<()>,
-    callers: Mutex<HashMap<String, Arc<Semaphore>>>,
+    callers: CallerRooms,
     /// Whose creates went into the last call.
     last: Mutex<String>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Since {
 impl Default for RelationBudget {
     fn default() -> Self {
         let paid = Mutex::new(Paid { until: Instant::now(), price: Duration::ZERO });
-        Self { paid, line: tokio::sync::Mutex::default(), callers: Mutex::default(), last: Mutex::default() }
+        Self { paid, line: tokio::sync::Mutex::default(), callers: CallerRooms::new(OF_A_CALLER), last: Mutex::default() }
     }
 }
 
@@ -80,13 +80,7 @@ impl RelationBudget {
 
     /// Waits for room in line: each caller has only so much.
     pub(super) async fn room_in_line(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
-        let of_caller = {
-            let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-            // Callers without a request in line need no entry, so the map is no longer than the line.
-            callers.retain(|_, room| Arc::strong_count(room) > 1);
-            callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(OF_A_CALLER))).clone()
-        };
-        of_caller.acquire_many_owned(room).await.expect("nobody closes it")
+        self.callers.take(caller, room).await
     }
 
     /// Does something for a caller when it is its turn; nothing if the relations of others took too long.

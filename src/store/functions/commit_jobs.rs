@@ -7,6 +7,7 @@ use super::unexpected;
 use super::unstage_jobs::Staging;
 use crate::model::{JobId, Status};
 use crate::store::codec::Text;
+use crate::store::deadline::DEADLINE;
 use crate::store::fcall::{Function, list, word_if};
 use crate::store::following::Followed;
 use crate::store::group::{Group, fits_at_once};
@@ -16,6 +17,8 @@ use crate::store::{Error, Inner, Store};
 const STAGE: Function = Function("create");
 const COMMIT: Function = Function("commit_jobs");
 
+/// How many groups one caller stages at a time at a server. What is more waits: a context has places for 64 (`links.lua`).
+pub(in crate::store) const STAGED_OF_A_CALLER: usize = 8;
 /// How many jobs of a cycle are named.
 const NAMED: usize = 20;
 /// How often a group is staged whose first attempt took too long, or met others that used its ids or idempotency keys meanwhile. And how often its
@@ -48,6 +51,8 @@ impl Store {
 
     async fn create_staged(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
         let (store, mut seen) = (&self.0, Seen::default());
+        let room = tokio::time::timeout(DEADLINE, store.staging_rooms.take(caller_of(jobs), 1)).await;
+        let Ok(_room) = room else { return Ok(vec![Created::ManyStaged; jobs.len()]) };
         for _ in 0..ATTEMPTS {
             let mut group = Group::of(jobs);
             if let Some(places) = group.cycle() {
@@ -163,10 +168,10 @@ impl Inner {
                 }
                 match created(&answer)? {
                     Some(same @ Created::Same(..)) => group.answers[place] = same,
-                    Some(slow @ Created::TooFast(_)) => {
+                    Some(of_all @ (Created::TooFast(_) | Created::ManyStaged)) => {
                         // Nothing of it.
                         group.is_written = slice.start > 0;
-                        return Ok(Decided::Refused(vec![slow; group.jobs.len()]));
+                        return Ok(Decided::Refused(vec![of_all; group.jobs.len()]));
                     }
                     refused => return Ok(Decided::Refused(group.refused(place, refused.unwrap_or(Created::Tangled)))),
                 }

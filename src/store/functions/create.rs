@@ -62,6 +62,8 @@ pub enum Created {
     Full(u64),
     /// As many are created in a second as may be; after so long there is room.
     TooFast(Duration),
+    /// As many groups are being staged in the context as may be.
+    ManyStaged,
     /// The context is being deleted.
     Closed,
     /// Its occurrence was not fired.
@@ -376,6 +378,7 @@ pub(super) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
         (Some("none"), _) => Created::None,
         (Some("full"), _) => Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST)),
         (Some("slow"), _) => Created::TooFast(Duration::from_millis(text(1).and_then(|wait| wait.parse().ok()).unwrap_or(1000))),
+        (Some("crowd"), _) => Created::ManyStaged,
         (Some("closed"), _) => Created::Closed,
         (Some("fired"), _) => Created::NotFired(NotFired::Done),
         (Some("skipped"), _) => Created::NotFired(NotFired::Skipped),

@@ -102,6 +102,7 @@ pub use advance_flow::{Advanced, FlowAction};
 pub(super) use announce_change::CHANGING;
 pub use close_context::OpenJobs;
 pub use close_conveyor::{Close, Closed};
+pub(super) use commit_jobs::STAGED_OF_A_CALLER;
 pub(super) use create::create_batch;
 pub use create::{Created, JobOfFlow, NewJob, NotFired};
 pub use create_flow::{FlowCreated, NewFlow, NewFlowJob};

@@ -28,6 +28,8 @@ pub enum Retried {
     Tangled,
     /// So many relations were followed lately that those of this job have to wait.
     Busy,
+    /// A prerequisite of it is about to be created, or not to be.
+    Later,
     /// This prerequisite of it is in error.
     Blocked(JobId),
 }
@@ -49,7 +51,7 @@ impl Store {
             Some("illegal") => Ok(Retried::Illegal(status())),
             Some("missing") => Ok(Retried::Missing),
             Some("full") => Ok(Retried::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST))),
-            Some("later") => Ok(Retried::Busy),
+            Some("later") => Ok(Retried::Later),
             Some("tangled") => Ok(Retried::Tangled),
             Some("cycle") => Ok(Retried::Cycle(status())),
             Some("blocked") => text(1).and_then(|id| id.parse().ok()).map(Retried::Blocked).ok_or_else(|| unexpected("retry", &answer)),

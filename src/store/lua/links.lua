@@ -25,6 +25,8 @@ local MOST_IN_LINE, LONGEST = 64, 65536
 local MOST_STAGED = 64
 -- How many groups that were created are looked into. There are no more of which something is still to be done.
 local MOST_LINKED = 4
+-- So many digits a time in a line has at most.
+local LONGEST_TIME = 15
 -- Others count as listed when they were staged, if that is not longer ago, ms.
 local NEAR = 1000
 
@@ -37,7 +39,8 @@ local function unshown(lines)
   redis.call('EXISTS', keys.scheduled, index, keys.hours, keys.time_offsets, keys.events)
   for _, line in ipairs(lines) do
     local place, id, letter, at, digest, params = string.match(line, '^created (%S+) (%S+) (%a) (%d+) ?(%S*) ?(%S*)$')
-    if place and redis.call('EXISTS', keys.staged_at(place)) == 1 then
+    -- Another program wrote a time that is none. Redis would refuse it, when others of the text are at their places and in no list yet.
+    if place and #at <= LONGEST_TIME and redis.call('EXISTS', keys.staged_at(place)) == 1 then
       redis.call('EXISTS', keys.job(id), digest ~= '' and keys.idempotency(digest) or keys.job(id))
       found[#found + 1] = { from = keys.staged_at(place), id = id, letter = letter, at = at, digest = digest, params = params }
     end

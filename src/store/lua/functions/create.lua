@@ -23,7 +23,8 @@
 -- · {'gone'} (what was staged of the group is to be taken away, or is not there)
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
--- · {'slow', ms} (so long from now there is room, as jobs per second are limited) · {'closed'} (the context is being deleted)
+-- · {'slow', ms} (so long from now there is room, as jobs per second are limited) · {'crowd'} (too many groups are being staged)
+-- · {'closed'} (the context is being deleted)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is left out).
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
@@ -303,7 +304,7 @@ local function stage_each(number, group, places, first, new, follows)
     if plan[place].idempotency and not answers[place] then new = new + 1 end
   end
   local refused = new > 0 and limit.too_fast(per_second, new)
-  if first == 1 and links.are_too_many() then refused = { 'slow', '1000' } end
+  if first == 1 and links.are_too_many() then refused = { 'crowd' } end
   if not refused and not links.keep(group, places, first == 1) then refused = { 'gone' } end
   if refused then
     answers = { refused }

@@ -5,6 +5,7 @@
 return function()
   links.enter_some(request.take_number())
   news.send_all()
-  if redis.call('EXISTS', keys.staged_at(request.take())) == 1 then return 2 end
-  return links.has_more() and 1 or 0
+  -- What stands in no list any more, because another program wrote there, comes to no place.
+  if not links.has_more() then return 0 end
+  return redis.call('EXISTS', keys.staged_at(request.take())) == 1 and 2 or 1
 end

@@ -193,6 +193,51 @@ async fn what_another_program_makes_of_the_lists_of_groups_holds_up_nobody() {
     assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, MANY);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_with_an_impossible_time_leaves_those_beside_it_in_their_lists() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let creator = alone(&redis).await;
+    may_be_shown(&redis, false).await;
+    let server = a_process();
+    let creating = server.spawn(async move { creator.create_many(vec![spec("1"); MANY]).await });
+    is_created(&redis).await;
+    server.shutdown_background();
+    let _ = creating.await;
+    let [group]: [String; 1] = redis.run::<Vec<String>>(&["LRANGE", "hero:q:created", "0", "-1"]).await.try_into().unwrap();
+    let (lines, [foreign, id]) = (format!("hero:staged:{group}:lines"), [JobId::random(), JobId::random()]);
+    let _: usize = redis.run(&["HSET", &format!("hero:staged:{foreign}:1"), "status", "created"]).await;
+    let text: String = redis.run(&["LINDEX", &lines, "0"]).await;
+    let _: String = redis.run(&["LSET", &lines, "0", &format!("{text}\ncreated {foreign}:1 {id} n {}", "9".repeat(400))]).await;
+    may_be_shown(&redis, true).await;
+    store.release_relatives(64).await.unwrap();
+    let _: u8 = redis.run(&["DEL", &format!("hero:staged:{foreign}:1")]).await;
+    finished(&redis, &store).await;
+    assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, MANY);
+    let index = keys(&redis, "hero:index:2*").await;
+    assert_eq!(redis.run::<usize>(&["LLEN", index.first().unwrap()]).await, MANY);
+    assert_eq!(redis.run::<u8>(&["EXISTS", &format!("hero:job:{id}")]).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_create_whose_group_another_program_took_from_the_list_ends() {
+    let redis = Redis::start().await;
+    let creator = alone(&redis).await;
+    may_be_shown(&redis, false).await;
+    let creating = tokio::spawn(async move { creator.create_many(vec![spec("1"); MANY]).await });
+    is_created(&redis).await;
+    let _: u8 = redis.run(&["DEL", "hero:q:created"]).await;
+    let calls = || async {
+        let stats: String = redis.run(&["INFO", "commandstats"]).await;
+        let fcall = stats.lines().find(|line| line.starts_with("cmdstat_fcall:")).unwrap().to_owned();
+        fcall.split(['=', ',']).nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let before = calls().await;
+    assert_eq!(creating.await.unwrap().unwrap().len(), MANY);
+    let after = calls().await;
+    assert!(after - before < 100, "{before} {after}");
+}
+
 /// Each of them would be kept for 20 s, whoever sent it.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_more_than_some_groups_are_staged_at_a_time() {
@@ -202,7 +247,25 @@ async fn no_more_than_some_groups_are_staged_at_a_time() {
         let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{} 1000", JobId::random())]).await;
     }
     let refused = dispatcher.create_many(vec![spec("1"); MANY]).await;
-    assert!(matches!(refused, Err(Error::TooFast { .. })), "{refused:?}");
+    assert!(matches!(&refused, Err(Error::Full { what, .. }) if what.contains("lists of jobs")), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_caller_leaves_room_for_the_groups_of_others() {
+    let redis = Redis::start().await;
+    let dispatcher = alone(&redis).await;
+    for _ in 0..54 {
+        let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{} 1000", JobId::random())]).await;
+    }
+    let group = |caller: &str| {
+        let dispatcher = dispatcher.clone();
+        let job = JobSpec { caller_id: Some(caller.to_owned()), ..spec("1") };
+        async move { dispatcher.create_many(vec![job; MANY]).await }
+    };
+    let (of_one, of_other) = tokio::join!(futures_util::future::join_all((0..24).map(|_| group("one"))), group("other"));
+    for created in of_one.into_iter().chain([of_other]) {
+        assert_eq!(created.unwrap().len(), MANY);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -231,7 +294,7 @@ async fn who_is_held_does_not_begin_by_a_retry_before_the_group_is_there_or_neve
     dispatcher.start(CONTEXT, &other).await.unwrap();
     assert_eq!(dispatcher.stop(CONTEXT, &other).await.unwrap(), Status::Error);
     let refused = dispatcher.retry(CONTEXT, &other).await;
-    assert!(matches!(refused, Err(Error::Full { .. })), "{refused:?}");
+    assert!(matches!(&refused, Err(Error::Full { what, .. }) if what.contains("just being created")), "{refused:?}");
     finished(&redis, &store).await;
     assert_eq!(dispatcher.retry(CONTEXT, &other).await.unwrap(), Status::Dispatched);
 }
