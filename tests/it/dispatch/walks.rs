@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 
 use hero::dispatch::Indexer;
 use hero::model::{JobId, PrivateKey};
-use hero::service::Service as _;
 use hero::store::{Pace, Store};
 
-use crate::support::{Redis, until};
+use crate::support::{Redis, round, until};
 
 /// No two walks begin within this, where they are short.
 const PAUSE: u64 = 2;
@@ -16,7 +15,7 @@ const PAUSE: u64 = 2;
 async fn walked(store: &Store) -> Indexer {
     let mut indexer = Indexer::new(store.clone());
     // It has looked at all identities, too, when it has a pause.
-    while indexer.tick().await.unwrap() < Duration::from_secs(PAUSE) {}
+    while round(&mut indexer).await < Duration::from_secs(PAUSE) {}
     indexer
 }
 
@@ -24,7 +23,7 @@ async fn walked(store: &Store) -> Indexer {
 async fn calls(redis: &Redis, indexer: &mut Indexer, command: &str) -> (u64, u64) {
     let (before, began) = (redis.calls(command).await, Instant::now());
     for _ in 0..20 {
-        indexer.tick().await.unwrap();
+        round(indexer).await;
     }
     (redis.calls(command).await - before, began.elapsed().as_secs() / PAUSE)
 }
@@ -40,7 +39,7 @@ async fn no_key_is_looked_at_while_none_come_and_a_foreign_job_is_found_soon() {
     let _: i64 = redis.run(&["HSET", &job, "script", "1", "status", "finished", "output", "1"]).await;
     let indexer = tokio::sync::Mutex::new(indexer);
     until("the job in the index", async || {
-        indexer.lock().await.tick().await.unwrap();
+        round(&mut *indexer.lock().await).await;
         redis.run::<Option<String>>(&["HGET", &job, "indexed"]).await
     })
     .await;
@@ -61,7 +60,7 @@ async fn identities_are_looked_at_where_keys_go_a_thousand_at_a_time() {
     let _: i64 = redis.run(&["DEL", "actor:1700"]).await;
     let (before, began) = (redis.calls("exists").await, Instant::now());
     while redis.run::<Option<String>>(&["ZSCORE", "hero:access:identities", "1700"]).await.is_some() {
-        indexer.tick().await.unwrap();
+        round(&mut indexer).await;
     }
     // Two parts, the second of which looks at each of its own, and says of one that it is gone.
     let (looks, walks) = (redis.calls("exists").await - before, began.elapsed().as_secs() / PAUSE);
@@ -74,12 +73,12 @@ async fn walk_again(redis: &Redis, indexer: &mut Indexer) {
     let _: () = redis.run(&["SET", &key, "1"]).await;
     let (scans, indexer) = (redis.calls("scan").await, tokio::sync::Mutex::new(indexer));
     until("a walk begins", async || {
-        indexer.lock().await.tick().await.unwrap();
+        round(&mut **indexer.lock().await).await;
         (redis.calls("scan").await > scans).then_some(())
     })
     .await;
     let indexer = indexer.into_inner();
-    while indexer.tick().await.unwrap() < Duration::from_secs(PAUSE) {}
+    while round(indexer).await < Duration::from_secs(PAUSE) {}
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use hero::model::{Job, JobSpec, Missed, Schedule, ScheduleId, ScheduleSpec, Seco
 use hero::service::Service as _;
 use hero::store::Store;
 
-use crate::support::{CONTEXT, Redis, dispatcher, spec};
+use crate::support::{CONTEXT, Redis, dispatcher, round, spec};
 
 /// A server whose loops run only when told to, and whose clock moves only when told to move far.
 struct Town {
@@ -39,7 +39,7 @@ impl Town {
 
     /// Does all there is to do now.
     async fn tick(&mut self) {
-        while self.scheduler.tick().await.unwrap().is_zero() {}
+        while round(&mut self.scheduler).await.is_zero() {}
     }
 
     async fn pass(&mut self, seconds: u64) {
