@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Methods } from "./generated/types.js";
 
 /** What every call takes beside its parameters. */

@@ -1,3 +1,4 @@
+import { addressOf, withToken } from "./address.js";
 import type { CallOptions, Client, Status } from "./client.js";
 import type { CheckOptions } from "./schema.js";
 import { type ClientOptions, createClient } from "./create.js";
@@ -150,5 +151,11 @@ export class Hero extends PlainCalls {
   }
 }
 
-/** Connects to a server: `const hero = connect("ws://127.0.0.1:8700", { token })`. It connects with the first call. */
-export const connect = (url: string, options?: ClientOptions): Hero => new Hero(createClient(url, options));
+/**
+ * Connects to a server: `const hero = connect("ws://127.0.0.1:8700", { token })`. It connects with the first call. What is not given is
+ * `HERO_SERVER` and `HERO_TOKEN` of the environment, else `ws://127.0.0.1:8700` and no token.
+ *
+ * @throws TypeError if that is no address.
+ */
+export const connect = (url?: string, options?: ClientOptions): Hero =>
+  new Hero(createClient(addressOf(url), withToken(options)));

@@ -1,3 +1,4 @@
+import { addressOf, withToken } from "./address.js";
 import { parse, rpcError } from "./answer.js";
 import { backoff, type Reconnect } from "./backoff.js";
 import { readText, redirection } from "./body.js";
@@ -179,16 +180,25 @@ export class HttpClient implements Client {
     return who;
   }
 
-  async #try(method: string, params: object, signal: AbortSignal, onSent?: () => void): Promise<unknown> {
+  async #try(
+    method: string,
+    params: object,
+    signal: AbortSignal,
+    onSent?: () => void,
+    isAgain = false,
+  ): Promise<unknown> {
     const token = await this.#token(signal);
+    const session = this.#session;
     onSent?.();
     try {
       return await this.#send(method, params, token, signal);
     } catch (error) {
       const refused = error instanceof RpcError && error.code === codes.NotAuthenticated;
       if (!refused || !token) throw error;
-      this.#session = undefined;
-      const hint = this.#options.login ? "the next call logs in again" : "make another one (hero token create)";
+      if (this.#session === session) this.#session = undefined;
+      // The session has ended before its time. What is refused so was not carried out.
+      if (this.#options.login && !isAgain) return this.#try(method, params, signal, onSent, true);
+      const hint = this.#options.login ? "nor one of a new login" : "make another one (hero token create)";
       throw new LoginRefused(`the server at ${this.url} does not take this token (${error.message}): ${hint}`, {
         cause: error,
       });
@@ -258,5 +268,6 @@ class Lost extends Error {
 /** A client over HTTP, without subscriptions: for programs that live for one request. */
 export const createHttpClient = (url: string, options?: HttpOptions): Client => new HttpClient(url, options);
 
-/** The object with all calls, over HTTP. */
-export const connectHttp = (url: string, options?: HttpOptions): Hero => new Hero(createHttpClient(url, options));
+/** The object with all calls, over HTTP. What is not given is as for `connect`. */
+export const connectHttp = (url?: string, options?: HttpOptions): Hero =>
+  new Hero(createHttpClient(addressOf(url, true), withToken(options)));

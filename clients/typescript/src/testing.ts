@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A server for tests, on a free port, with a Redis and a data directory of its own. Only for programs that can start others (Node, Deno, Bun).
  *

@@ -203,8 +203,21 @@ test("a token and a wallet log in, and a wrong token says so", async () => {
   const login = wallet(await signer(keyFile));
   using signed = connect(server.url, { ...quick, login });
   expect((await signed.whoami()).identity_id).toBe(Number(identity));
-  using signedOverHttp = connectHttp(server.url.replace("ws", "http"), { login });
+  let logins = 0;
+  let wrongs = 1;
+  const counted = wallet({ ...(await signer(keyFile)), onLogin: () => (logins += 1) });
+  // A session that the server does not know any more, as after a revocation.
+  const spoiling: typeof fetch = (input, init) => {
+    const headers = new Headers(init?.headers);
+    if (headers.has("authorization") && wrongs-- > 0) headers.set("authorization", "Bearer hero_wrong");
+    return fetch(input, { ...init, headers });
+  };
+  using signedOverHttp = connectHttp(server.url, { login: counted, fetch: spoiling });
   expect((await signedOverHttp.whoami()).identity_id).toBe(Number(identity));
+  expect(logins).toBe(2);
+  wrongs = 2;
+  expect((await failure(signedOverHttp.whoami())).message).toMatch(/nor one of a new login/);
+  expect(logins).toBe(3);
 });
 
 test("calls over HTTP do what those over a WebSocket do, but following", async () => {

@@ -1,0 +1,82 @@
+// Where a server is, as people write it; and what the declarations ask of a program.
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, expect, inject, test, vi } from "vitest";
+import { connectHttp } from "../src/http.js";
+import { connect } from "../src/index.js";
+
+const root = resolve(import.meta.dirname, "..");
+
+afterEach(() => vi.unstubAllEnvs());
+
+test("a server is found by any address that people write, and by the environment", async () => {
+  const place = new URL(inject("url")).host;
+  for (const url of [`ws://${place}`, `http://${place}`, place]) {
+    using socket = connect(url);
+    expect(await socket.ping(), url).toBe("pong");
+    using http = connectHttp(url);
+    expect(await http.ping(), url).toBe("pong");
+  }
+  vi.stubEnv("HERO_SERVER", place);
+  using named = connect();
+  expect(await named.ping()).toBe("pong");
+  using namedHttp = connectHttp();
+  expect(await namedHttp.ping()).toBe("pong");
+});
+
+test("the token of the environment is shown unless the program shows who calls", () => {
+  const shown: unknown[] = [];
+  const Spy = function (url: string, options?: unknown) {
+    shown.push([url, options]);
+    throw new Error("no connection");
+  };
+  vi.stubEnv("HERO_TOKEN", "hero_of_the_environment");
+  const options = { WebSocket: Spy as never, reconnect: false } as const;
+  for (const each of [options, { ...options, token: "hero_given" }, { ...options, login: () => Promise.resolve() }]) {
+    using hero = connect("ws://127.0.0.1:9", each);
+    hero.ping().catch(() => undefined);
+  }
+  return vi.waitFor(() => {
+    const headers = (token: string) => ["ws://127.0.0.1:9", { headers: { authorization: `Bearer ${token}` } }];
+    expect(shown).toEqual([headers("hero_of_the_environment"), headers("hero_given"), ["ws://127.0.0.1:9", undefined]]);
+  });
+});
+
+test("what is no address is told at once, with what would be one", () => {
+  for (const wrong of ["", "localhost", "ftp://127.0.0.1", "ws://", "127.0.0.1:", "ws://a b", "localhost:80000000"]) {
+    expect(() => connect(wrong), wrong).toThrow(/is no address of a server: write ws:/);
+    expect(() => connectHttp(wrong), wrong).toThrow(/is no address of a server: write ws:/);
+  }
+});
+
+test("a program compiles against the declarations with the libraries of ES2022 and browsers alone", async () => {
+  const at = await mkdtemp(join(tmpdir(), "hero-types-"));
+  try {
+    await mkdir(join(at, "node_modules"));
+    await symlink(root, join(at, "node_modules/hero-client"));
+    await writeFile(join(at, "package.json"), '{ "type": "module" }');
+    await writeFile(
+      join(at, "main.ts"),
+      `import { connect, type Client } from "hero-client";
+       import { connectHttp } from "hero-client/http";
+       import { connectMemory } from "hero-client/memory";
+       using hero = connect();
+       const value: number = await hero.run<number>("40 + 2");
+       for await (const item of hero.jobs.followLogs("a")) if (item.type === "line") item.text.toUpperCase();
+       export const clients: Client[] = [hero.client, connectHttp().client, connectMemory({}).client];
+       export default value;
+      `,
+    );
+    const options = "--noEmit --strict --target ES2022 --lib ES2022,DOM --module NodeNext --moduleResolution NodeNext";
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const compiled = await promisify(execFile)(process.execPath, [tsc, ...options.split(" "), "main.ts"], {
+      cwd: at,
+    }).catch((error: unknown) => error as { stdout: string });
+    expect(compiled.stdout).toBe("");
+  } finally {
+    await rm(at, { recursive: true });
+  }
+});
