@@ -99,7 +99,8 @@ def docstring(text: str, indent: int) -> str:
 
 
 def type_of(shape: Shape, prefix: str = "", sent: bool = False) -> str:
-    """The type of a value. What callers send is wider: a mapping does for a model, a word for an enum, a `datetime` for a time."""
+    """The type of a value. What callers send is wider: a mapping does for a model, a word for an enum, a `datetime` for a time, a `timedelta` for seconds,
+    which all numbers are that callers send."""
     match shape:
         case Anything():
             return "Any"
@@ -110,7 +111,7 @@ def type_of(shape: Shape, prefix: str = "", sent: bool = False) -> str:
         case Whole():
             return "int"
         case Number():
-            return "float"
+            return "float | timedelta" if sent else "float"
         case Text("uuid") if sent:
             return "str | UUID"
         case Text("date-time"):
@@ -291,7 +292,7 @@ def print_methods(document: Document) -> str:
     parts = [
         MADE.format("One method for each call of the server, by its name there."),
         f"from collections.abc import {collections}\n" if collections else "",
-        "from datetime import datetime\nfrom typing import Any, TypedDict\nfrom uuid import UUID\n\n",
+        "from datetime import datetime, timedelta\nfrom typing import Any, TypedDict\nfrom uuid import UUID\n\n",
         "from .. import models\nfrom .._core.call import ONCE, REPEAT, Keyed, Wait\nfrom .face import Face\nfrom .stream import Subscription\n",
         f"\n__all__ = [{', '.join(json.dumps(each) for each in exported)}]\n",
         f"\nVERSION = {json.dumps(document.version)}\n",

@@ -34,7 +34,7 @@ async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do(Hero: 
     assert url in str(told.value) and "hero serve" in str(told.value) and "HERO_SERVER" in str(told.value)
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "mailto:x"])
+@pytest.mark.parametrize("url", ["ftp://x", "mailto:x", "localhost", "localhost:", "ws://", "ws://a b", "a:800000000", "unix://"])
 def test_what_is_no_address_is_told_when_the_client_is_made(Hero: Any, url: str) -> None:
     with pytest.raises(errors.ConnectError, match="ws://"):
         Hero(url)

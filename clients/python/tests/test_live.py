@@ -197,6 +197,16 @@ def test_a_wait_may_be_a_timedelta_and_what_is_no_duration_is_told(hero_client: 
             hero_client.run_and_wait("1", wait_timeout=odd)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
+def test_any_duration_of_a_call_may_be_a_timedelta(hero_client: Hero) -> None:
+    day = timedelta(days=1)
+    job = hero_client.create_job("1", timeout=timedelta(minutes=5), retention=day)
+    made = hero_client.get_job(job)
+    assert made.timeout == 300
+    schedule = hero_client.create_schedule({"script": "1", "timeout": timedelta(minutes=2)}, every=day)
+    assert schedule.every == 86400
+    hero_client.delete_schedule(schedule.schedule_id)
+
+
 async def test_many_calls_are_under_way_at_once(hero_server: Server) -> None:
     async with aio.Hero(hero_server.url) as hero:
         assert await asyncio.gather(*(hero.run(f"{n}") for n in range(50))) == list(range(50))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import ssl
 import time
 from abc import ABC, abstractmethod
@@ -41,17 +42,17 @@ class Unreachable(errors.ConnectError):
 
 def address_of(url: str) -> str:
     """Where a WebSocket connects to: `http` and a bare `host:port` are read, too."""
-    if "://" not in url:
-        url = f"ws://{url}"
-    parts = urlsplit(url)
-    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-    try:
-        known = scheme in ("ws", "wss", "unix") and (parts.port is None or bool(parts.hostname))
-    except ValueError:
-        known = False
-    if not known:
-        raise errors.ConnectError(f"{url!r} is no address of a server: it begins with ws://, wss://, http://, https:// or unix://")
-    return urlunsplit(parts._replace(scheme=scheme)) if scheme != "unix" else url
+    if url.startswith("unix:///"):
+        return url
+    whole = f"ws://{url}" if re.fullmatch(r"[^/]+:\d+", url) else url
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(whole)
+        scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+        if scheme in ("ws", "wss") and parts.hostname and parts.port != 0 and " " not in whole:
+            return urlunsplit(parts._replace(scheme=scheme))
+    raise errors.ConnectError(
+        f"{url!r} is no address of a server: write ws://127.0.0.1:8700, wss://host, host:port, or unix:///path/hero.sock"
+    )
 
 
 async def dial(options: Options, token: str | None) -> client.ClientConnection:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypedDict
 from uuid import UUID
 
@@ -112,16 +112,16 @@ class CreateJobOptions(TypedDict, total=False):
 
     script_type: str | None
     args: Any
-    timeout: float | None
+    timeout: float | timedelta | None
     retries: int | None
-    retry_backoff: float | None
+    retry_backoff: float | timedelta | None
     priority: int | None
     name: str | None
     labels: Mapping[str, str] | None
     env_vars: Mapping[str, str] | None
     run_at: datetime | str | None
     idempotency_key: str | None
-    retention: float | None
+    retention: float | timedelta | None
     prerequisites: Sequence[str | UUID] | None
     parent_id: str | UUID | None
     predecessor_id: str | UUID | None
@@ -144,7 +144,7 @@ class CreateFlowOptions(TypedDict, total=False):
     env_vars: Mapping[str, str] | None
     on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None
     prerequisites: Sequence[str | UUID] | None
-    retention: float | None
+    retention: float | timedelta | None
     caller_id: str | None
     context_id: int | None
     idempotency_key: str | None
@@ -154,7 +154,7 @@ class CreateScheduleOptions(TypedDict, total=False):
     """What `create_schedule` takes besides."""
 
     cron: str | None
-    every: float | None
+    every: float | timedelta | None
     time_zone: str | None
     overlap: models.Overlap | models.OverlapWord | None
     missed: models.Missed | models.MissedWord | None
@@ -175,16 +175,16 @@ class Methods(Face):
         *,
         script_type: str | None = None,
         args: Any = None,
-        timeout: float | None = None,
+        timeout: float | timedelta | None = None,
         retries: int | None = None,
-        retry_backoff: float | None = None,
+        retry_backoff: float | timedelta | None = None,
         priority: int | None = None,
         name: str | None = None,
         labels: Mapping[str, str] | None = None,
         env_vars: Mapping[str, str] | None = None,
         run_at: datetime | str | None = None,
         idempotency_key: str | None = None,
-        retention: float | None = None,
+        retention: float | timedelta | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         parent_id: str | UUID | None = None,
         predecessor_id: str | UUID | None = None,
@@ -312,17 +312,17 @@ class Methods(Face):
         *,
         script_type: str | None = None,
         args: Any = None,
-        wait_timeout: float | None = None,
-        timeout: float | None = None,
+        wait_timeout: float | timedelta | None = None,
+        timeout: float | timedelta | None = None,
         retries: int | None = None,
-        retry_backoff: float | None = None,
+        retry_backoff: float | timedelta | None = None,
         priority: int | None = None,
         name: str | None = None,
         labels: Mapping[str, str] | None = None,
         env_vars: Mapping[str, str] | None = None,
         run_at: datetime | str | None = None,
         idempotency_key: str | None = None,
-        retention: float | None = None,
+        retention: float | timedelta | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
         parent_id: str | UUID | None = None,
         predecessor_id: str | UUID | None = None,
@@ -409,7 +409,7 @@ class Methods(Face):
         self,
         job_id: str | UUID,
         *,
-        wait_timeout: float | None = None,
+        wait_timeout: float | timedelta | None = None,
         context_id: int | None = None,
     ) -> models.JobResult:
         """Waits for the end of a job and gives its result. A job that ends badly is an error. When the wait runs out the error says why
@@ -678,7 +678,7 @@ class Methods(Face):
         env_vars: Mapping[str, str] | None = None,
         on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
-        retention: float | None = None,
+        retention: float | timedelta | None = None,
         caller_id: str | None = None,
         context_id: int | None = None,
         idempotency_key: str | None = None,
@@ -723,12 +723,12 @@ class Methods(Face):
         self,
         jobs: Mapping[str, models.FlowJobSpec | Mapping[str, Any]],
         *,
-        wait_timeout: float | None = None,
+        wait_timeout: float | timedelta | None = None,
         name: str | None = None,
         env_vars: Mapping[str, str] | None = None,
         on_failure: models.FlowOnFailure | models.FlowOnFailureWord | None = None,
         prerequisites: Sequence[str | UUID] | None = None,
-        retention: float | None = None,
+        retention: float | timedelta | None = None,
         caller_id: str | None = None,
         context_id: int | None = None,
         idempotency_key: str | None = None,
@@ -796,7 +796,7 @@ class Methods(Face):
         self,
         flow_id: int,
         *,
-        wait_timeout: float | None = None,
+        wait_timeout: float | timedelta | None = None,
         context_id: int | None = None,
     ) -> models.Flow:
         """Waits for the end of a flow and gives all that is known of it. One that ends badly is an error.
@@ -940,7 +940,7 @@ class Methods(Face):
         job: models.JobSpecInput | Mapping[str, Any],
         *,
         cron: str | None = None,
-        every: float | None = None,
+        every: float | timedelta | None = None,
         time_zone: str | None = None,
         overlap: models.Overlap | models.OverlapWord | None = None,
         missed: models.Missed | models.MissedWord | None = None,
@@ -1373,7 +1373,7 @@ class Methods(Face):
         identity_id: int,
         *,
         name: str | None = None,
-        lifetime: float | None = None,
+        lifetime: float | timedelta | None = None,
     ) -> models.NewToken:
         """Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`. An identity may make
         tokens of its own, 100 at once and one a second from then on: they end with that by which it has logged in, when it expires or
@@ -2217,7 +2217,7 @@ class Methods(Face):
     async def drain_server(
         self,
         *,
-        timeout: float | None = None,
+        timeout: float | timedelta | None = None,
     ) -> models.Draining:
         """Has this server take no jobs any more and end when those that run here have ended, for a restart that disturbs nobody.
         `/readyz` says 503 from now on. What is created meanwhile waits for other servers, or for this one to come back; calls are
