@@ -7,7 +7,6 @@ const ENDS = { script: "failed", timeout: "timed out" };
 
 const $ = (id) => document.getElementById(id);
 const at = new URLSearchParams(location.search).get("server") ?? "ws://127.0.0.1:8700";
-const hero = connect(at, { reconnect: { attempts: Infinity, maxDelay: 2 } });
 /** Ends what is followed, when another job is. */
 let followed = new AbortController();
 
@@ -15,6 +14,16 @@ const trouble = (error) => {
   $("trouble").hidden = !error;
   $("trouble").textContent = error?.message ?? "";
 };
+
+const connected = () => {
+  try {
+    return connect(at, { reconnect: { attempts: Infinity, maxDelay: 2 } });
+  } catch (error) {
+    trouble(error);
+    throw error;
+  }
+};
+const hero = connected();
 
 hero.onStatus(({ state, attempt, error }) => {
   const words = { connecting: attempt > 1 ? "connecting again" : "connecting", waiting: "connecting again", down: "no connection", open: "connected" };

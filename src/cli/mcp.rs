@@ -14,9 +14,12 @@ pub(super) const WHERE: &str = "An assistant starts it, with this in its configu
   \"hero\": { \"command\": \"hero\", \"args\": [\"mcp\"], \"env\": { \"HERO_TOKEN\": \"...\" } }
 HERO_TOKEN says with what rights; leave it out where callers need not log in.";
 
+/// How long a server may be away without a call that waits being told so.
+const AWAY: Duration = Duration::from_secs(30);
+
 /// Serves an assistant on stdin and stdout until it closes stdin. Nothing else is written to stdout.
 pub(super) async fn main(global: &Global) -> anyhow::Result<Exit> {
-    let (options, address) = (global.options(token(), Duration::ZERO), Arc::<str>::from(global.address()));
+    let (options, address) = (global.options(token(), AWAY), Arc::<str>::from(global.address()));
     let connect: Connect = Arc::new(move || {
         let (options, address) = (options.clone(), Arc::clone(&address));
         Box::pin(async move { Client::connect_with(&address, options).await })

@@ -89,10 +89,10 @@ afterAll(async () => {
 });
 
 /** The page, from this host, beside the server. */
-const show = async (host: string): Promise<Page> => {
+const show = async (host: string, at = server.url): Promise<Page> => {
   const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE);
-  await page.goto(`${origin(host)}/?server=${server.url}`);
+  await page.goto(`${origin(host)}/?server=${at}`);
   return page;
 };
 
@@ -123,6 +123,13 @@ test("the page runs a script from an allowed origin, and shows its log, its prog
   await says(page, "#result", "no plums");
   expect(await lines(page)).toEqual(["again"]);
   expect(await page.locator("#trouble").isHidden()).toBe(true);
+});
+
+test("a server is named by its place alone, and what names none is told", async () => {
+  const page = await show("allowed.test", new URL(server.url).host);
+  await says(page, "#state", "connected");
+  const lost = await show("allowed.test", "nowhere");
+  await says(lost, "#trouble", '"nowhere" is no address of a server');
 });
 
 test("the page stops what runs", async () => {

@@ -135,6 +135,25 @@ async fn where_no_server_answers_a_call_says_what_to_do_and_the_next_one_finds_i
 }
 
 #[tokio::test]
+async fn a_call_that_waits_goes_on_when_its_server_was_killed_and_is_back() {
+    let [port, ..] = free_ports();
+    let (home, listen) = (tempfile::tempdir().unwrap(), format!("127.0.0.1:{port}"));
+    let data = home.path().join("data");
+    let arguments = ["serve", "--listen", &listen, "--data", data.to_str().unwrap(), "--pool", "osis=1"];
+    let mut server = Process::start(&arguments).until_ready().await;
+    let (_child, mut assistant) = assistant(&format!("ws://{listen}")).await;
+    let script = "job::progress(50, `half`); while ATTEMPT < 2 { sleep(0.05) } 42";
+    let call = assistant.begin("run_and_wait", json!({"script": script, "retries": 1})).await;
+    assistant.hears("is started: 50 half").await;
+    server.kill().await;
+    let server = Process::start(&arguments).until_ready().await;
+    let answer = in_time(call.await_response()).await;
+    assert!(format!("{answer:?}").contains("42"), "{answer:?}");
+    assistant.close().await;
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn nothing_but_the_protocol_is_on_stdout() {
     let [port, ..] = free_ports();
     let mut child = program(&format!("ws://127.0.0.1:{port}"), Some("no token"));
