@@ -16,8 +16,8 @@ demo: setup ## Build, start the whole system on a free port, run the examples, s
 
 # Most tests wait for processes more than they compute, so there are more of them than cores.
 test: setup-tests ## Run every test
-	@$(CARGO) test --locked --doc
-	@export RUST_TEST_THREADS="$${RUST_TEST_THREADS:-$$((3 * $$(nproc)))}"; $(CARGO) test --locked --lib --tests
+	@$(CARGO) test --locked --workspace --doc
+	@export RUST_TEST_THREADS="$${RUST_TEST_THREADS:-$$((3 * $$(nproc)))}"; $(CARGO) test --locked --workspace --lib --tests
 	@$(MAKE) --no-print-directory bench-tiny
 	@echo "make test: every test passed"
 
@@ -26,15 +26,15 @@ fuzz: setup-tests ## Try what is random once with a fresh seed, which it prints 
 	@export HERO_SEED="$${SEED:-$$(shuf -i 1-4294967295 -n 1)}" HERO_MODEL_STEPS="$${STEPS:-30000}" HERO_E2E_ROUNDS=3; \
 	  export PROPTEST_RNG_SEED="$$HERO_SEED" PROPTEST_CASES="$${CASES:-2000}"; \
 	  echo "make fuzz: SEED=$$HERO_SEED repeats this"; \
-	  $(CARGO) test --locked --lib && \
+	  $(CARGO) test --locked --workspace --lib && \
 	  $(CARGO) test --locked --test it -- model:: chaos:: rpc::events flows::killed messages::flows schedules::servers rpc::waits store::time \
 	  || { echo "make fuzz: SEED=$$HERO_SEED failed"; exit 1; }; \
 	  echo "make fuzz: SEED=$$HERO_SEED passed"
 
 check: setup-check ## Run what a commit has to pass: format, lints, documentation, licences
-	$(CARGO) fmt --check
-	$(CARGO) clippy --locked --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	luacheck --quiet src/store/lua
 	@if command -v cargo-deny > /dev/null; then \
 	  $(CARGO) deny check licenses bans sources; \

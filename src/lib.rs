@@ -85,7 +85,7 @@
 // and may change with any version.
 #![deny(unsafe_code)]
 
-pub mod model; // Plain data.
+pub use hero_model as model; // Plain data.
 
 #[doc(hidden)]
 pub mod docs; // The documents as a site.

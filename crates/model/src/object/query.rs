@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{SortKey, at_path};
-use crate::model::Json;
+use crate::Json;
 
 /// Which objects of a collection are wanted, and in which order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

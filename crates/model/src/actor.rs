@@ -107,7 +107,7 @@ impl Actor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::tree::marked;
+    use crate::tree::marked;
 
     #[test]
     fn what_can_be_understood_of_a_presence_is_kept() {

@@ -96,7 +96,7 @@ fn finished(_: &mut SchemaGenerator) -> Schema {
 mod present {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use crate::model::Json;
+    use crate::Json;
 
     pub(super) fn serialize<S: Serializer>(value: &Option<Json>, serializer: S) -> Result<S::Ok, S::Error> {
         value.serialize(serializer)

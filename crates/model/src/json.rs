@@ -235,7 +235,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::model::tree::marked::NAME;
+    use crate::tree::marked::NAME;
 
     fn read(text: &str) -> Json {
         serde_json::from_str(text).unwrap()

@@ -175,7 +175,7 @@ impl Output {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::tree::marked;
+    use crate::tree::marked;
 
     #[test]
     fn the_value_is_what_the_script_returned_whatever_names_are_in_it() {

@@ -100,7 +100,7 @@ impl Target {
     }
 }
 
-/// A work queue: script type, target and priority. [`crate::keys`] gives its key.
+/// A work queue: script type, target and priority. `hero_store::keys` gives its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Queue {
     /// The script type of its jobs.

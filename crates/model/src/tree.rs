@@ -77,15 +77,15 @@ impl<'de> Visitor<'de> for Tree {
 #[cfg(test)]
 pub(super) mod marked {
     /// The name by which serde_json marks JSON in a text.
-    pub(in crate::model) const NAME: &str = "$serde_json::private::RawValue";
+    pub(crate) const NAME: &str = "$serde_json::private::RawValue";
 
     /// `texts` such texts inside each other, each with 100 levels of its own. 60 make 6,000 levels, too deep for the stack of a server's thread.
-    pub(in crate::model) fn nested(texts: usize) -> String {
+    pub(crate) fn nested(texts: usize) -> String {
         (0..texts).fold("1".to_owned(), |inner, _| around(&format!("\"{}\"", inner.replace('\\', "\\u005c").replace('"', "\\u0022"))))
     }
 
     /// [`nested`] as serde_json writes it.
-    pub(in crate::model) fn written(texts: usize) -> String {
+    pub(crate) fn written(texts: usize) -> String {
         around(&serde_json::json!(nested(texts - 1)).to_string())
     }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 
 use super::Condition;
-use crate::model::Json;
+use crate::Json;
 
 /// A field, how it is compared, and with what.
 #[derive(Debug, Clone, PartialEq)]

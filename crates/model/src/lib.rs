@@ -1,4 +1,5 @@
 //! Plain data: what a job, an event and an actor are. No I/O happens here.
+#![deny(unsafe_code)]
 
 mod actor;
 mod address;
