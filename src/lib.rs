@@ -92,7 +92,7 @@ pub mod docs; // The documents as a site.
 #[doc(hidden)]
 pub mod keys; // Every Redis key.
 #[doc(hidden)]
-pub mod process; // Child processes, started by one thread and confined.
+pub use hero_process as process; // Child processes, started by one thread and confined.
 
 #[doc(hidden)]
 pub mod audit; // The audit log.

@@ -60,7 +60,7 @@ impl Drop for Init {
 }
 
 /// What a process does that is only to be the first of a namespace: waits for the dead until descriptor 0 is closed.
-pub(crate) fn init_main() -> ExitCode {
+pub fn init_main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(FAILED),

@@ -61,7 +61,7 @@ impl Spawner {
     }
 
     /// A group for a supervisor whose processes may have so many bytes of memory together, where there are groups.
-    pub(crate) fn group(&self, memory: u64) -> Option<Group> {
+    pub fn group(&self, memory: u64) -> Option<Group> {
         match self.groups.as_ref()?.create(memory) {
             Ok(group) => Some(group),
             Err(error) => {
@@ -80,7 +80,7 @@ impl Spawner {
     }
 
     /// Waits for a child that ends by itself. If it does not in time it is killed with everything below it. Then the rest is done.
-    pub(crate) fn end(&self, mut child: Child, within: Duration, rest: impl FnOnce() + Send + 'static) {
+    pub fn end(&self, mut child: Child, within: Duration, rest: impl FnOnce() + Send + 'static) {
         let ended = async move {
             if timeout(within, child.wait()).await.is_err() {
                 if let Some(pid) = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
@@ -94,12 +94,12 @@ impl Spawner {
     }
 
     /// Does what may take a while.
-    pub(crate) fn later(&self, rest: impl FnOnce() + Send + 'static) {
+    pub fn later(&self, rest: impl FnOnce() + Send + 'static) {
         self.ends.spawn_blocking_on(rest, &self.runtime);
     }
 
     /// Does something for a child although whoever wanted it may not wait for it.
-    pub(crate) fn surely(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub fn surely(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.ends.spawn_on(work, &self.runtime);
     }
 
@@ -112,7 +112,7 @@ impl Spawner {
     }
 
     /// Kills `child` and takes its exit status, so that no zombie stays.
-    pub(crate) fn kill(&self, mut child: Child) {
+    pub fn kill(&self, mut child: Child) {
         let _ = child.start_kill();
         self.runtime.spawn(async move { child.wait().await });
     }

@@ -3,6 +3,7 @@
 //! The children of a server are started by one permanent thread ([`Spawner`]), and what runs for scripts becomes what it is by `hero exec`, which
 //! confines it first ([`confine`]). A supervisor and a [keeper](keep) start the processes of jobs themselves, born into the PID namespace of an [`Init`].
 //! And what a process is told of others: their identities, their arguments.
+#![deny(unsafe_code)]
 
 mod arguments;
 pub mod cgroup;
@@ -20,8 +21,8 @@ pub mod tree;
 pub use arguments::arguments;
 pub use identity::{has_ended, identity};
 pub use init::Init;
-pub(crate) use init::init_main;
+pub use init::init_main;
 pub use spawn::Spawner;
 
 /// This program, also if its file was replaced.
-pub(crate) const OURSELVES: &str = "/proc/self/exe";
+pub const OURSELVES: &str = "/proc/self/exe";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::getxattr;
 use rustix::process::geteuid;
 
-use crate::process::mounts::Mount;
+use crate::mounts::Mount;
 
 /// The name of the group of the server itself, which a unit of systemd may give it (`DelegateSubgroup`).
 pub(super) const SERVER: &str = "hero-server";

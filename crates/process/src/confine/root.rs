@@ -15,7 +15,7 @@ use rustix::process::{chdir, pivot_root, umask};
 
 use super::landlock;
 use super::profile::SupervisorRights;
-use crate::process::mounts::Mount;
+use crate::mounts::Mount;
 
 /// Where the root is put together. It covers what is there, but only for this process, which has opened all before. Nothing that it lies in
 /// is mounted as a whole, or the new root would be in itself.

@@ -2,7 +2,7 @@
 //!
 //! Only a child is born into a PID namespace, and only in there its `/proc` can be mounted. So `hero exec supervisor` starts `hero exec
 //! inside`, which becomes the supervisor, waits for it, and ends as it did. Where no `/proc` of its own can be had, the child becomes the
-//! first process that does nothing but wait ([`init_main`](crate::process::init_main)), and the one outside the supervisor.
+//! first process that does nothing but wait ([`init_main`](crate::init_main)), and the one outside the supervisor.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -26,7 +26,7 @@ use super::profile::{SupervisorRights, in_home};
 use super::request::Request;
 use super::root::{self, Proc};
 use super::steps::Steps;
-use crate::process::{OURSELVES, init_main};
+use crate::{OURSELVES, init_main};
 
 /// Everything inside ends with the one outside.
 pub(super) const DEATH: Option<Signal> = Some(Signal::KILL);

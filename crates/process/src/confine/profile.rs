@@ -41,7 +41,7 @@ pub struct SupervisorRights {
     pub is_temporary: bool,
     /// What jobs may read and run.
     pub readable: Vec<PathBuf>,
-    /// The [group](crate::process::cgroup) that they are in.
+    /// The [group](crate::cgroup) that they are in.
     pub group: Option<PathBuf>,
 }
 

@@ -34,7 +34,9 @@ const LONGEST_LISTS: usize = 32 << 20;
 
 /// How often it is looked what processes hold: soon at first, as most are short, and less often where that takes long, but at the latest then.
 pub const FIRST_LOOK: Duration = Duration::from_millis(5);
+/// After how long a look is taken again.
 pub const LATER_LOOK: Duration = Duration::from_millis(250);
+/// The longest time between two looks.
 pub const LATEST_LOOK: Duration = Duration::from_secs(1);
 /// How many times longer than a look takes the next one waits.
 const LOOKING: u32 = 4;

@@ -7,7 +7,7 @@ use rustix::process::{getegid, geteuid};
 
 use super::Profile;
 use super::steps::Steps;
-use crate::process::cgroup;
+use crate::cgroup;
 
 /// What the names of these steps end with.
 pub(super) const NAMESPACE: &str = " namespace";

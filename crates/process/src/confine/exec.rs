@@ -19,8 +19,8 @@ use super::request::Request;
 use super::steps::Steps;
 use super::user::{self, JobUser, OUTSIDE};
 use super::{CONFINEMENT, descriptors, landlock, namespaces, seccomp};
-use crate::process::cgroup;
-use crate::process::init::FIRST;
+use crate::cgroup;
+use crate::init::FIRST;
 
 /// The exit code when confinement or exec failed, as `env` and `nohup` have it.
 const FAILED: u8 = 125;

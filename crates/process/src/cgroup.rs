@@ -79,8 +79,8 @@ impl Groups {
     }
 
     /// In a directory of a test.
-    #[cfg(test)]
-    pub(crate) fn at(base: &Path) -> Self {
+    #[doc(hidden)]
+    pub fn at(base: &Path) -> Self {
         Self { base: base.to_owned() }
     }
 
