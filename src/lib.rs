@@ -99,7 +99,7 @@ pub mod audit; // The audit log.
 #[doc(hidden)]
 pub mod log_file; // Log files, confined to one directory.
 #[doc(hidden)]
-pub mod service; // Tick loops.
+pub use hero_service as service; // Tick loops.
 
 #[doc(hidden)]
 pub mod store; // Redis, and the only place that knows it.

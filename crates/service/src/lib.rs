@@ -1,4 +1,5 @@
 //! Loops that can be stopped, and work that no loop waits for. Each round is a `tick`, which tests call directly instead of waiting for it.
+#![deny(unsafe_code)]
 
 use std::future::Future;
 use std::time::Duration;
