@@ -88,7 +88,7 @@
 pub use hero_model as model; // Plain data.
 
 #[doc(hidden)]
-pub mod docs; // The documents as a site.
+pub use hero_docs as docs; // The documents as a site.
 #[doc(hidden)]
 pub mod keys; // Every Redis key.
 #[doc(hidden)]

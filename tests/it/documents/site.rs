@@ -26,7 +26,7 @@ fn resolved(page: &str, link: &str) -> String {
 fn every_document_is_on_the_site() {
     let there: Vec<&str> = docs::documents().collect();
     let missing: Vec<String> = documents().into_iter().filter(|document| !there.contains(&document.as_str())).collect();
-    assert!(missing.is_empty(), "src/docs/source.rs does not have {missing:?}");
+    assert!(missing.is_empty(), "crates/docs/src/source.rs does not have {missing:?}");
     assert!(there.iter().all(|document| root().join(document).exists()));
 }
 

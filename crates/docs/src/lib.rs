@@ -2,6 +2,7 @@
 //!
 //! Everything is made of the Markdown files of the repository when it is first asked for, which takes some milliseconds, and kept. A page names nothing but
 //! other pages, so the site works under any path, and from a folder.
+#![deny(unsafe_code)]
 
 mod markdown;
 mod search;

@@ -16,7 +16,7 @@ macro_rules! section {
     ($title:literal, $is_folded:literal: $($path:literal)*) => {
         Section {
             title: $title,
-            sources: &[$(Source { path: $path, text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", $path)) }),*],
+            sources: &[$(Source { path: $path, text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../", $path)) }),*],
             is_folded: $is_folded,
         }
     };
