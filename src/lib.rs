@@ -95,7 +95,7 @@ pub mod keys; // Every Redis key.
 pub use hero_process as process; // Child processes, started by one thread and confined.
 
 #[doc(hidden)]
-pub mod audit; // The audit log.
+pub use hero_audit as audit; // The audit log.
 #[doc(hidden)]
 pub mod log_file; // Log files, confined to one directory.
 #[doc(hidden)]

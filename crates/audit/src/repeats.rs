@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use super::record::{Outcome, Record, Who};
-use crate::model::{ContextId, IdentityId, Timestamp};
+use hero_model::{ContextId, IdentityId, Timestamp};
 
 /// So long the same refusals are counted before that is a record.
 pub(super) const INTERVAL: Duration = Duration::from_secs(60);

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::record::Record;
 use super::repeats::Repeats;
-use crate::model::Timestamp;
+use hero_model::Timestamp;
 
 /// How many records may wait to be written, with those that calls under way will have.
 pub(super) const MOST: usize = 8192;

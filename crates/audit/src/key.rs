@@ -4,7 +4,7 @@ use std::str::FromStr;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
-use crate::model::{hex, unhex};
+use hero_model::{hex, unhex};
 
 /// How many bytes a key has.
 const BYTES: usize = 32;

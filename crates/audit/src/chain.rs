@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::AuditKey;
 use super::record::{Record, Who};
-use crate::model::{ContextId, Timestamp, TokenId, escaped, excerpt};
+use hero_model::{ContextId, Timestamp, TokenId, escaped, excerpt};
 
 /// What stands before the hash of a record.
 const BEFORE: &str = ",\"hash\":\"";

@@ -3,6 +3,7 @@
 //! [`Audit`] takes records from any thread and never waits for the disk: one thread writes them, in the order in which they came. [`verify()`] says whether a record was
 //! removed, changed or put elsewhere, [`read`] shows what is there. What the chain proves is in `docs/audit.md`: nobody without the key can change what is
 //! written so that it does not show. Who has the key can, unless the end of the chain was noted elsewhere.
+#![deny(unsafe_code)]
 
 mod chain;
 mod entry;

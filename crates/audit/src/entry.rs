@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use crate::model::{ContextId, Timestamp};
+use hero_model::{ContextId, Timestamp};
 
 /// A record as people are shown it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 
-use crate::model::{ContextId, IdentityId, JobId, ScheduleId, Timestamp, TokenId};
+use hero_model::{ContextId, IdentityId, JobId, ScheduleId, Timestamp, TokenId};
 
 /// Who did something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -9,7 +9,7 @@ use super::record::Record;
 use super::settings::Settings;
 use super::state::Shared;
 use super::writer::Writer;
-use crate::model::Timestamp;
+use hero_model::Timestamp;
 
 /// An audit log, or none: then it takes everything and keeps nothing. Cheap to clone. When the last clone is dropped, what waits is written and the log ends.
 #[derive(Debug, Clone, Default)]
