@@ -1,4 +1,4 @@
--- The functions of src/store/lua: each file stands in a function of its own behind those before it (src/store/library.rs).
+-- The functions of crates/store/src/lua: each file stands in a function of its own behind those before it (crates/store/src/library.rs).
 std = 'lua51'
 max_line_length = 140
 self = false
@@ -9,5 +9,5 @@ read_globals = {
   'functions', 'made_library',
 }
 globals = { 'request' }
-files['src/store/lua/registration.lua'] = { unused = false }
-files['src/store/lua/public.lua'] = { unused = false }
+files['crates/store/src/lua/registration.lua'] = { unused = false }
+files['crates/store/src/lua/public.lua'] = { unused = false }

@@ -35,7 +35,7 @@ check: setup-check ## Run what a commit has to pass: format, lints, documentatio
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
-	luacheck --quiet src/store/lua
+	luacheck --quiet crates/store/src/lua
 	@if command -v cargo-deny > /dev/null; then \
 	  $(CARGO) deny check licenses bans sources; \
 	  $(CARGO) deny check advisories || { test "$${OFFLINE:-}" && echo "advisories were not checked: no network"; }; \

@@ -90,9 +90,9 @@ pub use hero_model as model; // Plain data.
 #[doc(hidden)]
 pub use hero_docs as docs; // The documents as a site.
 #[doc(hidden)]
-pub mod keys; // Every Redis key.
+pub use hero_process as process;
 #[doc(hidden)]
-pub use hero_process as process; // Child processes, started by one thread and confined.
+pub use hero_store::keys; // Every Redis key. // Child processes, started by one thread and confined.
 
 #[doc(hidden)]
 pub use hero_audit as audit; // The audit log.
@@ -102,7 +102,7 @@ pub mod log_file; // Log files, confined to one directory.
 pub use hero_service as service; // Tick loops.
 
 #[doc(hidden)]
-pub mod store; // Redis, and the only place that knows it.
+pub use hero_store as store; // Redis, and the only place that knows it.
 
 #[doc(hidden)]
 pub mod access; // Who may call: identities, tokens, rights.

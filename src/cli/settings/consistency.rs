@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn only_levels_and_directives_say_what_is_logged() {
-        for good in ["info", "WARN", "off", "hero=debug,warn", "warn,hero::store=trace", "redis=info,error", "hero[job{id=x}]=debug"] {
+        for good in ["info", "WARN", "off", "hero=debug,warn", "warn,hero_store=trace", "redis=info,error", "hero[job{id=x}]=debug"] {
             assert!(log_level(good).is_ok(), "{good}: {:?}", log_level(good));
         }
         for (bad, said) in [

@@ -1,7 +1,7 @@
 //! Flows: jobs that belong together, and wait for each other.
 //!
 //! A flow is a hash that counts how many of its jobs have not ended; whatever changes a job counts along, in the same step
-//! (`src/store/lua/flows.lua`). What is done with all jobs of a flow is done in rounds, by whoever asked for it, and by the [`Keeper`] of any
+//! (`crates/store/src/lua/flows.lua`). What is done with all jobs of a flow is done in rounds, by whoever asked for it, and by the [`Keeper`] of any
 //! server where that one is gone.
 
 mod create;

@@ -71,7 +71,7 @@ fn every_metric_that_the_source_counts_is_explained() {
 
 #[test]
 fn every_key_of_the_program_is_documented() {
-    let (source, documents) = (read("src/keys.rs"), [read("docs/protocol.md"), read("docs/layouts.md")].concat());
+    let (source, documents) = (read("crates/store/src/keys.rs"), [read("docs/protocol.md"), read("docs/layouts.md")].concat());
     let keys = source.lines().filter_map(|line| line.strip_prefix("//! | `")?.split(" | ").next());
     let words: Vec<&str> = keys.flat_map(|cell| cell.split('`').step_by(2)).collect();
     assert!(words.len() > 40, "the table is not read right: {words:?}");

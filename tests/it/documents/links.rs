@@ -43,7 +43,7 @@ fn relative_links_lead_to_files_and_headings_that_exist() {
 }
 
 /// Files of the source are named from the root, or from one of these places.
-const PLACES: [&str; 5] = ["", "src", "tests/it", "src/store/lua", "src/store/lua/functions"];
+const PLACES: [&str; 5] = ["", "src", "tests/it", "crates/store/src/lua", "crates/store/src/lua/functions"];
 
 #[test]
 fn files_of_the_source_that_the_documents_name_exist() {

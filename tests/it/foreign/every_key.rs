@@ -1,6 +1,6 @@
 //! Whatever another program makes of whichever key: all else goes on, and what does not says which key it is and what to do.
 //!
-//! The keys are those of the table in `src/keys.rs`.
+//! The keys are those of the table in `crates/store/src/keys.rs`.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

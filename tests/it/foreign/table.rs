@@ -1,4 +1,4 @@
-//! The table of keys in `src/keys.rs`, read by tests.
+//! The table of keys in `crates/store/src/keys.rs`, read by tests.
 
 use hero::keys::Keys;
 use hero::model::Timestamp;
@@ -37,7 +37,7 @@ const KINDS: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
 
 /// Every key of the table, and its type.
 pub(super) fn table() -> Vec<(String, &'static str)> {
-    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/keys.rs")).unwrap();
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/crates/store/src/keys.rs")).unwrap();
     let mut found = Vec::new();
     for line in source.lines().filter(|line| line.starts_with("//! | `")) {
         let cells: Vec<&str> = line.trim_start_matches("//! |").split(" | ").map(str::trim).collect();
@@ -66,11 +66,11 @@ pub(super) fn table() -> Vec<(String, &'static str)> {
             // What is named by no id is looked for without being read.
             let fixed = Keys::standalone(CONTEXT).kinds();
             let is_looked_for = fixed.iter().any(|(key, known)| *key == whole && known.as_str() == kind);
-            assert!(is_looked_for || whole.contains('{'), "src/keys/kinds.rs does not have {whole}, a {kind}");
+            assert!(is_looked_for || whole.contains('{'), "crates/store/src/keys/kinds.rs does not have {whole}, a {kind}");
             if kind != "channel" {
                 for key in with_and_without(&whole).iter().map(|pattern| filled(pattern)).filter(|_| !is_looked_for) {
                     let known = Keys::standalone(CONTEXT).kind_of(&key).map(hero::keys::Kind::as_str);
-                    assert_eq!(known, Some(kind), "src/keys/kinds.rs does not have {key}");
+                    assert_eq!(known, Some(kind), "crates/store/src/keys/kinds.rs does not have {key}");
                 }
                 found.extend(with_and_without(&whole).into_iter().map(|pattern| (filled(&pattern), kind)));
             }

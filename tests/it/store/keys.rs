@@ -6,7 +6,7 @@ use hero::store::script_behind_the_modules;
 
 use crate::support::Redis;
 
-const LUA: &str = include_str!("../../../src/store/lua/keys.lua");
+const LUA: &str = include_str!("../../../crates/store/src/lua/keys.lua");
 
 #[tokio::test]
 async fn the_functions_build_the_keys_that_the_store_builds() {

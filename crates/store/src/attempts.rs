@@ -1,0 +1,66 @@
+use serde::Deserialize;
+
+use super::codec::Text;
+use hero_model::{Attempt, ErrorKind, Job, JobError, Limit, Status, Timestamp, Usage};
+
+/// An attempt before the last as `attempts.lua` writes it, a line for each.
+#[derive(Deserialize)]
+struct Line {
+    attempt: u32,
+    actor: Option<String>,
+    started_at: Option<String>,
+    ended_at: Option<String>,
+    error: Option<String>,
+    error_kind: Option<String>,
+    error_line: Option<String>,
+    error_column: Option<String>,
+    error_limit: Option<String>,
+    usage: Option<String>,
+}
+
+impl Line {
+    fn attempt(self) -> Attempt {
+        let number = |text: Option<String>| text.and_then(|text| text.parse().ok());
+        let time = |text: Option<String>| text.and_then(|text| text.parse::<Timestamp>().ok());
+        let error = self.error.map(|message| JobError {
+            kind: ErrorKind::parse(self.error_kind.as_deref(), &message),
+            line: number(self.error_line),
+            column: number(self.error_column),
+            stack: Vec::new(),
+            limit: self.error_limit.and_then(|word| Limit::parse(&word)),
+            data: None,
+            message,
+        });
+        Attempt {
+            attempt: self.attempt,
+            actor: self.actor,
+            started_at: time(self.started_at),
+            ended_at: time(self.ended_at),
+            error,
+            usage: self.usage.and_then(|text| serde_json::from_str::<Usage>(&text).ok()),
+        }
+    }
+}
+
+/// The attempts before the last, as the field of a job says them. What others wrote there and cannot be read is left out.
+pub(super) fn earlier(text: &Text) -> Vec<Attempt> {
+    let lines = text.0.as_deref().unwrap_or_default().lines();
+    lines.filter_map(|line| serde_json::from_str::<Line>(line).ok()).map(Line::attempt).collect()
+}
+
+/// All attempts of a job, with the one that runs or ran last.
+pub(super) fn all(mut earlier: Vec<Attempt>, job: &Job) -> Vec<Attempt> {
+    let has_begun = job.attempt > earlier.last().map_or(0, |last| last.attempt) && job.started_at.is_some();
+    if has_begun && matches!(job.status, Status::Started | Status::Finished | Status::Error) {
+        let has_ended = job.status != Status::Started;
+        earlier.push(Attempt {
+            attempt: job.attempt,
+            actor: job.actor.clone(),
+            started_at: job.started_at,
+            ended_at: job.finished_at.filter(|_| has_ended),
+            error: job.error.clone().filter(|_| job.status == Status::Error),
+            usage: job.usage.filter(|_| has_ended),
+        });
+    }
+    earlier
+}

@@ -1,0 +1,228 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Value};
+
+use super::codec::{Fields, Text};
+use super::connection::Link;
+use super::fcall::{Function, list};
+use super::{Error, Inner, Settings, Store};
+use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, JobId, Role, Timestamp};
+
+const PENDING: Function = Function("pending");
+
+/// How a context stands in the list of those that exist.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Listed {
+    /// It is there, and was last changed with this revision.
+    At(f64),
+    /// It is in a Redis of its own, so only servers know where whose settings name it.
+    Elsewhere,
+    /// Somebody began to make it at this time.
+    Making(Timestamp),
+}
+
+/// What is to be done in a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// When something is due; nothing, if nothing is.
+    pub due: Option<Timestamp>,
+    /// Whether the queues that were asked for hold jobs.
+    pub work: bool,
+    /// How many keys it has.
+    pub keys: u64,
+    /// Whether messages are under way: it has to be open for that, and needs no pools.
+    pub messages: bool,
+}
+
+/// For the store of context 0, which has the list of contexts.
+impl Store {
+    /// The contexts that exist, and how each is listed.
+    pub async fn contexts(&self) -> Result<BTreeMap<ContextId, Listed>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().contexts()).arg(0).arg(-1).arg("WITHSCORES");
+        let listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
+        let one = |(id, score): (Text, f64)| {
+            let how = match score {
+                score if score.is_infinite() => Listed::Elsewhere,
+                score if score < 0.0 => Listed::Making(Timestamp::from_millis(-score as i64)),
+                score => Listed::At(score),
+            };
+            Some((ContextId(id.parse()?), how))
+        };
+        Ok(listed.into_iter().filter_map(one).collect())
+    }
+
+    /// The store of another context beside this one: in the same Redis, with the same settings.
+    pub async fn beside(&self, context: ContextId) -> Result<Self, Error> {
+        let settings = Settings { context, ..self.0.settings.clone() };
+        Ok(Self::connect(settings).await?.0)
+    }
+
+    /// What reaches the databases beside that of this store; nothing in a Redis Cluster, which has one.
+    pub fn databases(&self) -> Result<Option<Databases>, Error> {
+        if self.0.signpost.is_some() {
+            return Ok(None);
+        }
+        let client = self.0.settings.endpoint.client(self.context().0)?;
+        Ok(Some(Databases { link: Link::new(client)?, of: self.clone() }))
+    }
+}
+
+impl Store {
+    /// The context as it is stored. One that nobody has changed has no hash, and nobody has rights in it.
+    pub async fn own_context(&self) -> Result<Context, Error> {
+        let mut pipeline = Pipeline::new();
+        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().rights()).cmd("STRLEN").arg(self.keys().closed());
+        let answers = self.0.commands.each::<Value>(&pipeline).await?;
+        read(self.context(), &answers)
+    }
+}
+
+impl Store {
+    /// Jobs that run with actors of hero, at most so many: those whose leases end first.
+    pub async fn leased(&self, most: usize) -> Result<Vec<JobId>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().leases()).arg(0).arg(most.saturating_sub(1));
+        let jobs: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
+        Ok(jobs.iter().filter_map(Text::parse).collect())
+    }
+
+    /// Of how many runners jobs were stopped while they were away, of which the other side does not know yet. What another program made of that list has none.
+    pub async fn untold_stops(&self) -> Result<u64, Error> {
+        self.unspoilt(self.0.commands.call(redis::cmd("ZCARD").arg(self.keys().stops())).await)
+    }
+}
+
+/// The databases of one Redis, by one connection: for contexts that nobody uses now. Each has only a few bytes in this process then.
+pub struct Databases {
+    /// No call is made on it that does not choose its database first.
+    link: Link,
+    of: Store,
+}
+
+/// How many databases are looked at by one pipeline.
+const TOGETHER: usize = 100;
+
+impl Databases {
+    /// The contexts with these numbers, in their order, as far as Redis has such databases. One that cannot be read is an error of its own: others may be.
+    pub async fn contexts(&self, ids: &[ContextId]) -> Result<Vec<(ContextId, Result<Context, Error>)>, Error> {
+        let mut contexts = Vec::with_capacity(ids.len());
+        for part in ids.chunks(TOGETHER) {
+            let mut pipeline = Pipeline::new();
+            for id in part {
+                let keys = crate::keys::Keys::standalone(*id);
+                self.choose(&mut pipeline, *id);
+                pipeline.cmd("HGETALL").arg(keys.rights()).cmd("STRLEN").arg(keys.closed());
+            }
+            let answers = self.asked(&mut pipeline).await?;
+            for (id, answers) in part.iter().zip(answers.chunks(3)) {
+                contexts.extend(in_database(&answers[0], || read(*id, &answers[1..])).map(|context| (*id, context)));
+            }
+        }
+        Ok(contexts)
+    }
+
+    /// What is to be done in each of these contexts, as far as Redis has such databases. `queues` are keys of queues in each of them. Of one that cannot be
+    /// looked at it is not known.
+    pub async fn pending(&self, ids: &[ContextId], queues: &[String]) -> Result<Vec<(ContextId, Result<Pending, Error>)>, Error> {
+        let mut pending = Vec::with_capacity(ids.len());
+        for part in ids.chunks(TOGETHER) {
+            let mut pipeline = Pipeline::new();
+            for id in part {
+                self.choose(&mut pipeline, *id);
+                let mut call = self.of.0.call_of(&PENDING, *id);
+                call.arg(list(queues));
+                pipeline.add_command(self.link.function_command(call));
+            }
+            let answers = self.asked(&mut pipeline).await?;
+            for (id, answers) in part.iter().zip(answers.chunks(2)) {
+                let of_context = || -> Result<Pending, Error> {
+                    let (due, work, keys, messages): (Text, u8, u64, u8) = answered(&answers[1])?;
+                    Ok(Pending { due: due.parse().map(Timestamp::from_millis), work: work == 1, keys, messages: messages == 1 })
+                };
+                pending.extend(in_database(&answers[0], of_context).map(|pending| (*id, pending)));
+            }
+        }
+        Ok(pending)
+    }
+
+    fn choose(&self, pipeline: &mut Pipeline, id: ContextId) {
+        pipeline.cmd("SELECT").arg(self.of.0.settings.endpoint.database(id.0));
+    }
+
+    /// What became of each command.
+    async fn asked(&self, pipeline: &mut Pipeline) -> Result<Vec<RedisResult<Value>>, Error> {
+        pipeline.ignore_errors();
+        let answers = self.link.each::<Value>(pipeline).await?;
+        if answers.iter().any(|answer| answer.as_ref().err().is_some_and(super::fcall::is_unknown_function)) {
+            self.link.load_library().await?;
+        }
+        Ok(answers)
+    }
+}
+
+impl Inner {
+    /// What this process knows of the settings of the store, beside a context.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// What was read in a database, by how Redis chose it; nothing, if it has none of that number. What stands in another database is of another context.
+fn in_database<T>(chosen: &RedisResult<Value>, read: impl FnOnce() -> Result<T, Error>) -> Option<Result<T, Error>> {
+    match chosen {
+        Ok(_) => Some(read()),
+        Err(error) if error.detail().is_some_and(|detail| detail.contains("out of range")) => None,
+        Err(error) => Some(Err(error.clone().into())),
+    }
+}
+
+/// What a command answered; an error, if it was refused.
+fn answered<T: FromRedisValue>(answer: &RedisResult<Value>) -> Result<T, Error> {
+    Ok(redis::from_redis_value(answer.clone()?).map_err(RedisError::from)?)
+}
+
+/// A context of the answers to HGETALL of its hash and STRLEN of the mark that it is being deleted. What was refused is not the same as what is not there:
+/// that would be a context in which nobody has rights, or which is not being deleted.
+fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error> {
+    let [fields, is_closed] = answers else { return Err(Error::Closed) };
+    let fields: Fields = match fields {
+        // Somebody made something else of the key, so nobody has rights.
+        Err(error) if error.code() == Some("WRONGTYPE") => Fields::default(),
+        fields => answered(fields)?,
+    };
+    let is_closed = match is_closed {
+        // Only a text says so.
+        Err(error) if error.code() == Some("WRONGTYPE") => false,
+        is_closed => answered::<u64>(is_closed)? > 0,
+    };
+    let mut context = Context::none(id);
+    for role in Role::ALL {
+        *context.of_mut(role) = listed(fields.get(role.list()));
+    }
+    (context.created_at, context.updated_at) = (seconds(fields.get("created_at")), seconds(fields.get("updated_at")));
+    context.name = fields.get("name").and_then(|name| name.0.clone()).filter(|name| !name.is_empty());
+    context.limits = fields.get("limits").and_then(|limits| limits_in(limits.0.as_deref()?)).unwrap_or_default();
+    context.status = if is_closed { ContextStatus::Deleting } else { ContextStatus::Active };
+    Ok(context)
+}
+
+/// Limits as they are stored. Those that another version added are not known here; what is none limits nothing.
+fn limits_in(text: &str) -> Option<ContextLimits> {
+    const NAMES: [&str; 7] =
+        ["jobs_per_second", "queue_length", "max_running", "script_operations", "cpu_time", "objects_quota", "files_quota"];
+    let mut all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
+    all.retain(|name, _| NAMES.contains(&name.as_str()));
+    serde_json::from_value(all.into()).ok()
+}
+
+/// The numbers of identities in a JSON list. What else stands there is nobody.
+fn listed(text: Option<&Text>) -> BTreeSet<IdentityId> {
+    let all: Vec<serde_json::Value> = text.and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default();
+    all.iter().filter_map(|id| u32::try_from(id.as_u64()?).ok()).map(IdentityId).collect()
+}
+
+/// A time as the coordinator's specification has it.
+pub(super) fn seconds(text: Option<&Text>) -> Option<Timestamp> {
+    text.and_then(Text::parse::<i64>).map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)))
+}

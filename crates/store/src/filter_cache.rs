@@ -1,0 +1,122 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use super::list::COMPARED;
+use super::{Error, JobFilter, Store};
+use hero_model::{Job, JobId};
+
+/// What filters ask of the jobs of the latest events, read once for all followers with such a filter.
+#[derive(Debug)]
+pub(super) struct FilterCache {
+    kept: Mutex<Kept>,
+    /// For each set of fields a lock, held by the one that reads them.
+    reading: [tokio::sync::Mutex<()>; 1 << FIELDS.len()],
+}
+
+/// A set of fields: a bit for each.
+type Fields = usize;
+
+#[derive(Debug, Default)]
+struct Kept {
+    jobs: HashMap<(Fields, JobId), Entry>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    read: Instant,
+    /// Nothing of a job that is gone.
+    job: Option<Arc<Job>>,
+}
+
+/// How long what was read of a job is used. After that a foreign actor may have added its type or group.
+const KEPT: Duration = Duration::from_secs(1);
+/// How long one waits while another reads the same. Then each reads for itself.
+const SHARED: Duration = Duration::from_millis(100);
+/// The most jobs that are kept.
+const MOST: usize = 4096;
+/// The most bytes that are kept.
+const BYTES: usize = 16 * 1024 * 1024;
+/// What filters ask of jobs. The status of an event is its own.
+const FIELDS: [&str; 7] = ["script_type", "caller_id", "group", "name", "parent_id", "labels", "created_at"];
+
+impl Default for FilterCache {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), reading: std::array::from_fn(|_| tokio::sync::Mutex::default()) }
+    }
+}
+
+impl FilterCache {
+    /// The right to read some fields alone, if it is to be had soon.
+    async fn turn(&self, fields: Fields) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        tokio::time::timeout(SHARED, self.reading[fields].lock()).await.ok()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Takes those that were read a moment ago out of `missing`.
+    fn find(&self, fields: Fields, missing: &mut Vec<JobId>, found: &mut BTreeMap<JobId, Option<Arc<Job>>>) {
+        let (kept, now) = (self.kept(), Instant::now());
+        missing.retain(|id| match kept.jobs.get(&(fields, id.clone())).filter(|entry| now.duration_since(entry.read) < KEPT) {
+            Some(entry) => {
+                found.insert(id.clone(), entry.job.clone());
+                false
+            }
+            None => true,
+        });
+    }
+
+    fn keep(&self, fields: Fields, entries: Vec<(JobId, Entry)>, bytes: usize) {
+        let mut kept = self.kept();
+        if kept.jobs.len() + entries.len() > MOST || kept.bytes + bytes > BYTES {
+            *kept = Kept::default();
+        }
+        kept.bytes += bytes;
+        kept.jobs.extend(entries.into_iter().map(|(id, entry)| ((fields, id), entry)));
+    }
+}
+
+impl Store {
+    /// What a filter compares of these jobs, and no more; nothing of one that is gone.
+    pub async fn compared_fields(&self, jobs: &[JobId], filter: &JobFilter) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Error> {
+        let asked = filter.fields();
+        let names: Vec<&str> = FIELDS.into_iter().filter(|name| asked.contains(name)).collect();
+        let fields = FIELDS.iter().enumerate().filter(|(_, name)| asked.contains(name)).map(|(at, _)| 1 << at).sum();
+        let (cache, mut found, mut missing) = (&self.0.filter_cache, BTreeMap::new(), jobs.to_vec());
+        missing.sort_unstable();
+        missing.dedup();
+        loop {
+            // Held for one read, so that the followers of one event do not each read the same, and none waits for the reads of all others.
+            let _turn = cache.turn(fields).await;
+            cache.find(fields, &mut missing, &mut found);
+            if missing.is_empty() {
+                return Ok(found);
+            }
+            let read = Instant::now();
+            let (parts, bytes) = self.first_parts(&missing, &names, COMPARED).await?;
+            let ids: Vec<JobId> = missing.drain(..parts.len()).collect();
+            let fresh: Vec<(JobId, Entry)> =
+                ids.into_iter().zip(parts).map(|(id, part)| (id, Entry { read, job: part.map(Arc::new) })).collect();
+            found.extend(fresh.iter().map(|(id, entry)| (id.clone(), entry.job.clone())));
+            cache.keep(fields, fresh, bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_cannot_share_a_read_reads_alone_instead_of_waiting() {
+        let cache = FilterCache::default();
+        let held = cache.turn(1).await;
+        assert!(held.is_some() && cache.turn(1).await.is_none(), "it would wait as long as the other reads");
+        assert!(cache.turn(2).await.is_some(), "other fields are another read");
+        drop(held);
+        assert!(cache.turn(1).await.is_some());
+    }
+}

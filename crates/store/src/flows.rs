@@ -1,0 +1,283 @@
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use redis::{Cmd, Pipeline};
+
+use super::codec::{Fields, SHOWN_OF_FLOW_JOB, Text, flow_job};
+use super::score::Score;
+use super::{Error, Store};
+use hero_model::{FlowId, FlowJob, FlowStatus, FlowSummary, JobId, OnFailure, Timestamp};
+
+/// A flow as its hash has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredFlow {
+    /// What lists show of it.
+    pub summary: FlowSummary,
+    /// What becomes of the other jobs when one ends in error.
+    pub on_failure: OnFailure,
+    /// The names and values that its jobs share.
+    pub env_vars: BTreeMap<String, String>,
+    /// The number of its caller.
+    pub caller: u32,
+    /// The numbers of its jobs.
+    pub numbers: Vec<u32>,
+    /// What its jobs gave.
+    pub result: BTreeMap<String, String>,
+    /// Whether some of that was left out.
+    pub left_out: bool,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Where a flow is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowState {
+    /// Its status.
+    pub status: FlowStatus,
+    /// How many of its jobs have not ended.
+    pub open: u32,
+}
+
+/// What its own hash says of a job of a flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredFlowJob {
+    /// Its number.
+    pub number: u32,
+    /// Its id.
+    pub id: JobId,
+    /// Its name.
+    pub name: String,
+}
+
+/// What lists show of a flow. The rest may be long.
+const HEAD: [&str; 12] =
+    ["status", "busy", "name", "caller", "caller_id", "total", "open", "failed", "stopped", "created_at", "started_at", "finished_at"];
+
+/// What is read of the hash of a job in the runner layout.
+const OF_RUNNER_JOB: [&str; 5] = ["name", "job_id", "prerequisites", "script_type", "runner"];
+
+/// Nothing that is to be done with flows waits for longer.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// When flows are looked at that seem to wait for longer, and how many of those at once. Whoever is making one has as much time.
+const MENDED_IN: Duration = Duration::from_secs(5);
+const MOST_MENDED: usize = 1000;
+
+impl Store {
+    /// For how long the jobs of a flow are kept after their ends while it has not ended: later ones may need what they gave.
+    pub const JOBS_OF_OPEN_FLOWS_ARE_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+    /// For how long the jobs of a flow wait that nobody starts. Then they are stopped, and the flow has ended.
+    pub const UNSTARTED_FLOWS_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+    /// A flow, if there is one with this number that is not just being made or deleted.
+    pub async fn flow(&self, id: FlowId) -> Result<Option<StoredFlow>, Error> {
+        Ok(stored(id, &self.hash(&self.keys().flow(id)).await?))
+    }
+
+    /// Who created a flow; an empty text where it says nobody, and nothing if there is none.
+    pub async fn flow_caller(&self, id: FlowId) -> Result<Option<String>, Error> {
+        let key = self.keys().flow(id);
+        let mut pipeline = Pipeline::with_capacity(3);
+        pipeline.cmd("EXISTS").arg(&key).cmd("HGET").arg(&key).arg("caller").cmd("HGET").arg(&key).arg("caller_id");
+        let read: Vec<Text> = self.each_whole(&[key.clone(), key.clone(), key], &mut pipeline).await?;
+        let [exists, caller, number] = <[Text; 3]>::try_from(read).map_err(|_| Error::Closed)?;
+        // As lists show it: other programs write the number alone.
+        let maker = || caller.some().or_else(|| number.some()).unwrap_or_default();
+        Ok((exists.parse() == Some(1_u8)).then(maker))
+    }
+
+    /// Where a flow is; nothing if there is none.
+    pub async fn flow_state(&self, id: FlowId) -> Result<Option<FlowState>, Error> {
+        let mut get = redis::cmd("HMGET");
+        get.arg(self.keys().flow(id)).arg(&["status", "open", "busy"]);
+        let [status, open, busy] = self.0.commands.call::<[Text; 3]>(&get).await?;
+        let is_there = !matches!(busy.0.as_deref(), Some("storing" | "deleting"));
+        let state = |word: String| Some(FlowState { status: FlowStatus::parse(&word)?, open: open.parse().unwrap_or(0) });
+        Ok(status.0.filter(|_| is_there).and_then(state))
+    }
+
+    /// Flows before this number, the newest first, and those that were listed and are gone; and before what the next ones stand, if there may be some.
+    pub async fn flows_before(&self, before: Score, limit: usize) -> Result<(Vec<FlowSummary>, Vec<FlowId>, Option<Score>), Error> {
+        let key = self.keys().flows();
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(&key).arg(before.beyond()).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
+        let (ids, next) = self.listed_flows(&key, &range, limit).await?;
+        let (mut flows, mut gone) = (Vec::new(), Vec::new());
+        for (id, fields) in ids.iter().zip(self.flow_heads(&ids).await?) {
+            match summary(*id, &fields) {
+                Some(flow) => flows.push(flow),
+                // One that is being made or deleted is neither.
+                None if fields.get("status").is_none_or(|status| status.0.is_none()) => gone.push(*id),
+                None => {}
+            }
+        }
+        Ok((flows, gone, next))
+    }
+
+    /// Flows with whose jobs something is to be done, that nobody looks after.
+    pub async fn flows_to_do(&self, limit: usize) -> Result<Vec<FlowId>, Error> {
+        let key = self.keys().flows_to_do();
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(&key).arg("-inf").arg(self.clock().now().as_millis()).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
+        Ok(self.listed_flows(&key, &range, limit).await?.0)
+    }
+
+    /// Has flows looked at soon of which that seems to be far ahead: then the clock of Redis was set back since. None waits for that long.
+    pub async fn mend_flows_to_do(&self) -> Result<(), Error> {
+        let (key, now) = (self.keys().flows_to_do(), self.clock().now());
+        let mut range = redis::cmd("ZRANGE");
+        let ahead = format!("({}", now.plus(LONGEST_WAIT).as_millis());
+        range.arg(&key).arg(ahead).arg("+inf").arg("BYSCORE").arg("LIMIT").arg(0).arg(MOST_MENDED);
+        let ahead: Vec<Vec<u8>> = self.0.commands.call(&range).await?;
+        if ahead.is_empty() {
+            return Ok(());
+        }
+        let mut soon = redis::cmd("ZADD");
+        soon.arg(&key).arg("XX");
+        for flow in ahead {
+            soon.arg(now.plus(MENDED_IN).as_millis()).arg(flow);
+        }
+        self.0.commands.call::<u64>(&soon).await.map(drop)
+    }
+
+    /// Has a flow that something is to be done with wait for so long, unless it waits already or nothing is to be done with it any more.
+    pub async fn postpone_flow(&self, flow: FlowId, by: Duration) -> Result<(), Error> {
+        let mut later = redis::cmd("ZADD");
+        later.arg(self.keys().flows_to_do()).arg("XX").arg("GT").arg(self.clock().now().plus(by).as_millis()).arg(flow.to_string());
+        self.0.commands.call::<u64>(&later).await.map(drop)
+    }
+
+    /// The flows of a list, and where the last entry stands if there were as many as asked for. What others put there and is no number is taken out.
+    async fn listed_flows(&self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, Option<Score>), Error> {
+        let members: Vec<(Vec<u8>, f64)> = self.0.commands.call(range).await?;
+        let number = |member: &[u8]| std::str::from_utf8(member).ok()?.parse().ok();
+        let ids: Vec<FlowId> = members.iter().filter_map(|(member, _)| number(member)).collect();
+        let strange: Vec<&[u8]> = members.iter().map(|(member, _)| member.as_slice()).filter(|member| number(member).is_none()).collect();
+        if !strange.is_empty() {
+            self.0.commands.call::<u64>(redis::cmd("ZREM").arg(key).arg(strange)).await?;
+        }
+        Ok((ids, members.last().filter(|_| members.len() == limit).map(|(_, score)| Score(*score))))
+    }
+
+    /// What lists show of flows, out of their hashes. What is no hash counts as an empty one.
+    async fn flow_heads(&self, ids: &[FlowId]) -> Result<Vec<Fields>, Error> {
+        let keys: Vec<String> = ids.iter().map(|id| self.keys().flow(*id)).collect();
+        let mut pipeline = Pipeline::with_capacity(ids.len());
+        for key in &keys {
+            pipeline.cmd("HMGET").arg(key).arg(&HEAD);
+        }
+        let heads = self.each_unspoilt::<Vec<Text>>(&keys, &mut pipeline).await?;
+        let named = |fields: Vec<Text>| Fields(HEAD.iter().map(|name| (*name).to_owned()).zip(fields).collect());
+        Ok(heads.into_iter().map(named).collect())
+    }
+
+    /// The ids and names of the jobs of a flow, in order. Those whose hash is gone are left out.
+    pub async fn flow_job_ids(&self, flow: &StoredFlow) -> Result<Vec<StoredFlowJob>, Error> {
+        let hashes = self.runner_hashes(flow).await?;
+        let of =
+            |(number, [name, id, ..]): (&u32, &[Text; 5])| Some(StoredFlowJob { number: *number, id: id.parse()?, name: name.0.clone()? });
+        Ok(flow.numbers.iter().zip(&hashes).filter_map(of).collect())
+    }
+
+    /// The jobs of a flow as they are now, in order.
+    pub async fn flow_jobs(&self, flow: &StoredFlow) -> Result<Vec<FlowJob>, Error> {
+        let hashes = self.runner_hashes(flow).await?;
+        let names: HashMap<String, &str> = flow
+            .numbers
+            .iter()
+            .zip(&hashes)
+            .filter_map(|(n, [name, ..])| Some((format!("job:{}:{n}", flow.caller), name.0.as_deref()?)))
+            .collect();
+        let mut pipeline = Pipeline::with_capacity(hashes.len());
+        let mut keys = Vec::with_capacity(hashes.len());
+        let mut known = Vec::with_capacity(hashes.len());
+        for (number, [name, id, prerequisites, script_type, runner]) in flow.numbers.iter().zip(&hashes) {
+            let (Some(name), Some(id)) = (name.0.clone(), id.parse::<JobId>()) else { continue };
+            let key = self.keys().job(&id);
+            pipeline.cmd("HMGET").arg(&key).arg("flow").arg(&SHOWN_OF_FLOW_JOB);
+            keys.push(key);
+            let needed: Vec<String> = prerequisites.0.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+            let depends_on = needed.iter().filter_map(|key| names.get(key).map(|name| (*name).to_owned())).collect();
+            known.push(FlowJob {
+                name,
+                job_id: id,
+                number: *number,
+                status: None,
+                depends_on,
+                script_type: script_type.parse().unwrap_or_default(),
+                runner: runner.parse(),
+                attempt: 0,
+                started_at: None,
+                finished_at: None,
+                error: None,
+            });
+        }
+        let answers: Vec<Vec<Text>> = self.each_unspoilt(&keys, &mut pipeline).await?;
+        let own = flow.summary.flow_id;
+        for (job, mut fields) in known.iter_mut().zip(answers) {
+            // Another job may have the id of one that was deleted.
+            if !fields.is_empty() && fields.remove(0).parse() == Some(own) {
+                flow_job(job, fields);
+            }
+        }
+        Ok(known)
+    }
+
+    async fn runner_hashes(&self, flow: &StoredFlow) -> Result<Vec<[Text; 5]>, Error> {
+        let keys: Vec<String> = flow.numbers.iter().map(|number| self.keys().runner_job(flow.caller, *number)).collect();
+        let mut pipeline = Pipeline::with_capacity(keys.len());
+        for key in &keys {
+            pipeline.cmd("HMGET").arg(key).arg(&OF_RUNNER_JOB);
+        }
+        self.each_unspoilt(&keys, &mut pipeline).await
+    }
+}
+
+/// What lists show of a flow, as its hash has it. What others wrote there and cannot be read counts as not there.
+fn summary(id: FlowId, fields: &Fields) -> Option<FlowSummary> {
+    let text = |name: &str| text(fields, name);
+    if matches!(text("busy"), Some("storing" | "deleting")) {
+        return None;
+    }
+    let number = |name: &str| text(name).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let time = |name: &str| text(name).and_then(|text| text.parse().ok());
+    Some(FlowSummary {
+        flow_id: id,
+        status: FlowStatus::parse(text("status")?)?,
+        name: text("name").map(str::to_owned),
+        caller_id: text("caller").or_else(|| text("caller_id")).unwrap_or_default().to_owned(),
+        jobs: number("total"),
+        open: number("open"),
+        failed: number("failed"),
+        stop_requested: text("stopped") == Some("1"),
+        created_at: seconds(fields, "created_at"),
+        started_at: time("started_at"),
+        finished_at: time("finished_at"),
+    })
+}
+
+fn stored(id: FlowId, fields: &Fields) -> Option<StoredFlow> {
+    let text = |name: &str| text(fields, name);
+    let map = |name: &str| text(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    Some(StoredFlow {
+        summary: summary(id, fields)?,
+        on_failure: if text("policy") == Some("continue") { OnFailure::Continue } else { OnFailure::Stop },
+        env_vars: map("env_vars"),
+        caller: text("caller_id").and_then(|text| text.parse().ok()).unwrap_or(0),
+        numbers: text("jobs").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
+        result: map("result"),
+        left_out: text("left_out") == Some("1"),
+        updated_at: seconds(fields, "updated_at"),
+    })
+}
+
+/// A field that is not empty.
+fn text<'f>(fields: &'f HashMap<String, Text>, name: &str) -> Option<&'f str> {
+    fields.get(name).and_then(|text| text.0.as_deref()).filter(|text| !text.is_empty())
+}
+
+/// A field with a time in seconds.
+fn seconds(fields: &Fields, name: &str) -> Timestamp {
+    let seconds: i64 = text(fields, name).and_then(|text| text.parse().ok()).unwrap_or(0);
+    Timestamp::from_millis(seconds.saturating_mul(1000))
+}

@@ -1,0 +1,166 @@
+//! Whether jobs that are about to be created would wait for themselves, through jobs that are there. Redis reads what these are related to, some at
+//! a time, and it is followed here.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::cycle::cycle;
+use super::functions::{Asked, NewJob, Relations};
+use super::{Error, Inner};
+use hero_model::JobId;
+
+/// How many relations are followed, as in `cycles.lua`. One to a job that was met before costs a tenth.
+const MOST: usize = 4000;
+const OF_ONE: usize = 10;
+/// About how many jobs are read by a call.
+const AT_ONCE: usize = 64;
+
+/// What came of following relations.
+pub(super) enum Followed {
+    /// None of the jobs would wait for itself, as long as relations have this revision.
+    Free { revision: String },
+    /// These would wait for each other.
+    Cycle(Vec<JobId>),
+    /// There is more to follow than may be.
+    Tangled,
+}
+
+/// The start and the close of jobs, and for what each waits. The start of a job waits for the starts of its prerequisites and its parent, and for the
+/// close of its predecessor; its close waits for its start, and for the closes of its children.
+#[derive(Default)]
+struct Graph {
+    places: HashMap<(Asked, JobId), usize>,
+    nodes: Vec<(Asked, JobId)>,
+    leads_to: Vec<Vec<usize>>,
+}
+
+impl Graph {
+    fn place(&mut self, what: Asked, id: &JobId) -> usize {
+        *self.places.entry((what, id.clone())).or_insert_with_key(|node| {
+            self.nodes.push(node.clone());
+            self.leads_to.push(Vec::new());
+            self.nodes.len() - 1
+        })
+    }
+
+    fn add(&mut self, from: (Asked, &JobId), to: (Asked, &JobId)) {
+        let (from, to) = (self.place(from.0, from.1), self.place(to.0, to.1));
+        self.leads_to[from].push(to);
+    }
+}
+
+impl Inner {
+    /// Follows what leads from jobs that are about to be created.
+    pub(super) async fn follow(&self, jobs: &[NewJob]) -> Result<Followed, Error> {
+        let mut following = Following { store: self, left: MOST * OF_ONE, revision: None };
+        let followed = following.follow(jobs).await;
+        self.relation_budget.pay(u32::try_from((MOST * OF_ONE - following.left) / OF_ONE).unwrap_or(u32::MAX));
+        Ok(match followed? {
+            None => Followed::Tangled,
+            Some(ids) if !ids.is_empty() => Followed::Cycle(ids),
+            Some(_) => Followed::Free { revision: following.revision.unwrap_or_default() },
+        })
+    }
+}
+
+struct Following<'s> {
+    store: &'s Inner,
+    /// How much may still be followed, in tenths of a relation.
+    left: usize,
+    /// That of the first call.
+    revision: Option<String>,
+}
+
+impl Following<'_> {
+    /// Gives the jobs that would wait for each other; nothing if that is too much to tell.
+    async fn follow(&mut self, jobs: &[NewJob]) -> Result<Option<Vec<JobId>>, Error> {
+        let new: HashSet<&JobId> = jobs.iter().map(|job| &job.id).collect();
+        let (mut graph, mut climbing) = (Graph::default(), Vec::new());
+        for job in jobs {
+            let (start, close) = ((Asked::Start, &job.id), (Asked::Close, &job.id));
+            graph.add(close, start);
+            for (relation, other) in job.relations() {
+                match relation {
+                    "prerequisite" => graph.add(start, (Asked::Start, other)),
+                    "predecessor" => graph.add(start, (Asked::Close, other)),
+                    "dependent" => graph.add((Asked::Start, other), start),
+                    _parent => {
+                        graph.add(start, (Asked::Start, other));
+                        graph.add((Asked::Close, other), close);
+                    }
+                }
+                if matches!(relation, "parent" | "dependent") && !new.contains(other) {
+                    climbing.push(other.clone());
+                }
+            }
+        }
+        // Children that were not started stand in no list of their parents.
+        let mut climbed = HashSet::new();
+        while !climbing.is_empty() {
+            climbing.retain(|id| climbed.insert(id.clone()));
+            let asked: Vec<(Asked, JobId)> = climbing.drain(..).map(|id| (Asked::Parent, id)).collect();
+            let Some(read) = self.read(&asked).await? else { return Ok(None) };
+            for ((_, child), relations) in asked.iter().zip(read) {
+                if let Some(parent) = relations.parent {
+                    graph.add((Asked::Close, &parent), (Asked::Close, child));
+                    if !new.contains(&parent) {
+                        climbing.push(parent);
+                    }
+                }
+            }
+        }
+        let mut seen = HashSet::new();
+        let mut reached: VecDeque<usize> = jobs.iter().map(|job| graph.place(Asked::Start, &job.id)).collect();
+        while !reached.is_empty() {
+            let mut unread = Vec::new();
+            while let Some(node) = reached.pop_front() {
+                if !seen.insert(node) {
+                    continue;
+                }
+                if new.contains(&graph.nodes[node].1) {
+                    reached.extend(&graph.leads_to[node]);
+                } else {
+                    unread.push(node);
+                }
+            }
+            let asked: Vec<(Asked, JobId)> = unread.iter().map(|node| graph.nodes[*node].clone()).collect();
+            let Some(read) = self.read(&asked).await? else { return Ok(None) };
+            for ((what, id), relations) in asked.iter().zip(read) {
+                let node = (*what, id);
+                if *what == Asked::Close {
+                    graph.add(node, (Asked::Start, id));
+                }
+                relations.others.iter().for_each(|other| graph.add(node, (*what, other)));
+                relations.parent.iter().for_each(|parent| graph.add(node, (Asked::Start, parent)));
+                relations.predecessor.iter().for_each(|other| graph.add(node, (Asked::Close, other)));
+            }
+            for node in unread {
+                let Some(left) = self.left.checked_sub(graph.leads_to[node].len()) else { return Ok(None) };
+                self.left = left;
+                reached.extend(&graph.leads_to[node]);
+            }
+        }
+        let nodes = cycle(&graph.leads_to).unwrap_or_default();
+        let mut named = HashSet::new();
+        Ok(Some(nodes.into_iter().map(|node| &graph.nodes[node].1).filter(|id| named.insert(*id)).cloned().collect()))
+    }
+
+    /// Reads relations of all of these; nothing if that is more than may be followed.
+    async fn read(&mut self, asked: &[(Asked, JobId)]) -> Result<Option<Vec<Relations>>, Error> {
+        let mut all = Vec::with_capacity(asked.len());
+        while all.len() < asked.len() || self.revision.is_none() {
+            let some = &asked[all.len()..asked.len().min(all.len() + AT_ONCE)];
+            let Some(left) = self.left.checked_sub(some.len() * OF_ONE) else { return Ok(None) };
+            let (revision, answers) = self.store.read_relations(some, left / OF_ONE).await?;
+            self.revision.get_or_insert(revision);
+            // The rest is asked for again.
+            self.left = left + (some.len() - answers.len().min(some.len())) * OF_ONE;
+            for answer in answers {
+                match answer {
+                    Some(relations) => all.push(relations),
+                    None => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(all))
+    }
+}

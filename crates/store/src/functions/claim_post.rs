@@ -1,0 +1,32 @@
+use super::unexpected;
+use crate::codec::{Text, json};
+use crate::fcall::Function;
+use crate::{Error, PRESENCE, Post, PostClaim, Store};
+use hero_model::Presence;
+
+const FUNCTION: Function = Function("claim_post");
+
+impl Store {
+    /// Claims a post or keeps it, for as long as a presence lasts. `presence.incarnation` names the holder.
+    pub async fn claim_post(&self, post: &Post, presence: &Presence) -> Result<PostClaim, Error> {
+        self.take_over(post, presence, "").await
+    }
+
+    /// Claims a post, also from this incarnation, which is known to be dead. Of several that try, one gets it.
+    pub async fn take_over(&self, post: &Post, presence: &Presence, dead: &str) -> Result<PostClaim, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(self.keys().presence(&post.script_type, &post.group, post.instance))
+            .arg(self.keys().actors())
+            .arg(presence.incarnation.as_deref().unwrap_or_default())
+            .arg(json(presence))
+            .arg(PRESENCE.as_secs())
+            .arg(dead);
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+        match text(0) {
+            Some("claimed") => Ok(PostClaim::Claimed),
+            Some("taken") => Ok(PostClaim::Taken(Box::new(text(1).map(Presence::read).unwrap_or_default()))),
+            _ => Err(unexpected("claim_post", &answer)),
+        }
+    }
+}

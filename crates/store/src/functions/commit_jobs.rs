@@ -1,0 +1,227 @@
+use std::collections::BTreeMap;
+
+use redis::Cmd;
+
+use super::create::{Created, LOOK_FROM, NewJob, created};
+use super::unexpected;
+use super::unstage_jobs::Staging;
+use crate::codec::Text;
+use crate::deadline::DEADLINE;
+use crate::fcall::{Function, list, word_if};
+use crate::following::Followed;
+use crate::group::{Group, fits_at_once};
+use crate::seen::Seen;
+use crate::{Error, Inner, Store};
+use hero_model::{JobId, Status};
+
+const STAGE: Function = Function("create");
+const COMMIT: Function = Function("commit_jobs");
+
+/// How many groups one caller stages at a time at a server. What is more waits: a context has places for 64 (`links.lua`).
+pub(crate) const STAGED_OF_A_CALLER: usize = 8;
+/// How many jobs of a cycle are named.
+const NAMED: usize = 20;
+/// How often a group is staged whose first attempt took too long, or met others that used its ids or idempotency keys meanwhile. And how often its
+/// relations are followed, where those of others change meanwhile.
+const ATTEMPTS: usize = 4;
+/// By how many calls other groups are helped to their places first, where there are too many of them.
+const MOST_HELPED: usize = 500;
+
+impl Store {
+    /// Stores all of these jobs or none. Those that are stored together may name each other.
+    ///
+    /// Where they are many they are staged first, slice by slice, where nobody sees them. Then one step decides that they are there, and they come to
+    /// their places some at a time, whoever ends meanwhile.
+    pub async fn create_all_or_none(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+        if !fits_at_once(jobs) && jobs.iter().all(NewJob::may_be_staged) {
+            return Box::pin(self.create_staged(jobs)).await;
+        }
+        let creating = async {
+            let answers = self.0.create_all(jobs, true).await?;
+            // These jobs share the call with no others, so none has to come again.
+            Ok(answers.into_iter().map(|answer| answer.unwrap_or(Created::Tangled)).collect())
+        };
+        if !jobs.iter().any(|job| job.spec.parent_id.is_some() || !job.spec.dependents.is_empty()) {
+            // No job that exists leads to one of these, so no relations have to be followed.
+            return creating.await;
+        }
+        let answers = self.0.relation_budget.in_turn(caller_of(jobs), creating).await?;
+        Ok(answers.unwrap_or_else(|| vec![Created::Busy; jobs.len()]))
+    }
+
+    async fn create_staged(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+        let (store, mut seen) = (&self.0, Seen::default());
+        let room = tokio::time::timeout(DEADLINE, store.staging_rooms.take(caller_of(jobs), 1)).await;
+        let Ok(_room) = room else { return Ok(vec![Created::ManyStaged; jobs.len()]) };
+        for _ in 0..ATTEMPTS {
+            let mut group = Group::of(jobs);
+            if let Some(places) = group.cycle() {
+                let ids: Vec<JobId> = places.iter().take(NAMED).map(|place| jobs[*place].id.clone()).collect();
+                return Ok(group.all_refused(places, &Created::Cycle(ids)));
+            }
+            let staging = Staging::of(store, &group);
+            let decided = match store.stage(&mut group, &mut seen).await {
+                Ok(Decided::Stored) if group.is_followed => {
+                    let decided = store.relation_budget.in_turn(caller_of(jobs), store.follow_and_commit(&group)).await;
+                    decided.map(|decided| decided.unwrap_or_else(|| Decided::Refused(vec![Created::Busy; jobs.len()])))
+                }
+                Ok(Decided::Stored) => store.commit(&group, "").await,
+                refused => refused,
+            };
+            // One that was created, though nobody knows, stays.
+            staging.end(group.is_written && !matches!(decided, Ok(Decided::Stored))).await;
+            match decided {
+                Ok(Decided::Stored) => {
+                    store.link(&group).await?;
+                    // What some of them wait for may have ended meanwhile.
+                    store.releases.notify_one();
+                    let stored = |(answer, staged)| if staged { Created::Created(Status::Created) } else { answer };
+                    return Ok(group.answers.into_iter().zip(group.staged).map(stored).collect());
+                }
+                Ok(Decided::Refused(answers)) => return Ok(answers),
+                Err(error) if !error.not_done() => return Err(error),
+                not_done => drop(not_done?),
+            }
+        }
+        Err(Error::Overtaken(ATTEMPTS))
+    }
+}
+
+/// Who creates these jobs.
+fn caller_of(jobs: &[NewJob]) -> &str {
+    jobs.iter().find_map(|job| job.spec.caller_id.as_deref()).unwrap_or_default()
+}
+
+impl NewJob {
+    /// Whether it is only stored: nothing has to be done for it in the same step.
+    fn may_be_staged(&self) -> bool {
+        !self.start && !self.waited && self.occurrence.is_none() && self.flow.is_none()
+    }
+}
+
+/// What a step has decided of a group.
+enum Decided {
+    /// It is created.
+    Stored,
+    /// It is refused.
+    Refused(Vec<Created>),
+    /// Relations of others have changed since they were followed.
+    Changed,
+    /// It is not there any more, or others have an id or a key of it: it may be staged anew.
+    Gone,
+}
+
+impl Inner {
+    /// Creates a group to which relations of jobs that are there lead, if none of these would wait for itself.
+    async fn follow_and_commit(&self, group: &Group<'_>) -> Result<Decided, Error> {
+        let mut are_held = false;
+        for _ in 0..ATTEMPTS {
+            let revision = match self.follow(group.jobs).await? {
+                Followed::Free { revision } => revision,
+                Followed::Cycle(ids) => {
+                    let places = (0..group.jobs.len()).filter(|place| ids.contains(&group.jobs[*place].id)).collect();
+                    return Ok(Decided::Refused(group.all_refused(places, &Created::Cycle(ids.into_iter().take(NAMED).collect()))));
+                }
+                Followed::Tangled => return Ok(Decided::Refused(vec![Created::Tangled; group.jobs.len()])),
+            };
+            if !are_held && let Some(refused) = self.hold(group).await? {
+                return Ok(refused.map_or(Decided::Gone, Decided::Refused));
+            }
+            are_held = true;
+            match self.commit(group, &revision).await? {
+                Decided::Changed => {}
+                decided => return Ok(decided),
+            }
+        }
+        Ok(Decided::Refused(vec![Created::Busy; group.jobs.len()]))
+    }
+
+    /// Stages the jobs of a group.
+    async fn stage<'g>(&self, group: &mut Group<'g>, seen: &mut Seen<'g>) -> Result<Decided, Error> {
+        let mut from = 0;
+        while from < group.jobs.len() {
+            let slice = group.slice(from);
+            let new = group.surely_new(from);
+            let mut call = self.call(&STAGE);
+            call.arg(self.bounds.queue_length())
+                .arg(self.periods.keep_created.as_millis() as u64)
+                .arg(self.periods.lease.as_millis() as u64);
+            call.arg(list(["stage", "-", word_if("look", self.memory.share() > LOOK_FROM)])).arg(list([0, self.bounds.jobs_per_second()]));
+            let follows = word_if("followed", group.is_followed);
+            call.arg(format!("{} {} {} {new} {follows}", group.id, group.jobs.len(), slice.start + 1)).arg(0).arg(slice.len());
+            for place in slice.clone() {
+                let job = &group.jobs[place];
+                self.encode_job(&mut call, job, None, &group.outside(job, seen), &group.fields(place));
+            }
+            self.memory.add(slice.len(), &call);
+            group.is_written = true;
+            let answers: Vec<Vec<Text>> = self.commands.function(&call).await?;
+            for (place, answer) in slice.clone().zip(answers) {
+                let text = |at: usize| answer.get(at).and_then(|text: &Text| text.0.as_deref());
+                match text(0) {
+                    Some("staged") => {
+                        group.take(place, &answer, seen);
+                        continue;
+                    }
+                    Some("gone") => return Ok(Decided::Gone),
+                    _ => {}
+                }
+                match created(&answer)? {
+                    Some(same @ Created::Same(..)) => group.answers[place] = same,
+                    Some(of_all @ (Created::TooFast(_) | Created::ManyStaged)) => {
+                        // Nothing of it.
+                        group.is_written = slice.start > 0;
+                        return Ok(Decided::Refused(vec![of_all; group.jobs.len()]));
+                    }
+                    refused => return Ok(Decided::Refused(group.refused(place, refused.unwrap_or(Created::Tangled)))),
+                }
+            }
+            from = slice.end;
+        }
+        Ok(Decided::Stored)
+    }
+
+    /// Creates what was staged, if relations are as they were at this revision.
+    async fn commit(&self, group: &Group<'_>, revision: &str) -> Result<Decided, Error> {
+        if !group.staged.contains(&true) {
+            // Each was created before.
+            return Ok(Decided::Refused(group.answers.clone()));
+        }
+        let mut answer: Vec<Text> = self.commands.function(&self.encode_commit(group, revision)).await?;
+        for _ in 0..MOST_HELPED {
+            if answer.first().and_then(|text| text.0.as_deref()) != Some("later") {
+                break;
+            }
+            self.link_some("").await?;
+            answer = self.commands.function(&self.encode_commit(group, revision)).await?;
+        }
+        Ok(match answer.first().and_then(|text| text.0.as_deref()) {
+            Some("stored") => Decided::Stored,
+            Some("changed") => Decided::Changed,
+            Some("gone" | "later") => Decided::Gone,
+            Some("slow" | "closed") => Decided::Refused(vec![created(&answer)?.unwrap_or(Created::Closed); group.jobs.len()]),
+            _ => return Err(unexpected("commit_jobs", &answer)),
+        })
+    }
+
+    fn encode_commit(&self, group: &Group<'_>, revision: &str) -> Cmd {
+        let mut call = self.call(&COMMIT);
+        call.arg(group.id.as_str()).arg(group.jobs.len()).arg(word_if("look", self.memory.share() > LOOK_FROM));
+        call.arg(self.bounds.jobs_per_second()).arg(revision).arg(group.staged_jobs().count());
+        let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+        group.staged_jobs().for_each(|(_, job)| *types.entry(job.spec.script_type.as_str()).or_default() += 1);
+        call.arg(types.len());
+        for (script_type, many) in types {
+            call.arg(script_type).arg(many);
+        }
+        let mut others = Vec::new();
+        for (_, job) in group.staged_jobs() {
+            others.extend(job.spec.job_id.as_ref().map(|id| self.keys.job(id)));
+            others.extend(job.digests().map(|[key, _]| self.keys.idempotency(&key)));
+        }
+        for list in [others, group.links()] {
+            call.arg(list.len()).arg(list);
+        }
+        call
+    }
+}

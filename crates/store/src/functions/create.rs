@@ -1,0 +1,397 @@
+use std::collections::BTreeMap;
+use std::sync::Weak;
+use std::time::Duration;
+
+use redis::Cmd;
+use sha2::{Digest, Sha256};
+
+use super::{NO_LIST, unexpected};
+use crate::batch::{Batch, Request, Weight};
+use crate::codec::{Text, fields, json};
+use crate::direct_start::Reservation;
+use crate::fcall::{Function, list, word_if};
+use crate::keys::Keys;
+use crate::{Claimed, Error, Firing, Inner, Push, Store};
+use hero_model::{FlowId, JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp, hex};
+
+const FUNCTION: Function = Function("create");
+
+/// When more than this part of the memory is in use, each call asks Redis how full it is.
+pub(super) const LOOK_FROM: f64 = 0.7;
+
+/// A job to be stored.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    /// Its id.
+    pub id: JobId,
+    /// What it is to be, with the defaults filled in.
+    pub spec: JobSpec,
+    /// Whether it starts at once.
+    pub start: bool,
+    /// Whether this server waits for it, so that no reply list is needed.
+    pub waited: bool,
+    /// The occurrence of a schedule that it is for. It is stored only if nobody else has fired that occurrence.
+    pub occurrence: Option<Firing>,
+    /// The flow that it belongs to.
+    pub flow: Option<JobOfFlow>,
+}
+
+/// Where a job of a flow stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobOfFlow {
+    /// The flow.
+    pub flow: FlowId,
+    /// The number of the caller in `job:{caller}:{n}`.
+    pub caller: u32,
+    /// The number of the job there.
+    pub number: u32,
+}
+
+/// What became of a job that was to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Created {
+    /// It is stored.
+    Created(Status),
+    /// Another job has its id.
+    Exists(Status),
+    /// The idempotency key stands for this job, made with the same parameters.
+    Same(JobId, Status),
+    /// The idempotency key stands for this job, made with other parameters.
+    Reused(JobId),
+    /// The queue is full; [`NO_LIST`] if its key is no list.
+    Full(u64),
+    /// As many are created in a second as may be; after so long there is room.
+    TooFast(Duration),
+    /// As many groups are being staged in the context as may be.
+    ManyStaged,
+    /// The context is being deleted.
+    Closed,
+    /// Its occurrence was not fired.
+    NotFired(NotFired),
+    /// There are no such jobs as these that it names in this parameter.
+    NoRelative(&'static str, Vec<JobId>),
+    /// A dependent that it names has begun.
+    Late(JobId, Status),
+    /// A dependent that it names waits for as many others as it may.
+    Crowded(JobId),
+    /// A job that had its id is gone, and those that waited for that one are still to be let go.
+    Unreleased,
+    /// It would wait for itself: these jobs would wait for each other.
+    Cycle(Vec<JobId>),
+    /// It is related to more jobs than can be followed to see whether it would wait for itself.
+    Tangled,
+    /// So many relations were followed lately that those of this job have to wait.
+    Busy,
+    /// Another job that was to be stored with it was refused.
+    None,
+}
+
+impl Created {
+    /// Whether the job is there.
+    pub fn is_stored(&self) -> bool {
+        matches!(self, Self::Created(_) | Self::Same(..))
+    }
+}
+
+/// Why the occurrence of a schedule was not fired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotFired {
+    /// Another server was first, or the schedule is gone.
+    Done,
+    /// The job of the occurrence before has not ended; the schedule moved on.
+    Skipped,
+}
+
+impl NewJob {
+    /// The queue the job goes to. A named group or instance is its queue, always.
+    fn queue(&self) -> Queue {
+        let spec = &self.spec;
+        let target = Target::of(spec.group.clone(), spec.instance);
+        Queue { script_type: spec.script_type.clone(), target, priority: spec.priority }
+    }
+}
+
+impl Store {
+    /// Stores a job and perhaps starts it.
+    pub async fn create(&self, job: NewJob) -> Result<Created, Error> {
+        if job.may_close_a_cycle() {
+            return self.0.relate(job).await;
+        }
+        let line = if job.weight().is_large() { &self.0.create_large } else { &self.0.create };
+        line.ask(job).await
+    }
+}
+
+pub(crate) fn create_batch(store: Weak<Inner>) -> Batch<NewJob, Created> {
+    Batch::new(move |jobs| {
+        let store = store.clone();
+        async move {
+            let answers = match store.upgrade() {
+                Some(store) => store.create_all(&jobs, false).await,
+                None => Err(Error::Closed),
+            };
+            (jobs, answers)
+        }
+    })
+}
+
+impl Request for NewJob {
+    fn weight(&self) -> Weight {
+        NewJob::weight(self)
+    }
+}
+
+impl NewJob {
+    /// What it costs Redis to store it.
+    pub fn weight(&self) -> Weight {
+        let spec = &self.spec;
+        let entries = |entries: &BTreeMap<String, String>| entries.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+        let texts =
+            spec.script.len() + spec.args.as_ref().map_or(0, |args| args.as_str().len()) + entries(&spec.env_vars) + entries(&spec.labels);
+        Weight { bytes: texts, relations: self.relations().count() }
+    }
+
+    /// Whether an actor with room may start it in the function that stores it: no other program can know it, and any actor may run it.
+    fn may_start_at_once(&self) -> bool {
+        let spec = &self.spec;
+        let plain = self.occurrence.is_none() && spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
+        let plain = plain && self.relations().next().is_none();
+        self.start && plain && spec.group.is_none() && spec.instance.is_none() && spec.priority == Priority::Normal
+    }
+
+    /// Whether relations have to be followed to see that it does not wait for itself; `create.lua` (`refuse_cycle`) has the same rule.
+    fn may_close_a_cycle(&self) -> bool {
+        let spec = &self.spec;
+        let waits = spec.predecessor_id.is_some() || !spec.prerequisites.is_empty();
+        let leads_here = !spec.dependents.is_empty();
+        spec.parent_id.is_some() && (waits || leads_here) || leads_here && waits
+    }
+
+    /// What its idempotency key is stored under. Two callers may use the same key for different jobs.
+    fn key_digest(&self, key: &str) -> String {
+        digest(&[self.spec.caller_id.as_deref().unwrap_or_default(), key])
+    }
+
+    /// If it has an idempotency key: what that is stored under, and what tells other parameters.
+    pub(crate) fn digests(&self) -> Option<[String; 2]> {
+        Some([self.key_digest(self.spec.idempotency_key.as_ref()?), digest(&[&json(&self.spec)])])
+    }
+
+    /// The jobs it is related to, each with what it is to this one.
+    pub(crate) fn relations(&self) -> impl Iterator<Item = (&'static str, &JobId)> {
+        let spec = &self.spec;
+        let prerequisites = spec.prerequisites.iter().map(|id| ("prerequisite", id));
+        let dependents = spec.dependents.iter().map(|id| ("dependent", id));
+        let parent = spec.parent_id.iter().map(|id| ("parent", id));
+        prerequisites.chain(dependents).chain(parent).chain(spec.predecessor_id.iter().map(|id| ("predecessor", id)))
+    }
+
+    /// The shadow queue: the legacy queue to which the job is pushed as well, or alone. One for a group or an instance has none, unless it names a worker.
+    fn shadow(&self, keys: &Keys, push: Push) -> Option<String> {
+        let spec = &self.spec;
+        match (push, &spec.worker_id) {
+            (Push::Canonical, _) => None,
+            (_, Some(worker)) => Some(keys.work_queue(worker.as_str())),
+            (Push::Both, None) if spec.group.is_some() || spec.instance.is_some() => None,
+            // A supervisor of legacy actors pushes there while these migrate.
+            (Push::Both, None) => Some(keys.actor_queue(spec.script_type.as_str())),
+            // A client of legacy workers pushes there: the hash names the type as its worker.
+            (Push::Legacy, None) => Some(keys.work_queue(spec.script_type.as_str())),
+        }
+    }
+}
+
+impl Inner {
+    /// Gives nothing for a job that has to be asked for again in a call of its own.
+    pub(crate) async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
+        let now = self.clock.now();
+        // A job that is pushed to the shadow queue alone does not start here.
+        let room = |job: &NewJob| {
+            if self.push != Push::Legacy && job.may_start_at_once() { self.direct_starts.reserve(&job.spec.script_type) } else { None }
+        };
+        let reservations: Vec<Option<Reservation>> = jobs.iter().map(room).collect();
+        let call = self.encode(jobs, or_none, &reservations, now);
+        self.memory.add(jobs.len(), &call);
+        let wake = || {
+            let queued = jobs.iter().zip(&reservations).filter(|(job, room)| job.start && room.is_none());
+            queued.for_each(|(job, _)| self.wake_ups.wake(&job.spec.script_type));
+        };
+        let answers: Result<Vec<Vec<Text>>, Error> = if or_none || jobs.iter().map(NewJob::weight).sum::<Weight>().is_heavy() {
+            // No turn shall wait until so much has been sent.
+            let answers = self.commands.function(&call).await;
+            wake();
+            answers
+        } else {
+            self.turns.function_and_then(&call, wake).await
+        };
+        let mut started_at = Vec::new();
+        let answers = match answers {
+            Ok(mut answers) => {
+                let followed = answers.pop_if(|answer| answer.first().and_then(|word| word.0.as_deref()) == Some("followed"));
+                let followed = followed.and_then(|mut answer| answer.pop()?.parse::<u32>());
+                followed.into_iter().for_each(|relations| self.relation_budget.pay(relations));
+                started_at.extend(answers.iter().map(|answer| answer.get(2).and_then(Text::parse).map(Timestamp::from_millis)));
+                answers.iter().map(|answer| created(answer)).collect::<Result<Vec<_>, _>>()
+            }
+            Err(error) => Err(error),
+        };
+        let answers = match answers {
+            Ok(answers) => answers,
+            Err(error) => {
+                for (job, room) in jobs.iter().zip(reservations) {
+                    match room {
+                        // The pool says anew how much room it has.
+                        Some(_) if error.not_done() => self.wake_ups.wake(&job.spec.script_type),
+                        Some(room) => room.lost(),
+                        None => {}
+                    }
+                }
+                return Err(error);
+            }
+        };
+        for (((job, answer), room), started_at) in jobs.iter().zip(&answers).zip(reservations).zip(started_at) {
+            match (room, answer) {
+                (Some(room), Some(Created::Created(Status::Started))) => {
+                    let claimed = Claimed::from_start(&job.id, &job.spec, room.actor_index(), started_at.unwrap_or(now));
+                    room.fill(claimed);
+                }
+                (Some(_), _) => self.wake_ups.wake(&job.spec.script_type),
+                (None, _) => {}
+            }
+        }
+        Ok(answers)
+    }
+
+    fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
+        let mut call = self.call_at(&FUNCTION, now);
+        let of_flow = jobs.iter().any(|job| job.flow.is_some());
+        let waits = if of_flow { Store::UNSTARTED_FLOWS_WAIT } else { self.periods.keep_created };
+        call.arg(self.bounds.queue_length()).arg(waits.as_millis() as u64);
+        call.arg(self.periods.lease.as_millis() as u64).arg(list([
+            word_if("all", or_none),
+            word_if("shadows", self.push == Push::Both),
+            word_if("look", self.memory.share() > LOOK_FROM),
+        ]));
+        // Those of a flow were counted when it was made.
+        let per_second = if of_flow { 0 } else { self.bounds.jobs_per_second() };
+        call.arg(list([self.bounds.max_running(), per_second as usize]));
+        call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
+        let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
+        for (job, room) in jobs.iter().zip(reservations) {
+            if let Some(room) = room
+                && !pools.iter().any(|(_, other)| other.is_beside(room))
+            {
+                pools.push((&job.spec.script_type, room));
+            }
+        }
+        call.arg(pools.len());
+        for (script_type, room) in pools {
+            call.arg(script_type.as_str()).arg(room.queues());
+        }
+        call.arg(jobs.len());
+        for (job, room) in jobs.iter().zip(reservations) {
+            self.encode_job(&mut call, job, room.as_ref(), &job.relations().collect::<Vec<_>>(), &[]);
+        }
+        call
+    }
+
+    /// What the function is given of a job: it waits for these, or they for it, and has further fields.
+    pub(super) fn encode_job(
+        &self,
+        call: &mut Cmd,
+        job: &NewJob,
+        room: Option<&Reservation>,
+        relations: &[(&'static str, &JobId)],
+        further: &[(String, String)],
+    ) {
+        let spec = &job.spec;
+        let shadow = job.shadow(&self.keys, self.push);
+        let queue = shadow.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
+        call.arg(job.id.as_str()).arg(list([
+            spec.script_type.as_str(),
+            &queue,
+            room.and_then(Reservation::actor).unwrap_or("-"),
+            word_if("new", spec.job_id.is_none()),
+            word_if("start", job.start),
+            word_if("waited", job.waited),
+            word_if("due", spec.run_at.is_some()),
+            word_if("keyed", spec.idempotency_key.is_some()),
+            word_if("related", !relations.is_empty()),
+        ]));
+        if let Some(time) = spec.run_at {
+            call.arg(time.as_millis());
+        }
+        if let Some([key, of_params]) = job.digests() {
+            call.arg(key).arg(of_params);
+        }
+        if !relations.is_empty() {
+            call.arg(relations.len());
+        }
+        for (relation, id) in relations {
+            call.arg(*relation).arg(id.as_str());
+        }
+        let mut fields = fields(spec, self.keys.context());
+        if let Some(shadow) = shadow {
+            // The end replies as the legacy layout asks, whoever brings it about.
+            fields.extend([("dialect", "legacy".into()), ("twin", shadow)]);
+            if self.push == Push::Legacy {
+                fields.push(("twin_only", "1".into()));
+            }
+        }
+        if let Some(JobOfFlow { flow, caller, number }) = &job.flow {
+            // Its hash in the runner layout is written with each change of the job.
+            let key = self.keys.runner_job(*caller, *number);
+            fields.extend([("dialect", "runner".into()), ("dialect_key", key), ("flow", flow.to_string())]);
+        }
+        call.arg((fields.len() + further.len()) * 2);
+        for (field, value) in fields {
+            call.arg(field).arg(value);
+        }
+        for (field, value) in further {
+            call.arg(field).arg(value);
+        }
+    }
+}
+
+/// What an answer says; nothing if the job has to be asked for again.
+pub(super) fn created(answer: &[Text]) -> Result<Option<Created>, Error> {
+    let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+    let status = |at| Status::parse(text(at)).unwrap_or(Status::Started);
+    let param = || ["prerequisites", "dependents", "parent_id", "predecessor_id"].into_iter().find(|param| text(1) == Some(param));
+    let job = |at| text(at).and_then(|id| id.parse().ok());
+    let jobs = |from: usize| (from..answer.len()).filter_map(job).collect::<Vec<_>>();
+    Ok(Some(match (text(0), job(1)) {
+        (Some("created"), _) => Created::Created(status(1)),
+        (Some("exists"), _) => Created::Exists(status(1)),
+        (Some("same"), Some(id)) => Created::Same(id, status(2)),
+        (Some("reused"), Some(id)) => Created::Reused(id),
+        (Some("no"), _) => {
+            let named = param().map(|param| Created::NoRelative(param, jobs(2)));
+            named.ok_or_else(|| unexpected("create", &answer))?
+        }
+        (Some("late"), Some(id)) => Created::Late(id, status(2)),
+        (Some("crowded"), Some(id)) => Created::Crowded(id),
+        (Some("unreleased"), _) => Created::Unreleased,
+        (Some("cycle"), Some(_)) => Created::Cycle(jobs(1)),
+        (Some("tangled"), _) => Created::Tangled,
+        (Some("again"), _) => return Ok(None),
+        (Some("none"), _) => Created::None,
+        (Some("full"), _) => Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST)),
+        (Some("slow"), _) => Created::TooFast(Duration::from_millis(text(1).and_then(|wait| wait.parse().ok()).unwrap_or(1000))),
+        (Some("crowd"), _) => Created::ManyStaged,
+        (Some("closed"), _) => Created::Closed,
+        (Some("fired"), _) => Created::NotFired(NotFired::Done),
+        (Some("skipped"), _) => Created::NotFired(NotFired::Skipped),
+        _ => return Err(unexpected("create", &answer)),
+    }))
+}
+
+/// The SHA-256 of texts, in hexadecimal. The length of each stands before it, so that no other texts give the same.
+pub(super) fn digest(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hex(&hasher.finalize())
+}

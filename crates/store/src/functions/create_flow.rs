@@ -1,0 +1,109 @@
+use std::time::Duration;
+
+use super::create::digest;
+use super::unexpected;
+use crate::codec::{Text, json};
+use crate::fcall::{Function, list};
+use crate::{Error, Store};
+use hero_model::{FlowId, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, Seconds};
+
+const FUNCTION: Function = Function("create_flow");
+
+/// A flow to be made. Its jobs are stored after it, in calls of their own.
+#[derive(Debug, Clone)]
+pub struct NewFlow<'f> {
+    /// What its jobs share.
+    pub spec: &'f FlowSpec,
+    /// The number of its caller; 0 for one that has none.
+    pub caller: u32,
+    /// Who creates it.
+    pub caller_id: &'f str,
+    /// For how long it is kept after its end.
+    pub retention: Seconds,
+    /// Its jobs, each behind those that it waits for.
+    pub jobs: &'f [NewFlowJob],
+}
+
+/// A job of a flow to be made.
+#[derive(Debug, Clone)]
+pub struct NewFlowJob {
+    /// Its id.
+    pub id: JobId,
+    /// Its name.
+    pub name: String,
+    /// The places of those that it waits for, from 0.
+    pub waits_for: Vec<usize>,
+    /// What it is to be.
+    pub spec: JobSpec,
+    /// The number of the runner that runs it.
+    pub runner: Option<RunnerId>,
+}
+
+/// What became of a flow that was to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlowCreated {
+    /// It has this number, and its jobs these, in their order.
+    Created(FlowId, Vec<u32>),
+    /// More jobs than may be created in a second; after so long there is room. Nothing was done.
+    TooFast(Duration),
+    /// There are as many flows as may be. Nothing was done.
+    Full,
+    /// There is no number left for it, or for one of its jobs. Nothing was done.
+    NoNumber,
+    /// The idempotency key stands for this flow, which has this status, made with the same parameters.
+    Same(FlowId, FlowStatus),
+    /// The same, but another call is still storing its jobs.
+    Making(FlowId),
+    /// The idempotency key stands for this flow, made with other parameters.
+    Reused(FlowId),
+}
+
+impl Store {
+    /// How many flows a context may have: as in `create_flow.lua`.
+    pub const MOST_FLOWS: u32 = 100_000;
+
+    /// Makes a flow, whose jobs are stored after it. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being made, for a minute at most.
+    pub async fn create_flow(&self, flow: &NewFlow<'_>) -> Result<FlowCreated, Error> {
+        let NewFlow { spec, caller, caller_id, retention, jobs } = flow;
+        let mut call = self.0.call(&FUNCTION);
+        let awaits = if spec.prerequisites.is_empty() { "-" } else { "1" };
+        call.arg(*caller).arg(list([awaits, &self.0.bounds.jobs_per_second().to_string()]));
+        call.arg(spec.on_failure.as_str()).arg(whole(*retention)).arg(spec.name.as_deref().unwrap_or_default());
+        call.arg(json(&spec.env_vars)).arg(json(&spec.prerequisites)).arg(*caller_id);
+        match &spec.idempotency_key {
+            // A job may have the same key.
+            Some(key) => call.arg(digest(&["flow", caller_id, key])).arg(digest(&[&json(spec)])),
+            None => call.arg("").arg(""),
+        };
+        call.arg(jobs.len());
+        let answer = self.numbered(&call).await?;
+        match answer.first().and_then(|word| word.0.as_deref()) {
+            Some("full") => return Ok(FlowCreated::Full),
+            Some("none" | "later") => return Ok(FlowCreated::NoNumber),
+            Some("slow") => return Ok(FlowCreated::TooFast(Duration::from_millis(answer.get(1).and_then(Text::parse).unwrap_or(1000)))),
+            Some(word @ ("same" | "making" | "reused")) => {
+                let known = answer.get(1).and_then(Text::parse).map(FlowId);
+                let status = answer.get(2).and_then(|word| FlowStatus::parse(word.0.as_deref()?));
+                return match (word, known, status) {
+                    ("same", Some(flow), Some(status)) => Ok(FlowCreated::Same(flow, status)),
+                    ("making", Some(flow), _) => Ok(FlowCreated::Making(flow)),
+                    ("reused", Some(flow), _) => Ok(FlowCreated::Reused(flow)),
+                    _ => Err(unexpected("create_flow", &answer)),
+                };
+            }
+            _ => {}
+        }
+        let numbers: Option<Vec<u32>> = answer.iter().map(Text::parse).collect();
+        match numbers.as_deref() {
+            Some([flow, numbers @ ..]) if numbers.len() == jobs.len() => Ok(FlowCreated::Created(FlowId(*flow), numbers.to_vec())),
+            _ => Err(unexpected("create_flow", &answer)),
+        }
+    }
+}
+
+/// A length of time in whole seconds, as that specification has it: at least as long.
+pub(super) fn whole(seconds: Seconds) -> String {
+    let time = seconds.duration();
+    let whole = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    whole.min(u64::from(u32::MAX)).to_string()
+}

@@ -1,0 +1,45 @@
+use super::unexpected;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::Name;
+
+const FUNCTION: Function = Function("declare_indexes");
+
+/// What came of indexes that were declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexesDeclared {
+    /// They are declared; these are to be filled.
+    Declared(Vec<Making>),
+    /// The collection would have more than so many. Nothing was done.
+    Many(u32),
+    /// There are as many collections as may be. Nothing was done.
+    Full,
+}
+
+/// An index that is being made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Making {
+    /// The field.
+    pub field: String,
+    /// What tells this making from another one, after a drop. Who makes it at the same time has the same mark.
+    pub mark: String,
+    /// Whether it was declared just now.
+    pub new: bool,
+}
+
+impl Store {
+    /// Declares indexes of a collection, in addition to those that it has. It may have no objects yet. No field is there twice.
+    pub async fn declare_indexes(&self, collection: &Name, fields: &[String]) -> Result<IndexesDeclared, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(collection.as_str()).arg(fields);
+        let answer: Vec<String> = self.0.commands.function(&call).await?;
+        let [word, rest @ ..] = &*answer else { return Err(unexpected("declare_indexes", &answer)) };
+        let making = |parts: &[String]| Making { field: parts[0].clone(), mark: parts[1].clone(), new: !parts[2].is_empty() };
+        match (word.as_str(), rest) {
+            ("declared", fields) => Ok(IndexesDeclared::Declared(fields.chunks_exact(3).map(making).collect())),
+            ("many", [most]) => most.parse().map(IndexesDeclared::Many).map_err(|_| unexpected("declare_indexes", &answer)),
+            ("full", _) => Ok(IndexesDeclared::Full),
+            _ => Err(unexpected("declare_indexes", &answer)),
+        }
+    }
+}

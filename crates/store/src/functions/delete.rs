@@ -1,0 +1,41 @@
+use super::unexpected;
+use crate::codec::{JobView, Text};
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::{JobId, Status};
+
+const FUNCTION: Function = Function("delete");
+
+/// What became of a job that was to be deleted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deleted {
+    /// It is gone, with its log and reply.
+    Deleted,
+    /// It runs.
+    Illegal(Status),
+    /// It has ended, but not all its descendants have, and others wait for that.
+    Open(Status),
+    /// There is no such job.
+    Missing,
+}
+
+impl Store {
+    /// Deletes a job that does not run.
+    pub async fn delete(&self, job: &JobId) -> Result<Deleted, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(job.as_str());
+        let audience = self.inbox().audience();
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        match answer.first().and_then(|text| text.0.as_deref()) {
+            Some("deleted") => {
+                self.0.releases.notify_one();
+                self.inbox().deliver(job, &JobView::Missing, audience);
+                Ok(Deleted::Deleted)
+            }
+            Some("illegal") => Ok(Deleted::Illegal(Status::Started)),
+            Some("open") => Ok(Deleted::Open(Status::parse(answer.get(1).and_then(|text| text.0.as_deref())).unwrap_or(Status::Finished))),
+            Some("missing") => Ok(Deleted::Missing),
+            _ => Err(unexpected("delete", &answer)),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+use super::unexpected;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::MessageKey;
+
+const FUNCTION: Function = Function("delete_message");
+
+/// What became of a message that was to be deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageDeleted {
+    /// It is gone.
+    Deleted,
+    /// There was none.
+    Missing,
+    /// Its result is awaited. Nothing was done.
+    Open,
+    /// The other side does not know yet that its job was stopped. Nothing was done.
+    Untold,
+    /// The results of its own jobs are awaited. Nothing was done.
+    Unanswered,
+}
+
+impl Store {
+    /// Deletes a message whose result nobody awaits.
+    pub async fn delete_message(&self, message: MessageKey) -> Result<MessageDeleted, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(message.to_string());
+        match self.0.commands.function::<String>(&call).await?.as_str() {
+            "deleted" => Ok(MessageDeleted::Deleted),
+            "missing" => Ok(MessageDeleted::Missing),
+            "open" => Ok(MessageDeleted::Open),
+            "untold" => Ok(MessageDeleted::Untold),
+            "unanswered" => Ok(MessageDeleted::Unanswered),
+            reply => Err(unexpected("delete_message", &reply)),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::filter::Condition;
+use crate::of_status::{OfStatus, Since, add_since};
+use crate::{Error, Store};
+
+const FUNCTION: Function = Function("find_open");
+
+/// How many jobs that have not ended are looked at for a page: they have to be sorted.
+const MOST_OPEN: usize = 4096;
+
+impl Store {
+    /// Looks for jobs that may pass a filter among those of a status that has not ended, from one on, where those are few. Nothing: they are many,
+    /// or stand in no set.
+    pub(crate) async fn find_open(
+        &self,
+        status: &str,
+        from: Option<&Since>,
+        wanted: usize,
+        conditions: &[Condition],
+    ) -> Result<Option<OfStatus>, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        add_since(&mut call, from);
+        call.arg(status).arg(MOST_OPEN).arg(wanted);
+        Condition::add(conditions, &mut call);
+        OfStatus::read("find_open", &self.0.commands.function::<Vec<Text>>(&call).await?)
+    }
+}

@@ -1,0 +1,55 @@
+use super::create::{Created, NewJob, created};
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::{Function, list};
+use crate::group::Group;
+use crate::{Error, Inner};
+
+const FUNCTION: Function = Function("hold_dependents");
+
+/// About how many jobs are held by a call.
+const MOST: usize = 32;
+
+impl Inner {
+    /// Has jobs that are there wait for those of a group that name them as their dependents. Gives what is answered where one refuses: nothing if the group
+    /// is to be staged anew.
+    pub(super) async fn hold(&self, group: &Group<'_>) -> Result<Option<Option<Vec<Created>>>, Error> {
+        let names = |(_, job): &(usize, &NewJob)| group.dependents(job).next().is_some();
+        // A job may name more than a call takes.
+        let parts: Vec<(usize, &NewJob, Vec<_>)> = group
+            .staged_jobs()
+            .filter(names)
+            .flat_map(|(place, job)| {
+                let all: Vec<_> = group.dependents(job).collect();
+                all.chunks(MOST).map(|some| (place, job, some.to_vec())).collect::<Vec<_>>()
+            })
+            .collect();
+        let mut rest = parts.as_slice();
+        while !rest.is_empty() {
+            let mut held = 0;
+            let fits = |(_, _, some): &&(usize, &NewJob, Vec<_>)| {
+                held += some.len();
+                held <= MOST
+            };
+            let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+            let mut call = self.call(&FUNCTION);
+            call.arg(group.id.as_str()).arg(group.jobs.len()).arg(now.len());
+            for (_, job, some) in now {
+                call.arg(job.id.as_str()).arg(list(some.iter()));
+            }
+            let answer: Vec<Text> = self.commands.function(&call).await?;
+            match answer.first().and_then(|text| text.0.as_deref()) {
+                Some("held") => rest = later,
+                Some("gone") => return Ok(Some(None)),
+                Some("refused") => {
+                    let nth: Option<usize> = answer.get(1).and_then(Text::parse);
+                    let place = nth.and_then(|nth| now.get(nth.checked_sub(1)?)).map_or(0, |(place, ..)| *place);
+                    let why = created(answer.get(2..).unwrap_or_default())?.unwrap_or(Created::Tangled);
+                    return Ok(Some(Some(group.refused(place, why))));
+                }
+                _ => return Err(unexpected("hold_dependents", &answer)),
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,111 @@
+use super::unexpected;
+use crate::codec;
+use crate::fcall::Function;
+use crate::{ConveyorKeys, Error, Store};
+use hero_model::{JobId, JobSpec};
+
+const FUNCTION: Function = Function("import_conveyor");
+
+/// One element of a conveyor queue, and what becomes of it.
+#[derive(Debug, Clone)]
+pub enum Import {
+    /// A job for our pools.
+    Job {
+        /// The element itself.
+        bytes: Vec<u8>,
+        /// Its id.
+        id: JobId,
+        /// The id of its parent, or nothing.
+        parent: String,
+        /// What is to run.
+        spec: Box<JobSpec>,
+    },
+    /// A job that cannot run: it fails at once.
+    Ill {
+        /// The element itself.
+        bytes: Vec<u8>,
+        /// Its id.
+        id: JobId,
+        /// The id of its parent, or nothing.
+        parent: String,
+        /// The job with the reason.
+        failed: Vec<u8>,
+    },
+    /// No job at all.
+    Bad {
+        /// The element itself.
+        bytes: Vec<u8>,
+    },
+}
+
+/// What became of an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Imported {
+    /// It is a job in its work queue now.
+    Taken,
+    /// It stays where it is, because the work queue is long enough.
+    Full,
+    /// Another server took it.
+    Gone,
+    /// It was added again while it is under way, and dropped.
+    Twice,
+    /// Its id is that of a job from elsewhere; it was set aside.
+    Other,
+    /// It failed, and is among those that did.
+    Failed,
+    /// It failed, and could not be kept because the key for that is no list.
+    Lost,
+}
+
+impl Store {
+    /// Takes elements out of a queue of the conveyor layout, each exactly once, and says what became of each.
+    ///
+    /// No work queue gets longer than `backlog` by it.
+    pub async fn import_conveyor(
+        &self,
+        keys: &ConveyorKeys,
+        queue: &str,
+        backlog: usize,
+        elements: &[Import],
+    ) -> Result<Vec<Imported>, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(keys.prefix()).arg(keys.queue(queue)).arg(backlog);
+        for element in elements {
+            match element {
+                Import::Job { bytes, id, parent, spec } => {
+                    let fields = codec::fields(spec, self.0.keys.context());
+                    call.arg(bytes).arg("job").arg(id.as_str()).arg(parent).arg(spec.script_type.as_str()).arg(2 * fields.len());
+                    for (field, value) in fields {
+                        call.arg(field).arg(value);
+                    }
+                }
+                Import::Ill { bytes, id, parent, failed } => {
+                    call.arg(bytes).arg("ill").arg(id.as_str()).arg(parent).arg(failed);
+                }
+                Import::Bad { bytes } => {
+                    call.arg(bytes).arg("bad");
+                }
+            }
+        }
+        let answers: Vec<String> = self.0.commands.function(&call).await?;
+        let imported = answers.iter().map(|answer| {
+            Ok(match answer.as_str() {
+                "taken" => Imported::Taken,
+                "full" => Imported::Full,
+                "gone" => Imported::Gone,
+                "twice" => Imported::Twice,
+                "other" => Imported::Other,
+                "failed" => Imported::Failed,
+                "lost" => Imported::Lost,
+                _ => return Err(unexpected("import_conveyor", answer)),
+            })
+        });
+        let imported: Vec<Imported> = imported.collect::<Result<_, _>>()?;
+        for (element, became) in elements.iter().zip(&imported) {
+            if let (Import::Job { spec, .. }, Imported::Taken) = (element, became) {
+                self.0.wake_ups.wake(&spec.script_type);
+            }
+        }
+        Ok(imported)
+    }
+}

@@ -1,0 +1,26 @@
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::layouts::LayoutQueues;
+use crate::{Error, Store};
+use hero_model::ScriptType;
+
+const FUNCTION: Function = Function("import_queues");
+
+impl Store {
+    /// Imports at most `wanted` jobs of other layouts (and never more than 128) into our queues, where they are next. True: it found something.
+    ///
+    /// After an error it is unknown whether it did; nothing is lost either way.
+    pub async fn import_queues(&self, script_type: &ScriptType, layout_queues: &LayoutQueues, wanted: usize) -> Result<bool, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(script_type.as_str()).arg(wanted).arg(layout_queues.queues.len());
+        for (layout, key) in &layout_queues.queues {
+            call.arg(layout).arg(key);
+        }
+        call.arg(layout_queues.stops.len()).arg(&layout_queues.stops);
+        let answer: Vec<Text> = self.0.turns.function(&call).await?;
+        let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("import_queues", &answer))?;
+        self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        Ok(looked > 0)
+    }
+}

@@ -1,0 +1,40 @@
+use super::unexpected;
+use crate::access::StoredToken;
+use crate::codec::json;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::{PublicKey, Timestamp};
+
+const FUNCTION: Function = Function("log_in");
+
+/// What came of a login by a nonce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginStored {
+    /// Its token is stored, and the nonce is used.
+    Stored,
+    /// The identity is gone, or has another public key. Nothing was done.
+    Missing,
+    /// The time of the nonce is over. Nothing was done.
+    Over,
+    /// The nonce was used. Nothing was done.
+    Used,
+    /// Another token has the id. Nothing was done.
+    Taken,
+}
+
+impl Store {
+    /// Uses a nonce, which is good until `end`, for the token of a login. Where the identity has 50 logins, the one that ends first gives way.
+    pub async fn log_in(&self, key: &PublicKey, nonce: &str, end: Timestamp, token: &StoredToken) -> Result<LoginStored, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(token.token.identity_id.0).arg(key.as_str()).arg(nonce).arg(end.as_millis());
+        call.arg(token.token.token_id.as_str()).arg(json(token));
+        match self.0.commands.function::<String>(&call).await?.as_str() {
+            "stored" => Ok(LoginStored::Stored),
+            "missing" => Ok(LoginStored::Missing),
+            "over" => Ok(LoginStored::Over),
+            "used" => Ok(LoginStored::Used),
+            "taken" => Ok(LoginStored::Taken),
+            reply => Err(unexpected("log_in", &reply)),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+use super::receive_message::{MadeJobs, RunnerJob, add_jobs};
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::MessageKey;
+
+const FUNCTION: Function = Function("make_runner_jobs");
+
+impl Store {
+    /// Makes the jobs of a message that another program put into `msg_in`, or says what is wrong with it, and takes it out of there. Gives
+    /// its jobs; nothing, if it was not there, or its queues have no room.
+    pub async fn make_runner_jobs(&self, message: MessageKey, jobs: &Result<Vec<RunnerJob>, String>) -> Result<Option<MadeJobs>, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second()).arg(message.to_string());
+        let (wrong, jobs) = match jobs {
+            Ok(jobs) => ("", jobs.as_slice()),
+            Err(wrong) => (wrong.as_str(), &[][..]),
+        };
+        call.arg(wrong);
+        add_jobs(&mut call, jobs);
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let made = MadeJobs { message: message.to_string(), ..MadeJobs::of(&answer) };
+        Ok((!answer.is_empty()).then_some(made))
+    }
+}

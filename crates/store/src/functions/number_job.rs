@@ -1,0 +1,40 @@
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::JobId;
+
+const FUNCTION: Function = Function("number_job");
+
+/// What became of a job that was to be seen in the runner layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Numbered {
+    /// It is seen by this name, `job:{caller}:{n}`.
+    Named(String),
+    /// There is no such job.
+    Missing,
+    /// It has this layout, and a job has one.
+    Other(String),
+    /// There is no number left for it.
+    NoNumber,
+    /// Others have taken so many numbers that the next call goes on looking.
+    Later,
+}
+
+impl Store {
+    /// Has a job be seen in the runner layout, too.
+    pub async fn number_job(&self, job: &JobId) -> Result<Numbered, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(job.as_str());
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+        match (text(0), text(1)) {
+            (Some("named"), Some(name)) => Ok(Numbered::Named(name.to_owned())),
+            (Some("other"), Some(layout)) => Ok(Numbered::Other(layout.to_owned())),
+            (Some("missing"), _) => Ok(Numbered::Missing),
+            (Some("none"), _) => Ok(Numbered::NoNumber),
+            (Some("later"), _) => Ok(Numbered::Later),
+            _ => Err(unexpected("number_job", &answer)),
+        }
+    }
+}

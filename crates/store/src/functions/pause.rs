@@ -1,0 +1,46 @@
+use super::unexpected;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::Queue;
+
+const FUNCTION: Function = Function("pause");
+
+/// How many queues of a context may be paused at once.
+const MOST_PAUSED: usize = 10_000;
+
+/// What became of a queue that was to be paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pausing {
+    /// Nothing is taken from it.
+    Paused,
+    /// So many queues are paused that this one was not.
+    Many(usize),
+}
+
+impl Store {
+    /// Has nothing taken from the queues of a type and target, whatever their priority. Jobs that run go on, and new ones wait.
+    pub async fn pause(&self, queue: &Queue) -> Result<Pausing, Error> {
+        match self.pause_or_resume(queue, "pause").await?.as_str() {
+            "done" => Ok(Pausing::Paused),
+            "many" => Ok(Pausing::Many(MOST_PAUSED)),
+            reply => Err(unexpected("pause", &reply)),
+        }
+    }
+
+    /// Has queues served again, at once, and says whether they were paused.
+    pub async fn resume(&self, queue: &Queue) -> Result<bool, Error> {
+        let resumed = match self.pause_or_resume(queue, "resume").await?.as_str() {
+            "done" => true,
+            "served" => false,
+            reply => return Err(unexpected("pause", &reply)),
+        };
+        self.wake_ups().wake(&queue.script_type);
+        Ok(resumed)
+    }
+
+    async fn pause_or_resume(&self, queue: &Queue, verb: &str) -> Result<String, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(self.base(queue)).arg(queue.script_type.as_str()).arg(verb).arg(MOST_PAUSED);
+        self.0.commands.function(&call).await
+    }
+}

@@ -1,0 +1,23 @@
+use crate::fcall::Function;
+use crate::{Error, Store};
+
+const FUNCTION: Function = Function("purge");
+/// How many keys are deleted by one call.
+const TOGETHER: usize = 500;
+
+impl Store {
+    /// Deletes a part of what is left of this context, which is being deleted: the keys behind `cursor`, about a thousand. Gives where to go on; 0 is the end.
+    ///
+    /// Only keys of hero and of the layouts that it serves are deleted. A database may hold what is somebody else's.
+    pub async fn purge(&self, cursor: u64) -> Result<(u64, u64), Error> {
+        let (next, keys) = self.scan_step(cursor, &format!("{}*", self.keys().prefix().replace(['[', ']', '?', '*', '\\'], "?"))).await?;
+        let own: Vec<String> = keys.into_iter().filter(|key| self.keys().is_own(key)).collect();
+        let mut gone = 0;
+        for part in own.chunks(TOGETHER) {
+            let mut call = self.0.call(&FUNCTION);
+            call.arg(part);
+            gone += u64::try_from(self.0.commands.function::<i64>(&call).await?).unwrap_or(0);
+        }
+        Ok((next, gone))
+    }
+}

@@ -1,0 +1,51 @@
+use super::unexpected;
+use crate::fcall::Function;
+use crate::objects::{EntryRange, ReadObject, ReadObjects};
+use crate::{Error, Store};
+use hero_model::{Name, ObjectId, StoredObject};
+
+const FUNCTION: Function = Function("read_objects");
+
+/// How much is read at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Portion {
+    /// The most objects.
+    pub objects: usize,
+    /// About how many bytes of them, unless the first is larger.
+    pub bytes: usize,
+    /// Whether their revisions are wanted.
+    pub revisions: bool,
+}
+
+impl Store {
+    /// Reads objects in the order of an index or of their ids. Nothing: there is no such index, or it is being made.
+    pub async fn read_objects(
+        &self,
+        collection: &Name,
+        range: &EntryRange,
+        descending: bool,
+        portion: Portion,
+    ) -> Result<Option<ReadObjects>, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(collection.as_str()).arg(range.field.as_deref().unwrap_or_default()).arg(&range.first).arg(&range.last);
+        call.arg(if descending { "descending" } else { "" }).arg(if portion.revisions { "revisions" } else { "" });
+        call.arg(portion.objects).arg(portion.bytes);
+        let answer: Vec<Vec<u8>> = self.0.commands.function(&call).await?;
+        match &*answer {
+            [word, reached, objects @ ..] if word == b"more" || word == b"end" => Ok(Some(ReadObjects {
+                // What is no object was not written by us, and is passed over.
+                objects: objects.chunks_exact(3).filter_map(read).collect(),
+                reached: Some(reached.clone()).filter(|entry| word == b"more" && !entry.is_empty()),
+            })),
+            [word] if word == b"unindexed" => Ok(None),
+            _ => Err(unexpected("read_objects", &answer)),
+        }
+    }
+}
+
+fn read(parts: &[Vec<u8>]) -> Option<ReadObject> {
+    let [entry, revision, json] = parts else { return None };
+    let id: ObjectId = std::str::from_utf8(entry.split(|byte| *byte == 0).next_back()?).ok()?.parse().ok()?;
+    let object = serde_json::from_slice(json).ok()?;
+    Some(ReadObject { entry: entry.clone(), revision: String::from_utf8_lossy(revision).into_owned(), stored: StoredObject { id, object } })
+}

@@ -1,0 +1,63 @@
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Inner};
+use hero_model::JobId;
+
+const FUNCTION: Function = Function("read_relations");
+
+/// What is asked of a job, as the function has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Asked {
+    /// What its start waits for.
+    Start,
+    /// For whom its close waits: its children.
+    Close,
+    /// Its parent.
+    Parent,
+}
+
+/// What a job is related to.
+#[derive(Debug, Default)]
+pub(crate) struct Relations {
+    /// Its parent.
+    pub(crate) parent: Option<JobId>,
+    /// The job that it is the heir of.
+    pub(crate) predecessor: Option<JobId>,
+    /// Its prerequisites, or its children.
+    pub(crate) others: Vec<JobId>,
+}
+
+impl Inner {
+    /// Reads relations of jobs, of each what is asked, and gives the revision of all relations with them. There are answers for as many as a call reads;
+    /// nothing for a job that has more than `most`.
+    pub(crate) async fn read_relations(&self, asked: &[(Asked, JobId)], most: usize) -> Result<(String, Vec<Option<Relations>>), Error> {
+        let mut call = self.call(&FUNCTION);
+        call.arg(most);
+        for (what, id) in asked {
+            let word = match what {
+                Asked::Start => "start",
+                Asked::Close => "close",
+                Asked::Parent => "parent",
+            };
+            call.arg(word).arg(id.as_str());
+        }
+        let mut answers = self.commands.function::<Vec<Vec<Text>>>(&call).await?.into_iter();
+        let revision =
+            answers.next().and_then(|mut answer| answer.pop()?.some()).ok_or_else(|| unexpected("read_relations", &"no revision"))?;
+        let read = |((what, _), answer): (&(Asked, JobId), Vec<Text>)| {
+            if answer.first().and_then(|text| text.0.as_deref()) == Some("many") {
+                return None;
+            }
+            let mut ids = answer.iter().map(Text::parse);
+            let mut relations = Relations::default();
+            if *what != Asked::Close {
+                relations.parent = ids.next().flatten();
+                relations.predecessor = ids.next().flatten();
+            }
+            relations.others = ids.flatten().collect();
+            Some(relations)
+        };
+        Ok((revision, asked.iter().zip(answers).map(read).collect()))
+    }
+}

@@ -1,0 +1,63 @@
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+
+const FUNCTION: Function = Function("reap");
+
+/// A job that was taken from who ran it, because its lease was over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// Its id.
+    pub job: String,
+    /// The number of the attempt that ended so.
+    pub attempt: u32,
+    /// The actor that ran it, if it is known.
+    pub actor: String,
+    /// Who created it, if anybody.
+    pub caller: Option<String>,
+}
+
+/// How many texts stand before those of the jobs.
+const HEAD: usize = 3;
+/// How many texts are told of each.
+const OF_ONE: usize = 4;
+
+impl Store {
+    /// Returns jobs whose lease has run out to their queue, and looks after jobs in queues and with foreign actors, at most `limit` of
+    /// each. Says how many it looked at; nothing, when the call was on its way for so long that renewals may be, too.
+    ///
+    /// So a job may run twice: [`Store::turn`] refuses the late result.
+    pub async fn reap(&self, limit: usize) -> Result<Option<usize>, Error> {
+        Ok(self.reap_lost(limit).await?.map(|(looked, _)| looked))
+    }
+
+    /// The same, and says which jobs it took from who ran them.
+    pub async fn reap_lost(&self, limit: usize) -> Result<Option<(usize, Vec<Lost>)>, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(limit).arg(self.0.periods.lease.as_millis() as u64);
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let looked: i64 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
+        let Ok(looked) = usize::try_from(looked) else { return Ok(None) };
+        let taken = answer.get(1).and_then(Text::parse::<usize>).unwrap_or_default();
+        let gone = answer.get(2).and_then(|keys| keys.0.as_deref()).unwrap_or_default();
+        for key in gone.split_whitespace() {
+            self.tell_deleted(key);
+        }
+        if taken > 0 {
+            tracing::info!(jobs = taken, context = %self.context(), "jobs were taken from who ran them, because their leases ran out; they run again");
+        }
+        if looked > 0 {
+            self.0.releases.notify_one();
+        }
+        self.0.wake_ups.wake_all(answer.iter().skip(HEAD + taken * OF_ONE).filter_map(|text| text.0.as_ref()));
+        let text = |text: &Text| text.0.as_deref().unwrap_or_default().to_owned();
+        let lost = answer.get(HEAD..).unwrap_or_default().chunks_exact(OF_ONE).take(taken).map(|one| Lost {
+            job: text(&one[0]),
+            attempt: one[1].parse().unwrap_or_default(),
+            actor: text(&one[2]),
+            caller: Some(text(&one[3])).filter(|caller| !caller.is_empty()),
+        });
+        Ok(Some((looked, lost.collect())))
+    }
+}

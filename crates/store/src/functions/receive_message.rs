@@ -1,0 +1,154 @@
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::{ScriptType, SignerKey, Timestamp};
+
+const FUNCTION: Function = Function("receive_message");
+
+/// A job of a runner that came by a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunnerJob {
+    /// Who creates it.
+    pub caller: u32,
+    /// The number by which its sender knows it.
+    pub number: u32,
+    /// Whose queue it goes to.
+    pub script_type: ScriptType,
+    /// Its other fields.
+    pub fields: Vec<(&'static str, String)>,
+}
+
+/// A message that came over a bus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    /// Tells it from every other.
+    pub nonce: String,
+    /// Who signed it.
+    pub signer: SignerKey,
+    /// Until when it may come again.
+    pub again: Timestamp,
+    /// Who sent it.
+    pub caller: u32,
+    /// The number by which its sender knows it.
+    pub number: u32,
+    /// Its fields.
+    pub fields: Vec<(&'static str, String)>,
+    /// Its jobs.
+    pub jobs: Vec<RunnerJob>,
+}
+
+/// What became of a message, or a result, that came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Received {
+    /// It is stored.
+    Stored,
+    /// It came before. Nothing was done.
+    Duplicate,
+    /// There is no room. Nothing was done.
+    Full(Lack),
+    /// As many messages are known as may be. Nothing was done.
+    Crowded,
+    /// It is the result of nothing that is awaited. Nothing was done.
+    Unknown,
+    /// It is the result of a job whose runner has another key. Nothing was done.
+    Signer,
+}
+
+/// What there is too little room of for a message that came.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Lack {
+    /// Its context goes.
+    #[error("it is being deleted")]
+    Closed,
+    /// Its owners have not taken what came.
+    #[error("msg_in holds {MOST_IN} messages, as many as it may; acknowledge_message takes them out, and so does RPOP")]
+    In,
+    /// Too many jobs wait.
+    #[error("the queue of {script_type} holds {most} jobs, as many as it may (queue_length); there is room when some have run")]
+    Queue {
+        /// The script type of a job of the message.
+        script_type: String,
+        /// How many may wait.
+        most: u64,
+    },
+    /// Too many jobs came at once.
+    #[error("it takes {0} jobs in a second (jobs_per_second), and as many have come")]
+    Rate(u64),
+    /// Others have taken the numbers that it or its jobs would get.
+    #[error("it is still looking for a number that no other message or job has")]
+    Number,
+}
+
+/// How many messages `msg_in` holds at most: as in `messages.lua`.
+const MOST_IN: usize = 10_000;
+
+impl Lack {
+    /// What functions say, behind the word `full`.
+    fn of(told: &[Text]) -> Option<Self> {
+        let word = |at: usize| told.get(at).and_then(|word| word.0.as_deref());
+        let number = |at: usize| told.get(at).and_then(Text::parse).unwrap_or(0);
+        Some(match word(0)? {
+            "closed" => Self::Closed,
+            "msg_in" => Self::In,
+            "queue" => Self::Queue { script_type: word(1)?.to_owned(), most: number(2) },
+            "rate" => Self::Rate(number(1)),
+            "number" => Self::Number,
+            _ => return None,
+        })
+    }
+}
+
+/// What a message is called here, and what its jobs are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MadeJobs {
+    /// The name of the message, where that was not known.
+    pub message: String,
+    /// Each of its jobs: by which name it stands in its queue, and the id that it has from its start on.
+    pub jobs: Vec<(String, String)>,
+}
+
+impl MadeJobs {
+    /// What a function tells: the message, then name and id of each.
+    pub(super) fn of(told: &[Text]) -> Self {
+        let text = |text: &Text| text.0.as_deref().unwrap_or_default().to_owned();
+        let (message, jobs) = told.split_first().map_or((String::new(), &[][..]), |(first, rest)| (text(first), rest));
+        Self { message, jobs: jobs.chunks_exact(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect() }
+    }
+}
+
+/// Appends jobs to a call, as `message_jobs.take_jobs` reads them.
+pub(super) fn add_jobs(call: &mut redis::Cmd, jobs: &[RunnerJob]) {
+    call.arg(jobs.len());
+    for job in jobs {
+        call.arg(job.caller).arg(job.number).arg(job.script_type.as_str()).arg(job.fields.len());
+        for (field, value) in &job.fields {
+            call.arg(*field).arg(value);
+        }
+    }
+}
+
+impl Store {
+    /// Stores a message that came over a bus, with its jobs in their queues, or with its key in `msg_in`: all or nothing, and once.
+    pub async fn receive_message(&self, message: &NewMessage) -> Result<(Received, MadeJobs), Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second());
+        call.arg(&message.nonce).arg(message.signer.as_str()).arg(message.again.as_millis());
+        call.arg(message.caller).arg(message.number).arg(message.fields.len());
+        for (field, value) in &message.fields {
+            call.arg(*field).arg(value);
+        }
+        add_jobs(&mut call, &message.jobs);
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        match answer.first().and_then(|word| word.0.as_deref()) {
+            Some("stored") => Ok((Received::Stored, MadeJobs::of(&answer[1..]))),
+            Some("duplicate") => Ok((Received::Duplicate, MadeJobs::default())),
+            Some("full") => {
+                let lack = Lack::of(&answer[1..]).ok_or_else(|| unexpected("receive_message", &answer))?;
+                Ok((Received::Full(lack), MadeJobs::default()))
+            }
+            Some("crowded") => Ok((Received::Crowded, MadeJobs::default())),
+            _ => Err(unexpected("receive_message", &answer)),
+        }
+    }
+}

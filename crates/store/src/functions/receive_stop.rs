@@ -1,0 +1,56 @@
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::{JobId, SignerKey, Timestamp};
+
+const FUNCTION: Function = Function("receive_stop");
+
+/// That the jobs of a message are to be stopped, by whoever has sent it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewStop {
+    /// Who signed it.
+    pub signer: SignerKey,
+    /// The nonce of the message.
+    pub nonce: String,
+    /// Who sent the message.
+    pub caller: u32,
+    /// The number of the message at its sender.
+    pub number: u32,
+    /// Until when the message may come, or come again.
+    pub again: Timestamp,
+}
+
+/// What came of a stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopReceived {
+    /// It counts.
+    Taken {
+        /// Whether it came for the first time.
+        is_news: bool,
+        /// The jobs of the message that had not ended, and of each whether it is still to be stopped.
+        jobs: Vec<(JobId, bool)>,
+    },
+    /// Another node has sent that message. Nothing was done.
+    Signer,
+    /// As many messages are known as may be. Nothing was done.
+    Crowded,
+}
+
+impl Store {
+    /// Takes the stop of a message: its jobs that nobody has taken end, and those of a message that is yet to come will not run.
+    pub async fn receive_stop(&self, stop: &NewStop) -> Result<StopReceived, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(stop.signer.as_str()).arg(&stop.nonce).arg(stop.caller).arg(stop.number).arg(stop.again.as_millis());
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let is_news = match answer.first().and_then(|word| word.0.as_deref()) {
+            Some("stopped") => true,
+            Some("known") => false,
+            Some("signer") => return Ok(StopReceived::Signer),
+            Some("crowded") => return Ok(StopReceived::Crowded),
+            _ => return Err(unexpected("receive_stop", &answer)),
+        };
+        let job = |pair: &[Text]| Some((pair[0].parse()?, pair[1].0.as_deref() == Some("open")));
+        Ok(StopReceived::Taken { is_news, jobs: answer[1..].chunks_exact(2).filter_map(job).collect() })
+    }
+}

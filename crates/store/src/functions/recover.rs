@@ -1,0 +1,65 @@
+use std::collections::BTreeSet;
+
+use redis::Pipeline;
+
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Post, Store};
+
+const FUNCTION: Function = Function("recover");
+
+/// How many leases one call looks at, about.
+const CHUNK: usize = 256;
+
+/// What was found of earlier incarnations of actors.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// How many leases of dead servers were ended.
+    pub ended: usize,
+    /// Other servers that hold jobs in the name of these actors, and show that they live.
+    pub live: BTreeSet<String>,
+    /// Such servers that do not show it. They may be dead, or only away.
+    pub silent: BTreeSet<String>,
+}
+
+impl Store {
+    /// Ends the leases of servers that are known to be dead: the reaper has each of their jobs run again within a second, and counts a crash. Also
+    /// looks for other servers that hold jobs in the name of these posts.
+    pub async fn recover(&self, posts: &[Post], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
+        let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0_u64);
+        loop {
+            let mut call = self.0.call(&FUNCTION);
+            call.arg(from).arg(CHUNK).arg(posts.len());
+            for post in posts {
+                call.arg(post.to_string());
+            }
+            call.arg(dead);
+            let answer: Vec<Text> = self.0.turns.function(&call).await?;
+            let [next, ended, owners @ ..] = &*answer else { return Err(unexpected("recover", &answer)) };
+            recovered.ended += ended.parse().unwrap_or(0);
+            others.extend(owners.iter().filter_map(|owner| owner.0.clone()));
+            from = next.parse().ok_or_else(|| unexpected("recover", &answer))?;
+            if from == 0 {
+                break;
+            }
+        }
+        if !others.is_empty() {
+            (recovered.live, recovered.silent) = self.live_and_silent(others).await?;
+        }
+        Ok(recovered)
+    }
+
+    /// Which of these servers show that they live, by a presence or as displaced ones, and which do not.
+    async fn live_and_silent(&self, servers: BTreeSet<String>) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
+        let mut pipeline = Pipeline::with_capacity(servers.len());
+        for server in &servers {
+            pipeline.cmd("EXISTS").arg(self.keys().displaced(server));
+        }
+        let displaced: Vec<bool> = self.0.commands.pipeline(&pipeline).await?;
+        let mut live: BTreeSet<String> =
+            servers.iter().zip(displaced).filter(|(_, lives)| *lives).map(|(server, _)| server.clone()).collect();
+        live.extend(self.actors().await?.into_iter().filter_map(|actor| actor.presence.incarnation));
+        Ok(servers.into_iter().partition(|server| live.contains(server)))
+    }
+}

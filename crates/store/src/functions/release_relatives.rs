@@ -1,0 +1,26 @@
+use std::time::Duration;
+
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+
+const FUNCTION: Function = Function("release_relatives");
+
+impl Store {
+    /// Releases at most `limit` relatives of jobs that have ended, and says whether there are more.
+    pub async fn release_relatives(&self, limit: usize) -> Result<bool, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(limit);
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let more: u8 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("release_relatives", &answer))?;
+        self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        Ok(more == 1)
+    }
+
+    /// Returns when a job with relatives ended in this process, or after `limit`.
+    pub async fn ended_with_relatives(&self, limit: Duration) {
+        // Running out of time is no failure: jobs also end elsewhere.
+        let _ = tokio::time::timeout(limit, self.0.releases.notified()).await;
+    }
+}

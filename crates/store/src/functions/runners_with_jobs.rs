@@ -1,0 +1,31 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::{Runner, RunnerId, ScriptType};
+
+const FUNCTION: Function = Function("runners_with_jobs");
+
+/// How many runners one call looks at, which takes two milliseconds.
+const TOGETHER: usize = 500;
+
+impl Store {
+    /// Those of these runners that have jobs in their queues.
+    pub async fn runners_with_jobs(&self, runners: &[Runner]) -> Result<BTreeSet<RunnerId>, Error> {
+        let mut waiting = BTreeSet::new();
+        for part in runners.chunks(TOGETHER) {
+            let mut of_types: BTreeMap<&ScriptType, Vec<String>> = BTreeMap::new();
+            for runner in part {
+                of_types.entry(&runner.script_type).or_default().push(runner.runner_id.to_string());
+            }
+            let mut call = self.0.call(&FUNCTION);
+            for (script_type, numbers) in of_types {
+                call.arg(script_type.as_str()).arg(numbers.join(" "));
+            }
+            let answer: Vec<Text> = self.0.commands.function(&call).await?;
+            waiting.extend(answer.iter().filter_map(Text::parse::<RunnerId>));
+        }
+        Ok(waiting)
+    }
+}

@@ -1,0 +1,54 @@
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+
+const FUNCTION: Function = Function("send_message");
+/// How often a number is looked for: each call passes over half a million that others have taken.
+const MOST_LOOKS: usize = 100;
+
+/// What became of a message that was to go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageStored {
+    /// It is stored, with this number.
+    Stored(u32),
+    /// So many wait already that it was not stored.
+    Full,
+    /// What lists them is no list, because somebody else wrote there.
+    NoList,
+    /// There is no number left for it.
+    NoNumber,
+}
+
+impl Store {
+    /// Stores a message that is to go out, with these fields.
+    pub async fn send_message(&self, caller: u32, fields: &[(&str, String)]) -> Result<MessageStored, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(caller);
+        for (field, value) in fields {
+            call.arg(*field).arg(value);
+        }
+        let answer = self.numbered(&call).await?;
+        let number = || answer.get(1).and_then(Text::parse);
+        match answer.first().and_then(|word| word.0.as_deref()) {
+            Some("stored") => number().map(MessageStored::Stored).ok_or_else(|| unexpected("send_message", &answer)),
+            Some("full") => Ok(MessageStored::Full),
+            Some("no list") => Ok(MessageStored::NoList),
+            Some("none" | "later") => Ok(MessageStored::NoNumber),
+            _ => Err(unexpected("send_message", &answer)),
+        }
+    }
+
+    /// Calls a function that numbers what it makes, until it has found numbers that others have not taken, or looked for long.
+    pub(super) async fn numbered(&self, call: &redis::Cmd) -> Result<Vec<Text>, Error> {
+        let mut looks = 1;
+        loop {
+            let answer: Vec<Text> = self.0.commands.function(call).await?;
+            let is_later = answer.first().is_some_and(|word| word.0.as_deref() == Some("later"));
+            if !is_later || looks == MOST_LOOKS {
+                return Ok(answer);
+            }
+            looks += 1;
+        }
+    }
+}

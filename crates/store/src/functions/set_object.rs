@@ -1,0 +1,53 @@
+use super::unexpected;
+use crate::fcall::Function;
+use crate::objects::{IndexEntries, add_entries};
+use crate::{Asked, Error, Question, Store};
+use hero_model::{Name, StoredObject};
+
+const FUNCTION: Function = Function("set_object");
+
+/// What came of an object that was to be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectStored {
+    /// It is stored.
+    Stored,
+    /// Other fields have an index than those that have entries here. Nothing was done.
+    Stale,
+    /// There are as many collections as may be. Nothing was done.
+    Full,
+    /// All objects would have more bytes than they may, which are so many. Nothing was done.
+    Large(u64),
+    /// The context is being deleted. Nothing was done.
+    Closed,
+}
+
+impl Store {
+    /// Stores an object in place of the one that has its id, together with its entries in the indexes of the collection: one of each field
+    /// that has an index. A question that was asked before is answered as it was then.
+    pub async fn set_object(
+        &self,
+        collection: &Name,
+        object: &StoredObject,
+        entries: &IndexEntries,
+        question: Option<&Question>,
+    ) -> Result<Asked<ObjectStored>, Error> {
+        let fields: Vec<&str> = entries.keys().map(String::as_str).collect();
+        let mut call = self.0.call(&FUNCTION);
+        let most = self.0.bounds.objects();
+        Question::add(question, &mut call);
+        call.arg(most).arg(collection.as_str()).arg(object.id.as_str()).arg(object.object.as_str()).arg(fields.len()).arg(&fields);
+        add_entries(&mut call, entries);
+        self.0.memory.add(1, &call);
+        let stored = match self.0.commands.function::<String>(&call).await?.as_str() {
+            "stored" => ObjectStored::Stored,
+            "stale" => ObjectStored::Stale,
+            "full" => ObjectStored::Full,
+            "large" => ObjectStored::Large(most),
+            "closed" => ObjectStored::Closed,
+            "lost" => return Ok(Asked::Lost),
+            "over" => return Ok(Asked::Over),
+            reply => return Err(unexpected("set_object", &reply)),
+        };
+        Ok(Asked::Done(stored))
+    }
+}

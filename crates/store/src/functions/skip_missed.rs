@@ -1,0 +1,20 @@
+use super::unexpected;
+use crate::fcall::Function;
+use crate::{Error, Firing, Store};
+use hero_model::Overlap;
+
+const FUNCTION: Function = Function("skip_missed");
+
+impl Store {
+    /// Has a schedule move on without a job. False: it waits for another occurrence than was expected, or is gone.
+    pub async fn skip_missed(&self, firing: &Firing) -> Result<bool, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        // Without a job nothing overlaps.
+        call.arg(Firing { overlap: Overlap::Allow, ..firing.clone() }.argument(1));
+        match self.0.commands.function::<String>(&call).await?.as_str() {
+            "skipped" => Ok(true),
+            "fired" => Ok(false),
+            reply => Err(unexpected("skip_missed", &reply)),
+        }
+    }
+}

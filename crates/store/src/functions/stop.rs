@@ -1,0 +1,46 @@
+use super::unexpected;
+use crate::codec::Text;
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::{JobId, Status};
+
+const FUNCTION: Function = Function("stop");
+
+/// What became of a stop request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stopping {
+    /// The job had not started; it has ended.
+    Stopped,
+    /// The actor that runs the job was told.
+    Asked,
+    /// The job had ended before.
+    Ended(Status),
+    /// There is no such job.
+    Missing,
+}
+
+impl Store {
+    /// Stops a job that has not ended. Waiters of this server are told.
+    pub async fn stop(&self, job: &JobId) -> Result<Stopping, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(job.as_str());
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+        match text(0) {
+            Some("stopped") => {
+                self.0.releases.notify_one();
+                self.tell_by_reading(job.clone());
+                Ok(Stopping::Stopped)
+            }
+            Some("asked") => {
+                if text(2) == Some(self.server().as_str()) {
+                    self.inbox().stop(job.clone());
+                }
+                Ok(Stopping::Asked)
+            }
+            Some("ended") => Ok(Stopping::Ended(Status::parse(text(1)).unwrap_or(Status::Error))),
+            Some("missing") => Ok(Stopping::Missing),
+            _ => Err(unexpected("stop", &answer)),
+        }
+    }
+}

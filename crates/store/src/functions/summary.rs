@@ -1,0 +1,91 @@
+use std::collections::HashMap;
+
+use redis::Pipeline;
+
+use crate::attempts::all;
+use crate::codec::{SHOWN, Text, job};
+use crate::fcall::Function;
+use crate::{Error, Store};
+use hero_model::{Job, JobId};
+use hero_service::away;
+
+const FUNCTION: Function = Function("summary");
+
+/// The most jobs that one call reads.
+const CHUNK: usize = 128;
+/// A call that has read so many bytes reads no further job.
+const BYTES: usize = 256 * 1024;
+/// No value in a summary is longer.
+const SUMMARY: usize = 1024;
+impl Store {
+    /// The first of these jobs, at least one, as they are shown in lists: without what is long, which `truncated` names.
+    pub async fn summaries(&self, jobs: &[JobId]) -> Result<Vec<Option<Job>>, Error> {
+        Ok(self.read(jobs, &SHOWN, SUMMARY, BYTES).await?.0)
+    }
+
+    /// A few fields of these jobs. Everything else, and what is longer than `longest`, is as if it had never been set.
+    pub async fn parts(&self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<Vec<Option<Job>>, Error> {
+        let mut parts = Vec::with_capacity(jobs.len());
+        while parts.len() < jobs.len() {
+            parts.extend(self.first_parts(&jobs[parts.len()..], fields, longest).await?.0);
+        }
+        Ok(parts)
+    }
+
+    /// The same of the first of these jobs, at least one, and how many bytes that was.
+    pub(crate) async fn first_parts(&self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
+        self.read(jobs, fields, longest, BYTES.max(longest)).await
+    }
+
+    /// A job whose values have so many bytes at most; of a larger one, how many they are.
+    pub async fn job_within(&self, id: &JobId, bytes: usize) -> Result<Option<Result<Job, usize>>, Error> {
+        let Some(job) = self.read(std::slice::from_ref(id), &SHOWN, bytes, bytes).await?.0.into_iter().flatten().next() else {
+            return Ok(None);
+        };
+        if job.truncated.is_empty() {
+            let earlier = if job.attempt > 0 { self.earlier_attempts(id).await? } else { Vec::new() };
+            return Ok(Some(Ok(Job { attempts: all(earlier, &job), ..job })));
+        }
+        let mut sizes = Pipeline::with_capacity(SHOWN.len());
+        for field in SHOWN {
+            sizes.cmd("HSTRLEN").arg(self.keys().job(id)).arg(field);
+        }
+        let sizes: Vec<usize> = self.0.commands.pipeline(&sizes).await?;
+        Ok(Some(Err(sizes.iter().sum())))
+    }
+
+    async fn read(&self, jobs: &[JobId], fields: &[&str], short: usize, most: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
+        let jobs = &jobs[..jobs.len().min(CHUNK)];
+        if jobs.is_empty() {
+            return Ok((Vec::new(), 0));
+        }
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(short).arg(most).arg(fields.len()).arg(fields);
+        for job in jobs {
+            call.arg(job.as_str());
+        }
+        let answers: Vec<Vec<Text>> = self.0.commands.function(&call).await?;
+        if answers.is_empty() || answers.len() > jobs.len() {
+            return Err(super::unexpected("summary", &answers.len()));
+        }
+        let bytes = answers.iter().flatten().map(Text::bytes).sum();
+        // The first value of an answer says which are not whole.
+        let at = fields.iter().position(|field| *field == "env_vars");
+        let masked = at.map_or(0, |at| answers.iter().filter_map(|answer| Some(answer.get(at + 1)?.bytes())).sum());
+        let (jobs, fields) = (jobs.to_vec(), fields.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let read = away(masked, move || jobs.iter().zip(answers).map(|(id, answer)| summary(id, &fields, answer)).collect());
+        Ok((read.await.ok_or(Error::Closed)?, bytes))
+    }
+}
+
+fn summary(id: &JobId, fields: &[String], answer: Vec<Text>) -> Option<Job> {
+    let mut values = answer.into_iter();
+    let partial = values.next()?.0.unwrap_or_default();
+    let values: HashMap<String, Text> =
+        fields.iter().zip(values).filter(|(_, value)| value.0.is_some()).map(|(field, value)| (field.clone(), value)).collect();
+    let mut job = job(id, values);
+    // Parts of an error are one value of the job.
+    job.truncated = partial.split_whitespace().map(|field| if field.starts_with("error_") { "error" } else { field }.to_owned()).collect();
+    job.truncated.dedup();
+    Some(job)
+}

@@ -1,0 +1,218 @@
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::batch::Weight;
+use super::codec::Text;
+use super::cycle::cycle;
+use super::functions::{Created, NewJob};
+use super::seen::{LISTS, Seen, list_of};
+use hero_model::JobId;
+
+/// As many jobs, relations and bytes as Redis stores at once within some milliseconds.
+const AT_ONCE: (usize, Weight) = (64, Weight { bytes: 128 * 1024, relations: 100 });
+/// What is more is staged, by as much at a time.
+const SLICE: (usize, Weight) = (24, Weight { bytes: 128 * 1024, relations: 100 });
+/// How many are entered at a time where those have them that they wait for.
+const LINKED_AT_ONCE: usize = 64;
+
+/// Whether jobs are so few that one call stores them.
+pub(super) fn fits_at_once(jobs: &[NewJob]) -> bool {
+    let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
+    jobs.len() <= AT_ONCE.0 && bytes <= AT_ONCE.1.bytes && relations <= AT_ONCE.1.relations
+}
+
+/// What a group is about to be.
+pub(super) struct Group<'g> {
+    /// Names it among those that are staged.
+    pub(super) id: JobId,
+    pub(super) jobs: &'g [NewJob],
+    places: HashMap<&'g JobId, usize>,
+    /// The jobs, by those in the group that they have as a prerequisite, or as their predecessor.
+    inside: [BTreeMap<usize, Vec<usize>>; 2],
+    /// Of each job, whether it is staged.
+    pub(super) staged: Vec<bool>,
+    /// Whether something of it may have been written.
+    pub(super) is_written: bool,
+    /// Whether relations of jobs that are there lead to some of it, so that they have to be followed.
+    pub(super) is_followed: bool,
+    /// What is known of those that are not.
+    pub(super) answers: Vec<Created>,
+    /// In which lists of which others jobs need not stand, because these had ended when they were staged.
+    ended: Vec<Vec<(usize, &'g JobId)>>,
+}
+
+impl<'g> Group<'g> {
+    pub(super) fn of(jobs: &'g [NewJob]) -> Self {
+        let places: HashMap<&JobId, usize> = jobs.iter().enumerate().map(|(place, job)| (&job.id, place)).collect();
+        let mut inside = [BTreeMap::<usize, Vec<usize>>::new(), BTreeMap::new()];
+        for (place, job) in jobs.iter().enumerate() {
+            for (relation, other) in job.relations() {
+                if let (Some(kind), Some(other)) = (list_of(relation), places.get(other)) {
+                    inside[kind].entry(*other).or_default().push(place);
+                }
+            }
+        }
+        let is_outside = |other: &JobId| !places.contains_key(other);
+        let waits = |job: &NewJob| job.spec.predecessor_id.is_some() || !job.spec.prerequisites.is_empty();
+        let is_followed = jobs.iter().any(|job| job.spec.dependents.iter().any(is_outside))
+            || jobs.iter().any(|job| job.spec.parent_id.as_ref().is_some_and(is_outside)) && jobs.iter().any(waits);
+        let staged = vec![false; jobs.len()];
+        Self {
+            id: JobId::random(),
+            jobs,
+            places,
+            inside,
+            staged,
+            is_written: false,
+            is_followed,
+            answers: vec![Created::None; jobs.len()],
+            ended: vec![Vec::new(); jobs.len()],
+        }
+    }
+
+    /// Jobs of the group that would wait for each other. The start of a job waits for the starts of its prerequisites and its parent, and for the close of its
+    /// predecessor; its close waits for its start, and for the closes of its children.
+    pub(super) fn cycle(&self) -> Option<Vec<usize>> {
+        let mut leads_to: Vec<Vec<usize>> = vec![Vec::new(); 2 * self.jobs.len()];
+        let (start, close) = (|place: usize| 2 * place, |place: usize| 2 * place + 1);
+        for (place, job) in self.jobs.iter().enumerate() {
+            leads_to[close(place)].push(start(place));
+            for (relation, other) in job.relations() {
+                let Some(other) = self.places.get(other).copied() else { continue };
+                leads_to[start(place)].push(if relation == "predecessor" { close(other) } else { start(other) });
+                if relation == "parent" {
+                    leads_to[close(other)].push(close(place));
+                }
+            }
+        }
+        let mut places: Vec<usize> = Vec::new();
+        for node in cycle(&leads_to)? {
+            if places.last() != Some(&(node / 2)) {
+                places.push(node / 2);
+            }
+        }
+        Some(places)
+    }
+
+    /// What a job is related to outside of the group, as far as that has to be looked at.
+    pub(super) fn outside(&self, job: &'g NewJob, seen: &Seen<'g>) -> Vec<(&'static str, &'g JobId)> {
+        job.relations().filter(|(relation, other)| !self.places.contains_key(other) && !seen.has(relation, other)).collect()
+    }
+
+    /// Takes what became of a job that is staged.
+    pub(super) fn take(&mut self, place: usize, answer: &[Text], seen: &mut Seen<'g>) {
+        self.staged[place] = true;
+        let ended: HashSet<&str> = answer.iter().skip(1).filter_map(|text| text.0.as_deref()).collect();
+        for (relation, other) in self.jobs[place].relations().filter(|(_, other)| !self.places.contains_key(other)) {
+            match list_of(relation) {
+                None => {
+                    seen.parents.insert(other);
+                }
+                Some(kind) if ended.contains(&*format!("{} {other}", LISTS[kind])) || seen.ended.contains(&(kind, other)) => {
+                    seen.ended.insert((kind, other));
+                    self.ended[place].push((kind, other));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// What the hash of a job says of its relations in the group.
+    pub(super) fn fields(&self, place: usize) -> Vec<(String, String)> {
+        let job = &self.jobs[place];
+        let inside = job.relations().filter(|(relation, other)| list_of(relation).is_some() && self.places.contains_key(other));
+        let mut fields: Vec<(String, String)> =
+            inside.map(|(relation, other)| (format!("waits:{}:{other}", LISTS[list_of(relation).unwrap_or(0)]), "1".to_owned())).collect();
+        if job.relations().next().is_some() {
+            fields.extend([("open".to_owned(), fields.len().to_string()), ("linked".to_owned(), "1".to_owned())]);
+        }
+        if self.inside.iter().any(|waiting| waiting.contains_key(&place)) || self.dependents(job).next().is_some() {
+            fields.push(("rel".to_owned(), "-".to_owned()));
+        }
+        fields
+    }
+
+    /// The next slice from a place on.
+    pub(super) fn slice(&self, from: usize) -> std::ops::Range<usize> {
+        let mut to = from;
+        let mut sum = Weight::default();
+        while let Some(job) = self.jobs.get(to) {
+            sum = [sum, job.weight()].into_iter().sum();
+            if to > from && (to - from >= SLICE.0 || sum.bytes > SLICE.1.bytes || sum.relations > SLICE.1.relations) {
+                break;
+            }
+            to += 1;
+        }
+        from..to
+    }
+
+    /// Jobs that are there and are to wait for one of the group.
+    pub(super) fn dependents<'j>(&self, job: &'j NewJob) -> impl Iterator<Item = &'j JobId> {
+        job.spec.dependents.iter().filter(|other| !self.places.contains_key(other))
+    }
+
+    /// Who waits for whom when the group is created, as `links.lua` reads it: lines of those in the list of one other. A text has some of them.
+    pub(super) fn links(&self) -> Vec<String> {
+        let mut lists: BTreeMap<(&str, &JobId), Vec<&str>> = BTreeMap::new();
+        for (place, job) in self.staged_jobs() {
+            for (relation, other) in job.relations() {
+                if let Some(kind) = list_of(relation)
+                    && !self.ended[place].contains(&(kind, other))
+                {
+                    lists.entry((LISTS[kind], other)).or_default().push(job.id.as_str());
+                }
+            }
+            let waiting: Vec<&str> = self.dependents(job).map(JobId::as_str).collect();
+            if !waiting.is_empty() {
+                lists.entry((LISTS[0], &job.id)).or_default().extend(waiting);
+            }
+        }
+        let (mut texts, mut text, mut many) = (Vec::new(), String::new(), 0);
+        for ((what, other), waiting) in lists {
+            for some in waiting.chunks(LINKED_AT_ONCE) {
+                if many + some.len() > LINKED_AT_ONCE {
+                    texts.push(std::mem::take(&mut text));
+                    many = 0;
+                }
+                many += some.len();
+                text.extend([what, " ", other.as_str(), " ", &some.join(" "), "\n"]);
+            }
+        }
+        texts.extend((!text.is_empty()).then_some(text));
+        texts
+    }
+
+    /// The jobs that are staged, with their places.
+    pub(super) fn staged_jobs(&self) -> impl Iterator<Item = (usize, &'g NewJob)> {
+        self.jobs.iter().enumerate().filter(|(place, _)| self.staged[*place])
+    }
+
+    /// How many jobs are staged already, or will be because no key of theirs can stand for another job.
+    pub(super) fn surely_new(&self, from: usize) -> usize {
+        let staged = self.staged.iter().take(from).filter(|staged| **staged).count();
+        staged + self.jobs.iter().skip(from).filter(|job| job.spec.idempotency_key.is_none()).count()
+    }
+
+    /// The place of the last job that is staged.
+    pub(super) fn last_staged(&self) -> Option<usize> {
+        self.staged.iter().rposition(|staged| *staged)
+    }
+
+    /// What is answered where these jobs refuse all, or nobody knows which.
+    pub(super) fn all_refused(&self, mut places: Vec<usize>, why: &Created) -> Vec<Created> {
+        let mut answers = vec![Created::None; self.jobs.len()];
+        if places.is_empty() {
+            places.push(0);
+        }
+        places.into_iter().for_each(|place| answers[place] = why.clone());
+        answers
+    }
+
+    /// What is answered where one job refuses all.
+    pub(super) fn refused(&self, place: usize, why: Created) -> Vec<Created> {
+        let mut answers = vec![Created::None; self.jobs.len()];
+        if let Some(answer) = answers.get_mut(place) {
+            *answer = why;
+        }
+        answers
+    }
+}

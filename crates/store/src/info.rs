@@ -1,0 +1,153 @@
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::time::Duration;
+
+use redis::ConnectionAddr;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::net::{TcpStream, UnixStream};
+
+use super::codec::Text;
+use super::connection::Link;
+use super::{Error, Store};
+use hero_model::ScriptType;
+
+/// A system that refuses a connection does so within this.
+const REFUSAL: Duration = Duration::from_millis(500);
+
+/// Counters of a script type, as the functions keep them.
+pub type Counters = BTreeMap<String, u64>;
+
+/// The state of a Redis.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StoreInfo {
+    /// Its version.
+    pub version: String,
+    /// Bytes in use.
+    pub used_memory: u64,
+    /// Bytes it may use; 0 is no limit.
+    pub max_memory: u64,
+    /// Keys it threw away for want of memory; anything but 0 may have been a job.
+    pub evicted_keys: u64,
+    /// What is wrong with how it is set up, or has gone wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl Store {
+    /// One step of SCAN, which looks at about a thousand keys.
+    pub(super) async fn scan_step(&self, cursor: u64, pattern: &str) -> Result<(u64, Vec<String>), Error> {
+        if let Some(signpost) = self.0.signpost.as_ref().filter(|_| cursor == 0) {
+            // SCAN names no key: a node that has lost the slot would find nothing and not say why.
+            let _: u64 = self.0.commands.call(redis::cmd("EXISTS").arg(signpost)).await?;
+        }
+        let mut scan = redis::cmd("SCAN");
+        scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
+        let (next, keys): (u64, Vec<Text>) = self.0.commands.call(&scan).await?;
+        Ok((next, keys.into_iter().filter_map(|key| key.0).collect()))
+    }
+
+    /// The counters of every script type that the functions know.
+    pub async fn counters(&self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
+        let keys = self.members(&self.keys().types()).await?;
+        let of = |key: String| Some((self.keys().parse_stats(&key)?, key));
+        let keys: Vec<(ScriptType, String)> = keys.into_iter().filter_map(of).collect();
+        let counted = self.hashes(keys.iter().map(|(_, key)| key.clone())).await?;
+        let number = |(what, number): (String, Text)| Some((what, number.parse()?));
+        let counters = keys.into_iter().zip(counted).filter(|(_, counted)| !counted.is_empty());
+        Ok(counters.map(|((script_type, _), counted)| (script_type, counted.0.into_iter().filter_map(number).collect())).collect())
+    }
+
+    /// The state of Redis.
+    pub async fn store_info(&self) -> Result<StoreInfo, Error> {
+        let (mut info, overfull) = tokio::try_join!(store_info(&self.0.commands), self.overfull())?;
+        info.warnings.extend(overfull);
+        Ok(info)
+    }
+
+    /// Why nobody can be reached where Redis should be, if the system says so at once: connections are refused, or there is no such socket.
+    pub async fn refusal(&self) -> Option<String> {
+        let (_, client) = self.0.commands.home().now();
+        let address = client.get_connection_info().addr().clone();
+        let connecting = async {
+            match &address {
+                ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+                    TcpStream::connect((host.as_str(), *port)).await.map(drop)
+                }
+                ConnectionAddr::Unix(path) => UnixStream::connect(path).await.map(drop),
+                _ => Ok(()),
+            }
+        };
+        let refused = tokio::time::timeout(REFUSAL, connecting).await.ok()?.err()?;
+        Some(match refused.kind() {
+            io::ErrorKind::ConnectionRefused => format!("nobody listens on {address}"),
+            io::ErrorKind::NotFound => format!("there is no socket {address}"),
+            _ => format!("{address}: {refused}"),
+        })
+    }
+
+    /// Whether Redis answers.
+    pub async fn ping(&self) -> Result<(), Error> {
+        let _: String = self.0.commands.call(&redis::cmd("PING")).await?;
+        Ok(())
+    }
+}
+
+async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
+    let info: String = link.call(&redis::cmd("INFO")).await?;
+    let value = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap_or_default();
+    let number = |name| value(name).parse().unwrap_or(0);
+    let mut warnings: Vec<String> = eviction_warning(value("maxmemory_policy")).into_iter().collect();
+    if number("evicted_keys") > 0 {
+        warnings.push(format!("Redis threw {} keys away for want of memory; jobs may have been lost", number("evicted_keys")));
+    }
+    Ok(StoreInfo {
+        version: if value("valkey_version").is_empty() {
+            value("redis_version").to_owned()
+        } else {
+            format!("valkey {}", value("valkey_version"))
+        },
+        used_memory: number("used_memory"),
+        max_memory: number("maxmemory"),
+        evicted_keys: number("evicted_keys"),
+        warnings,
+    })
+}
+
+/// What is wrong with a policy for full memory, if it is known.
+fn eviction_warning(policy: &str) -> Option<String> {
+    let throws_away = !matches!(policy, "" | "noeviction");
+    throws_away.then(|| format!("Redis throws keys away when memory is short (maxmemory-policy {policy}): jobs can vanish; set noeviction"))
+}
+
+/// Refuses a server that cannot do what the protocol needs; gives what is only unwise.
+pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
+    let info: String = link.call(redis::cmd("INFO").arg("server")).await?;
+    let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or_default().trim().to_owned();
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (7, 0) {
+        return Err(Error::Unsuitable(format!(
+            "this Redis says it is version {version:?}; hero needs Redis 7.0 or newer, or Valkey (apt-get install redis-server)"
+        )));
+    }
+    let known: Vec<redis::Value> = link.call(redis::cmd("COMMAND").arg("INFO").arg("fcall").arg("blmove")).await?;
+    if known.len() < 2 || known.iter().any(|command| matches!(command, redis::Value::Nil)) {
+        return Err(Error::Unsuitable(
+            "this server has no FCALL or no BLMOVE, so it is not a real Redis; install redis-server or valkey-server".into(),
+        ));
+    }
+    // All this is answered also by a server that still reads its data; this is not.
+    let _: String = link.call(&redis::cmd("PING")).await?;
+    Ok(store_info(link).await?.warnings)
+}
+
+/// What is unwise in how a cluster is set up.
+pub(super) async fn cluster_warning(link: &Link) -> Option<String> {
+    // A user that may not read the configuration is not warned.
+    let found: HashMap<String, String> = link.call(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await.ok()?;
+    (found.values().next()? == "yes").then(|| {
+        "when one node of the cluster fails, no context is served until its replica has taken over; \
+         set cluster-require-full-coverage no"
+            .to_owned()
+    })
+}

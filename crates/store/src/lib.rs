@@ -1,0 +1,358 @@
+//! Redis, and the only place that knows it.
+//!
+//! Every change of a job is one call of a function in `src/lua/functions`, so that any number of servers can share one Redis.
+#![deny(unsafe_code)]
+
+mod access;
+mod acl;
+mod attempts;
+mod batch;
+mod bounds;
+mod caller_rooms;
+mod claimed;
+mod clock;
+mod codec;
+mod connection;
+mod contexts;
+mod conveyor;
+mod cycle;
+mod deadline;
+mod direct_start;
+mod endpoint;
+mod error;
+mod events;
+mod fcall;
+mod filter;
+mod filter_cache;
+mod flows;
+mod following;
+mod functions;
+mod granted;
+mod group;
+mod hash_slots;
+mod home;
+mod inbox;
+mod info;
+mod job;
+/// Every key.
+pub mod keys;
+mod layouts;
+mod library;
+mod library_refusal;
+mod list;
+mod log;
+mod mailboxes;
+/// A private Redis: started, looked after, and ended.
+pub mod managed;
+mod members;
+mod memory;
+mod memory_throttle;
+mod message_lists;
+mod message_place;
+mod messages;
+mod objects;
+mod of_status;
+mod outputs;
+mod pace;
+mod peek;
+mod plain_connection;
+mod presence;
+mod profile;
+mod question;
+mod queues;
+mod redis_id;
+mod registry;
+mod related;
+mod relation_budget;
+mod rhailib;
+mod runner_types;
+mod runners;
+mod schedules;
+mod score;
+mod seen;
+mod setback;
+mod spoilt;
+mod subscriber;
+mod survey;
+mod wake_up;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use access::{AccessNews, Change, IdentityFound, StoredToken};
+pub use acl::{acl_rules, own_functions, public_functions};
+pub use batch::Weight;
+
+pub use claimed::Claimed;
+pub use clock::Clock;
+#[doc(hidden)]
+pub use codec::ERROR_FIELDS;
+pub use codec::{JobEnd, JobView};
+pub use contexts::{Databases, Listed, Pending};
+pub use conveyor::{AddTo, ConveyorProducer, Relative};
+pub use direct_start::{DirectStart, DirectStarts};
+pub use endpoint::Endpoint;
+pub use error::{Barred, Error};
+pub use events::{Changes, Moment, is_cursor};
+pub use filter::JobFilter;
+pub use flows::{FlowState, StoredFlow, StoredFlowJob};
+pub use functions::{
+    ActorRoom, Advanced, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange, IdentityStored,
+    IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered, ObjectStored, OpenJobs,
+    Outcome, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started, Stopping,
+    TokenCreated, Turn, Turned, Unlisted, Walked, Written,
+};
+pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
+pub use functions::{
+    FarEnd, Lack, Lost, MadeJobs, MessageAcknowledged, MessageDeleted, MessageStored, NewMessage, NewResult, Received, RunnerJob, Settled,
+    Tended,
+};
+pub use functions::{NewStop, StopReceived, StopTold};
+pub use granted::{GrantedRedis, NotGranted};
+pub use inbox::{Audience, Inbox, Waiter};
+pub use info::{Counters, StoreInfo};
+pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};
+#[doc(hidden)]
+pub use library::script_behind_the_modules;
+pub use list::JobPage;
+pub use mailboxes::Mailboxes;
+pub use managed::{Durability, Foreseen, Managed, PrivateRedis};
+pub use message_lists::MessageNames;
+pub use message_place::{ListPlace, StatusPlace};
+pub use messages::{AwayJob, StoredMessage};
+pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
+pub use pace::Pace;
+pub use peek::Peek;
+pub use presence::{PRESENCE, Post, PostClaim};
+pub use profile::Profile;
+pub use question::{Asked, Question};
+pub use queues::{QueuePosition, queue_name};
+pub use rhailib::{ReplyQueue, RhailibTasks};
+pub use schedules::{Firing, StoredSchedule};
+pub use score::Score;
+pub use subscriber::Subscriber;
+pub use wake_up::WakeUps;
+
+pub use crate::keys::ConveyorKeys;
+use crate::keys::Keys;
+use batch::Batch;
+use connection::Link;
+use hero_model::{ContextId, ServerId};
+use home::Home;
+
+/// How long things last.
+#[derive(Debug, Clone)]
+pub struct Periods {
+    /// A running job belongs to its actor for so long, unless renewed.
+    pub lease: Duration,
+    /// A finished job is kept for so long.
+    pub keep_finished: Duration,
+    /// A finished job of `run_and_wait` is kept for so long.
+    pub keep_waited: Duration,
+    /// A job that ended badly is kept for so long.
+    pub keep_error: Duration,
+    /// A job that is never started is stopped after so long.
+    pub keep_created: Duration,
+}
+
+impl Default for Periods {
+    fn default() -> Self {
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        Self {
+            lease: Duration::from_secs(30),
+            keep_finished: hours(24),
+            keep_waited: hours(1),
+            keep_error: hours(7 * 24),
+            keep_created: hours(24),
+        }
+    }
+}
+
+/// The jobs of one context.
+///
+/// Cheap to clone. A write whose answer got lost may have been executed; every write can be repeated or is refused the
+/// second time.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    keys: Keys,
+    database: i64,
+    /// In a cluster, a key that shows where the context is.
+    signpost: Option<String>,
+    server: ServerId,
+    /// What functions are told of this server: the first argument in `request.lua`.
+    server_argument: String,
+    clock: Clock,
+    periods: Periods,
+    /// How it was made.
+    settings: Settings,
+    bounds: bounds::Bounds,
+    memory: memory::Memory,
+    memory_throttle: memory_throttle::MemoryThrottle,
+    push: Push,
+    commands: Arc<Link>,
+    turns: Link,
+    inbox: Arc<Inbox>,
+    wake_ups: WakeUps,
+    direct_starts: DirectStarts,
+    surveys: survey::Surveys,
+    told: spoilt::Told,
+    filter_cache: filter_cache::FilterCache,
+    runner_types: runner_types::RunnerTypes,
+    /// Permits to read long results.
+    readers: tokio::sync::Semaphore,
+    changes: Changes,
+    /// Told when a job ended in this process whose relatives are to be released.
+    releases: tokio::sync::Notify,
+    create: Batch<NewJob, Created>,
+    /// Those that are large: others shall not wait for so much to be sent.
+    create_large: Batch<NewJob, Created>,
+    /// Those whose relations have to be followed.
+    related: Batch<related::Related, Created>,
+    relation_budget: relation_budget::RelationBudget,
+    /// For the groups that callers stage at a time.
+    staging_rooms: caller_rooms::CallerRooms,
+    start: Batch<hero_model::JobId, Started>,
+}
+
+/// What a store needs to know.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where Redis is.
+    pub endpoint: Endpoint,
+    /// The context whose jobs these are.
+    pub context: ContextId,
+    /// This start of this process.
+    pub server: ServerId,
+    /// How long things last.
+    pub periods: Periods,
+    /// No queue gets longer.
+    pub queue_limit: usize,
+    /// Which queues jobs go to.
+    pub push: Push,
+}
+
+impl Store {
+    /// Prepares a store and checks that Redis is there, is able, and is set up for jobs.
+    ///
+    /// Gives what is wrong with the set-up but can be lived with, too.
+    pub async fn connect(settings: Settings) -> Result<(Self, Vec<String>), Error> {
+        let (home, keys) = Home::find(&settings.endpoint, settings.context).await?;
+        let home = Arc::new(home);
+        let commands = Arc::new(Link::to(&home)?);
+        let mut warnings = match info::check(&commands).await {
+            // A link tries again and again; one attempt alone says what is wrong.
+            Err(Error::Deadline(deadline)) => {
+                commands.blocking().await?;
+                return Err(Error::Deadline(deadline));
+            }
+            checked => checked?,
+        };
+        if home.is_in_a_cluster() {
+            warnings.extend(info::cluster_warning(&commands).await);
+        }
+        commands.load_library().await?;
+        commands.load_public().await?;
+        let (turns, push) = (Link::to(&home)?, settings.push);
+        let inner = Arc::new_cyclic(|inner| Inner {
+            changes: Changes::new(commands.clone(), &keys),
+            create: functions::create_batch(inner.clone()),
+            create_large: functions::create_batch(inner.clone()),
+            related: related::relate_batch(inner.clone()),
+            relation_budget: relation_budget::RelationBudget::default(),
+            staging_rooms: caller_rooms::CallerRooms::new(functions::STAGED_OF_A_CALLER),
+            start: functions::start_batch(inner.clone()),
+            database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
+            signpost: home.is_in_a_cluster().then(|| keys.events()),
+            server_argument: fcall::server_argument(&keys, &settings.server, &settings.periods),
+            keys,
+            server: settings.server.clone(),
+            clock: Clock::default(),
+            periods: settings.periods.clone(),
+            bounds: bounds::Bounds::new(settings.queue_limit),
+            settings,
+            memory: memory::Memory::default(),
+            memory_throttle: memory_throttle::MemoryThrottle::default(),
+            turns,
+            push,
+            commands,
+            inbox: Arc::default(),
+            wake_ups: WakeUps::default(),
+            direct_starts: DirectStarts::default(),
+            surveys: survey::Surveys::default(),
+            told: spoilt::Told::default(),
+            filter_cache: filter_cache::FilterCache::default(),
+            runner_types: runner_types::RunnerTypes::default(),
+            readers: tokio::sync::Semaphore::new(functions::READERS),
+            releases: tokio::sync::Notify::new(),
+        });
+        let store = Self(inner);
+        store.set_clock().await?;
+        Ok((store, warnings))
+    }
+
+    /// The context whose jobs these are.
+    pub fn context(&self) -> ContextId {
+        self.0.keys.context()
+    }
+
+    /// Labels for a metric of this context: these, and the context unless it is 0.
+    pub fn labels<const N: usize>(&self, labels: [(&'static str, String); N]) -> Vec<metrics::Label> {
+        let context = (self.context() != ContextId(0)).then(|| ("context", self.context().to_string()));
+        labels.into_iter().chain(context).map(|(name, value)| metrics::Label::new(name, value)).collect()
+    }
+
+    /// Names where the keys of this context are, so that two contexts in one location can be told.
+    pub async fn location(&self) -> Result<String, Error> {
+        self.0.location().await
+    }
+
+    /// The keys of the context.
+    pub fn keys(&self) -> &Keys {
+        &self.0.keys
+    }
+
+    /// This start of this process.
+    pub fn server(&self) -> &ServerId {
+        &self.0.server
+    }
+
+    /// The time of the store.
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// How long things last.
+    pub fn periods(&self) -> &Periods {
+        &self.0.periods
+    }
+
+    /// Replies for the waiters of this server.
+    pub fn inbox(&self) -> &Arc<Inbox> {
+        &self.0.inbox
+    }
+
+    /// What wakes the pools of this process.
+    pub fn wake_ups(&self) -> &WakeUps {
+        &self.0.wake_ups
+    }
+
+    /// Which pools of this process have room.
+    pub fn direct_starts(&self) -> &DirectStarts {
+        &self.0.direct_starts
+    }
+
+    /// Every change of every job.
+    pub fn changes(&self) -> &Changes {
+        &self.0.changes
+    }
+}
+
+impl Inner {
+    async fn location(&self) -> Result<String, Error> {
+        let info: String = self.commands.call(redis::cmd("INFO").arg("server")).await?;
+        let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or_default().trim();
+        Ok(format!("{run}/{}/{}", self.database, self.keys.prefix()))
+    }
+}

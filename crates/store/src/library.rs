@@ -1,0 +1,281 @@
+//! The library of Redis Functions: every transition of a job, and what they share.
+//!
+//! `store/lua` has a file for each subject and, below `functions`, one for each function. They are joined in the order in which they stand here
+//! into one text, each in a function of its own, so that a file sees no more of another one than what that gives. The library is named after its
+//! contents: servers of two versions have a library each in the same Redis, and none takes away the other's.
+
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
+
+use hero_model::hex;
+
+/// Files of Lua by their names.
+type Files = &'static [(&'static str, &'static str)];
+
+macro_rules! files {
+    ($folder:literal, $($name:literal)*) => {
+        &[$(($name, include_str!(concat!($folder, $name, ".lua")))),*]
+    };
+}
+
+/// What functions share, in the order in which it builds on each other.
+const MODULES: Files = files!("lua/",
+    "commands" "values" "keys" "time" "request" "leases" "notes" "jobs" "attempts" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "links" "cycles" "index"
+    "filter" "foreign" "awaited" "schedules" "conveyor" "fair" "incoming" "limit" "masks" "objects" "access" "calling" "once" "letters" "messages" "message_jobs" "unsent" "setback"
+);
+
+/// The globals that functions use most, as locals: a function of a library looks every other one up in two tables.
+const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, type, tonumber, unpack = \
+                       redis, string, math, table, next, pairs, ipairs, type, tonumber, unpack\n";
+
+/// What can be called.
+const FUNCTIONS: Files = files!("lua/functions/",
+    "acknowledge_message" "admit_identities" "advance_flow" "announce_change" "bury_context" "claim_post" "clean_status_index" "close_context" "close_conveyor"
+    "commit_jobs" "complete_message" "control" "create" "create_flow" "create_token" "current_state" "declare_indexes" "delete" "delete_identity" "delete_message"
+    "delete_object" "delete_runner" "discover" "drop_collection" "drop_index" "evict" "fill_index" "find" "find_failed"
+    "find_open" "find_position" "forget_context" "forget_keys" "found_context" "grant" "hold_dependents" "import_conveyor" "import_queues" "link_jobs" "list_leases" "log_in"
+    "make_runner_jobs" "new_context" "note_access" "note_context" "note_displaced" "note_keys" "note_login" "note_message" "note_native_only"
+    "note_progress" "number_job" "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "read_relations" "reap"
+    "receive_message" "receive_result" "receive_stop" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "runners_with_jobs" "schedule"
+    "send_jobs" "send_message" "set_context" "set_identity" "set_object" "set_runner" "settle_message" "settle_stop" "skip_missed" "start"
+    "stop" "store_flow_jobs" "summary" "sweep_conveyor" "take_spoilt" "tend_messages" "turn" "turn_when_full"
+    "unschedule" "unstage_jobs" "wait"
+);
+
+/// What actors in any language call.
+const PUBLIC: Files = files!("lua/public/", "claim" "renew" "finish" "fail" "release" "log" "progress" "present");
+
+/// The name of the library with the latter, and what stands before their names.
+pub(super) const PUBLIC_NAME: &str = "hero";
+
+/// What carries out the calls of actors in any language.
+const PUBLIC_CALLS: &str = include_str!("lua/public.lua");
+
+/// Stands for the name of the library in its text.
+const NAME: &str = "LIBRARY_NAME";
+
+/// What carries out the calls; it stands behind all functions.
+const REGISTRATION: &str = include_str!("lua/registration.lua");
+
+/// What a function may do, from the first line of its file. Redis refuses one without flags as a whole while its memory is full, before its first
+/// write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flags {
+    /// It writes what needs memory.
+    None,
+    /// It is for what must go on while memory is full: it records, renews, releases, frees, or takes next to nothing.
+    AllowOom,
+    /// It only reads, and is never refused for want of memory or disk.
+    NoWrites,
+}
+
+impl Flags {
+    const ALL: [Self; 3] = [Self::None, Self::AllowOom, Self::NoWrites];
+
+    fn of(code: &str) -> Self {
+        let line = code.lines().next().unwrap_or_default();
+        match line.strip_prefix("-- Flags:").map(str::trim) {
+            Some("") => Self::None,
+            Some("allow-oom") => Self::AllowOom,
+            Some("no-writes") => Self::NoWrites,
+            _ => unreachable!("a file of a function begins with its flags, not with {line:?}"),
+        }
+    }
+
+    fn word(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::AllowOom => Some("allow-oom"),
+            Self::NoWrites => Some("no-writes"),
+        }
+    }
+}
+
+/// The library as this version has it.
+pub(super) struct Library {
+    /// Its name, which begins with [`Library::PREFIX`].
+    pub(super) name: String,
+    /// Its text, as FUNCTION LOAD takes it.
+    pub(super) code: String,
+    /// The same as scripts, by what their functions may do.
+    scripts: [Script; 3],
+}
+
+/// The library as a script, which does the same and makes all of it anew each time.
+pub(super) struct Script {
+    pub(super) code: String,
+    pub(super) sha: String,
+}
+
+/// The library as this version has it.
+pub(super) static LIBRARY: LazyLock<Library> = LazyLock::new(|| Library::of(FUNCTIONS));
+
+impl Library {
+    /// What the name of each of our libraries begins with.
+    pub(super) const PREFIX: &str = "hero_";
+
+    fn of(functions: Files) -> Self {
+        let body = body(functions);
+        let name = format!("{}{}", Self::PREFIX, &hex(&Sha256::digest(&body))[..12]);
+        let body = body.replace(NAME, &name);
+        let scripts = Flags::ALL.map(|flags| Script::new(&body, flags));
+        Self { code: format!("#!lua name={name}\n{body}"), name, scripts }
+    }
+
+    /// The name of one of its functions.
+    pub(super) fn function(&self, function: &str) -> String {
+        format!("{}_{function}", self.name)
+    }
+
+    /// The script that does what a function does, by the name of the function.
+    pub(super) fn script_for(&self, function: &str) -> &Script {
+        let own = function.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix('_'));
+        let flags = own.and_then(|own| FUNCTIONS.iter().find(|(name, _)| *name == own)).map_or(Flags::None, |(_, code)| Flags::of(code));
+        &self.scripts[flags as usize]
+    }
+}
+
+/// The public half as this version has it: the same functions, by names that stay.
+pub(super) static PUBLIC_LIBRARY: LazyLock<Public> = LazyLock::new(Public::new);
+
+/// The functions that actors in any language call.
+pub(super) struct Public {
+    /// This version of them: that of the program, and what tells one build from another.
+    pub(super) version: String,
+    /// The text, as FUNCTION LOAD takes it.
+    pub(super) code: String,
+}
+
+impl Public {
+    fn new() -> Self {
+        // Inner names, so that a public `renew` can use the one of ours.
+        let used: Vec<(String, &str)> = FUNCTIONS
+            .iter()
+            .filter(|(name, _)| matches!(*name, "turn" | "renew"))
+            .map(|(name, code)| ((*name).to_owned(), *code))
+            .chain(PUBLIC.iter().map(|(name, code)| (format!("public_{name}"), *code)))
+            .collect();
+        let made = made(used.iter().map(|(name, code)| (name.as_str(), *code)));
+        let registered: String = PUBLIC
+            .iter()
+            .map(|(name, code)| {
+                let callback = format!("function(given, argv) return carry_out('public_{name}', given, argv) end");
+                registration(&format!("{PUBLIC_NAME}_{name}"), Flags::of(code), &callback)
+            })
+            .collect();
+        let body = [&*made, PUBLIC_CALLS, &*registered].concat();
+        let version = format!("{} {}", env!("CARGO_PKG_VERSION"), &hex(&Sha256::digest(&body))[..12]);
+        let says = registration(&format!("{PUBLIC_NAME}_version"), Flags::NoWrites, &format!("function() return '{version}' end"));
+        Self { code: format!("#!lua name={PUBLIC_NAME}\n{body}{says}"), version }
+    }
+
+    /// Whether the version that a Redis has is to give way to this one: it is older. Of two builds of one version the greater digest stays,
+    /// whichever that is, so that they do not take turns.
+    pub(super) fn replaces(&self, version: &str) -> bool {
+        fn parts(version: &str) -> (Vec<u64>, &str) {
+            let (number, digest) = version.split_once(' ').unwrap_or((version, ""));
+            (number.split('.').map(|part| part.parse().unwrap_or(0)).collect(), digest)
+        }
+        parts(version) < parts(&self.version)
+    }
+}
+
+impl Script {
+    fn new(body: &str, flags: Flags) -> Self {
+        let flags = flags.word().map_or_else(String::new, |word| format!(" flags={word}"));
+        let code = format!(
+            "#!lua{flags}\nlocal registered = {{}}\n\
+             local redis = setmetatable({{ register_function = function(given) registered[given.function_name] = given.callback end }}, \
+             {{ __index = redis }})\n{body}return registered[table.remove(ARGV)](KEYS, ARGV)\n"
+        );
+        let sha = redis::Script::new(&code).get_hash().to_owned();
+        Self { code, sha }
+    }
+}
+
+/// A script in which some Lua stands behind what functions share, for tests of that. Its ARGV begin with what every function is given.
+#[doc(hidden)]
+pub fn script_behind_the_modules(code: &str) -> String {
+    format!("{}local refusal = request.enter(KEYS, ARGV)\nif refusal then return refusal end\n{code}", modules())
+}
+
+/// What functions share, in its order, each file with the name under which others know it.
+fn modules() -> String {
+    let modules = MODULES.iter().map(|(name, code)| format!("local {name} = (function()\n{code}end)()\n"));
+    [GLOBALS.to_owned()].into_iter().chain(modules).collect()
+}
+
+/// The whole: what is shared, the functions, and what registers them.
+fn body(functions: Files) -> String {
+    let registered = functions.iter().map(|(name, code)| {
+        let callback = format!("function(given, argv) return carry_out('{name}', given, argv) end");
+        registration(&format!("{NAME}_{name}"), Flags::of(code), &callback)
+    });
+    let registered: String = registered.chain([registration(&format!("{NAME}_idle"), Flags::NoWrites, "idle")]).collect();
+    [&*made(functions.iter().copied()), REGISTRATION, &*registered].concat()
+}
+
+/// What makes everything that functions need, and the functions themselves.
+fn made<'a>(functions: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let functions: String = functions.map(|(name, code)| format!("functions.{name} = (function()\n{code}end)()\n")).collect();
+    let shared = modules();
+    format!(
+        "local function made_library()\nlocal functions = {{}}\n{shared}{functions}\
+         return {{ request = request, calling = calling, functions = functions }}\nend\n"
+    )
+}
+
+fn registration(name: &str, flags: Flags, callback: &str) -> String {
+    let flags = flags.word().map_or_else(String::new, |word| format!("'{word}'"));
+    format!("redis.register_function({{ function_name = '{name}', flags = {{ {flags} }}, callback = {callback} }})\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_named_after_its_contents() {
+        let (whole, part) = (Library::of(FUNCTIONS), Library::of(&FUNCTIONS[..1]));
+        assert_eq!(whole.name, LIBRARY.name);
+        assert_ne!(whole.name, part.name);
+        assert!(whole.code.starts_with(&format!("#!lua name={}\n", whole.name)) && !whole.code.contains(NAME));
+    }
+
+    #[test]
+    fn public_functions_of_an_older_version_give_way_and_those_of_a_newer_one_stay() {
+        let own = &PUBLIC_LIBRARY.version;
+        assert!(PUBLIC_LIBRARY.replaces("0.0.9 abc") && PUBLIC_LIBRARY.replaces("") && PUBLIC_LIBRARY.replaces("x"));
+        assert!(!PUBLIC_LIBRARY.replaces(own) && !PUBLIC_LIBRARY.replaces("99.0.0 abc"));
+    }
+
+    #[test]
+    fn of_two_builds_of_one_version_one_replaces_the_other_and_not_the_other_way_round() {
+        let version = |digest: &str| format!("{} {digest}", env!("CARGO_PKG_VERSION"));
+        for digest in ["000000000000", "7fffffffffff", "ffffffffffff"] {
+            let other = Public { version: version(digest), code: String::new() };
+            assert_ne!(PUBLIC_LIBRARY.replaces(&other.version), other.replaces(&PUBLIC_LIBRARY.version), "{digest}");
+        }
+    }
+
+    #[test]
+    fn every_function_says_what_it_may_do_what_it_is_given_and_what_it_gives() {
+        for (name, code) in FUNCTIONS.iter().chain(PUBLIC) {
+            let head: Vec<&str> = code.lines().take_while(|line| line.starts_with("--")).collect();
+            let says = |word: &str| head.iter().any(|line| line.starts_with(word));
+            Flags::of(code);
+            let is_another = *name == "turn_when_full";
+            assert!(is_another || says("-- ARGV"), "{name} does not say what it is given");
+            assert!(is_another || says("-- Gives"), "{name} does not say what it gives");
+        }
+    }
+
+    #[test]
+    fn no_line_is_longer_than_140_characters() {
+        for (name, code) in MODULES.iter().chain(FUNCTIONS).chain(PUBLIC) {
+            let long = code.lines().find(|line| line.chars().count() > 140);
+            assert_eq!(long, None, "{name}.lua");
+        }
+    }
+}

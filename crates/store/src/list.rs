@@ -1,0 +1,267 @@
+mod page_start;
+mod times;
+
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::codec::json;
+use super::filter::Condition;
+use super::of_status::{OfStatus, Since};
+use super::{Error, JobFilter, Store};
+use hero_model::{Job, JobId, Status, Timestamp};
+use page_start::PageStart;
+use times::Times;
+
+/// How many jobs are looked at in vain for one page.
+const LOOKED_AT: usize = 20_000;
+/// How many of them are looked at by one call.
+const STRIDE: usize = 1024;
+/// How long jobs are looked at in vain for one page: a page with few jobs, or none, is better than a late one.
+const LOOKED_FOR: Duration = Duration::from_millis(25);
+/// That time counts where less than one of so many jobs is found.
+const FEW: usize = 8;
+/// How many jobs a look at an empty hour counts for. Foreign programs may have listed any number of hours.
+const EMPTY_HOUR: usize = 32;
+/// The most jobs that are read at a time.
+const CHUNK: usize = 128;
+/// The fewest jobs that are read at a time after the first ones, however few the page takes: what functions let pass may not pass in the end.
+const CHUNK_AT_LEAST: usize = 32;
+/// The most bytes that are read of what filters compare, where it is too long to be read with the rest.
+const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
+/// A filter does not see values that are longer, in bytes. No job that was created here has such values.
+pub(super) const COMPARED: usize = 1024 * 1024;
+
+/// A page of jobs, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobPage {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+    /// Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and still have a next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
+
+/// A page that is being filled.
+struct Page {
+    jobs: Vec<Job>,
+    /// How many more jobs may come.
+    limit: usize,
+    /// How many more bytes of JSON may come.
+    bytes: usize,
+    /// How many more bytes may be read to compare.
+    comparing: usize,
+    /// How many jobs were read.
+    read: usize,
+    /// How many jobs were looked at, those in the page included.
+    looked_at: usize,
+    /// For how long jobs were looked at where few were found.
+    in_vain: Duration,
+}
+
+impl Page {
+    /// Takes a job, unless there is no room. The first always finds some.
+    fn take(&mut self, job: &Job) -> bool {
+        let size = json(job).len() + 1;
+        if self.limit == 0 || size > self.bytes && !self.jobs.is_empty() {
+            return false;
+        }
+        (self.limit, self.bytes) = (self.limit - 1, self.bytes.saturating_sub(size));
+        self.jobs.push(job.clone());
+        true
+    }
+
+    /// How many jobs to look for that may pass.
+    fn wanted(&self) -> usize {
+        self.limit.clamp(CHUNK_AT_LEAST, CHUNK)
+    }
+
+    /// Notes that so many jobs were looked at since then, and so many of them came into the page.
+    fn looked(&mut self, jobs: usize, came: usize, since: Instant) {
+        self.looked_at += jobs;
+        if came * FEW < jobs {
+            self.in_vain += since.elapsed();
+        }
+    }
+
+    /// Whether the page ends here.
+    fn is_over(&self) -> bool {
+        let in_vain = self.looked_at - self.jobs.len().min(self.looked_at);
+        // The first looks are made in any case, however slow Redis is.
+        let long = in_vain > STRIDE && self.in_vain >= LOOKED_FOR;
+        self.limit == 0 || self.comparing == 0 || in_vain >= LOOKED_AT || long
+    }
+
+    fn ends(self, next: Option<PageStart>) -> JobPage {
+        JobPage { jobs: self.jobs, next_cursor: next.map(|start| start.to_string()) }
+    }
+}
+
+/// What became of a page that was to be filled from the index of a status.
+enum Filled {
+    /// The page is filled, and here the next one begins.
+    Done(Option<PageStart>),
+    /// Not all jobs of the status stand there, or too many: it goes on in the index by hour, from a position or from the newest job.
+    ByHour(Option<(String, usize)>),
+}
+
+/// What is looked for.
+struct Search<'a> {
+    filter: &'a JobFilter,
+    fields: Vec<&'static str>,
+    conditions: Vec<Condition>,
+    times: Times,
+}
+
+impl Store {
+    /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
+    ///
+    /// It ends when it holds `limit` jobs, or `bytes` of JSON, or many others had to be looked at. What is long is not in it.
+    ///
+    /// Jobs that ended in error, and jobs that have not ended where these are few, are found without a look at others. No job is looked at whose time
+    /// is out of the bounds. Of all others only so many are looked at for a page that it comes soon, even if it is empty.
+    pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
+        let start = match cursor.map(str::parse) {
+            None => None,
+            Some(Ok(start)) => Some(start),
+            Some(Err(())) => return Ok(None),
+        };
+        let mut page = Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE, read: 0, looked_at: 0, in_vain: Duration::ZERO };
+        let times = Times::of(self, filter).await?;
+        let search = Search { filter, fields: filter.fields(), conditions: filter.conditions(), times };
+        let has_own = |status: &Status| !matches!(status, Status::Finished | Status::WaitingForPrerequisites);
+        let (since, status) = match (start, filter.status.filter(has_own)) {
+            (Some(PageStart::Hour(hour, end)), _) => {
+                let next = self.list_by_hour(&mut page, &search, Some((hour, end))).await?;
+                return Ok(Some(page.ends(next)));
+            }
+            // The cursor is one of a list with another filter.
+            (Some(PageStart::Since(_)), None) => return Ok(None),
+            (Some(PageStart::Since(since)), status) => (Some(since), status),
+            (None, status) => (None, status),
+        };
+        let filled = match status {
+            Some(status) => self.list_of_status(&mut page, &search, status, since).await?,
+            None => Filled::ByHour(None),
+        };
+        let next = match filled {
+            Filled::Done(next) => next,
+            Filled::ByHour(from) => self.list_by_hour(&mut page, &search, from).await?,
+        };
+        Ok(Some(page.ends(next)))
+    }
+
+    /// The hours in which jobs were created, oldest first.
+    pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
+        let keys = self.members(&self.keys().hours()).await?;
+        Ok(keys.iter().filter_map(|key| self.keys().parse_index(key)).map(ToOwned::to_owned).collect())
+    }
+
+    /// Fills a page from where the jobs of a status stand.
+    async fn list_of_status(&self, page: &mut Page, search: &Search<'_>, status: Status, mut from: Option<Since>) -> Result<Filled, Error> {
+        loop {
+            let (began, before) = (Instant::now(), page.jobs.len());
+            let found = if status == Status::Error {
+                self.find_failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.wanted(), &search.conditions).await?
+            } else {
+                self.find_open(status.as_str(), from.as_ref(), page.limit.max(CHUNK_AT_LEAST), &search.conditions).await?
+            };
+            let Some(OfStatus { jobs, next }) = found else { break };
+            let jobs: Vec<(PageStart, JobId)> = jobs.into_iter().map(|since| (PageStart::Since(since.clone()), since.1)).collect();
+            if let Some(behind) = self.fill(page, &jobs, search).await? {
+                return Ok(Filled::Done(Some(behind)));
+            }
+            page.looked(if next.is_some() { STRIDE } else { jobs.len() }, page.jobs.len() - before, began);
+            match next {
+                Some(next) if !page.is_over() => from = Some(next),
+                next => return Ok(Filled::Done(next.map(PageStart::Since))),
+            }
+        }
+        let Some((time, _)) = from else { return Ok(Filled::ByHour(None)) };
+        // Some of the same moment may come twice; none is left out.
+        let hour = Timestamp::from_millis(time).hour();
+        let end = self.position_of(&hour, time.saturating_add(1)).await?;
+        Ok(Filled::ByHour(Some((hour, end))))
+    }
+
+    /// Fills a page from the index by hour, and gives where the next begins.
+    async fn list_by_hour(&self, page: &mut Page, search: &Search<'_>, from: Option<(String, usize)>) -> Result<Option<PageStart>, Error> {
+        let mut hours = self.index_hours().await?;
+        hours.retain(|hour| search.times.reach(hour));
+        let (mut hour, mut end) = match from {
+            Some(start) => start,
+            None => (hours.last().cloned().unwrap_or_default(), usize::MAX),
+        };
+        loop {
+            let times = search.times.within(&hour);
+            if end == usize::MAX && search.times.end_in(&hour) {
+                end = self.position_of(&hour, times.end().saturating_add(1)).await?;
+            }
+            while end > 0 {
+                let (began, before) = (Instant::now(), page.jobs.len());
+                let found = self.find(&hour, end, STRIDE, page.wanted(), &search.conditions).await?;
+                let jobs: Vec<(PageStart, JobId)> =
+                    found.jobs.into_iter().map(|(position, id)| (PageStart::Hour(hour.clone(), position + 1), id)).collect();
+                if let Some(behind) = self.fill(page, &jobs, search).await? {
+                    return Ok(Some(behind));
+                }
+                let looked_at = if found.looked_at == 0 { EMPTY_HOUR } else { found.looked_at };
+                page.looked(looked_at, page.jobs.len() - before, began);
+                // Whatever stands before came earlier.
+                let is_past = found.time.is_some_and(|time| time < *times.start());
+                end = if is_past { 0 } else { found.position };
+                if page.is_over() {
+                    let more = end > 0 || hours.first().is_some_and(|first| *first < hour);
+                    return Ok(more.then_some(PageStart::Hour(hour, end)));
+                }
+            }
+            match hours[..hours.partition_point(|earlier| *earlier < hour)].last() {
+                Some(earlier) => (hour, end) = (earlier.clone(), usize::MAX),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Puts those of some jobs that pass the filter into a page. Gives where the next page starts, if some are left.
+    async fn fill(&self, page: &mut Page, jobs: &[(PageStart, JobId)], search: &Search<'_>) -> Result<Option<PageStart>, Error> {
+        let mut rest = jobs;
+        while let [(next, _), ..] = rest {
+            if page.limit == 0 || page.comparing == 0 {
+                return Ok(Some(next.clone()));
+            }
+            // Most often the first are those of the page.
+            let most = if page.read == 0 { page.limit } else { page.limit.max(CHUNK_AT_LEAST) };
+            let wanted: Vec<JobId> = rest.iter().take(most).map(|(_, id)| id.clone()).collect();
+            let summaries = self.summaries(&wanted).await?;
+            page.read += summaries.len();
+            // What is long is not in them.
+            let is_cut = |job: &Job| job.truncated.iter().any(|field| search.fields.contains(&field.as_str()));
+            let cut: Vec<JobId> = summaries.iter().flatten().filter(|job| is_cut(job)).map(|job| job.job_id.clone()).collect();
+            let mut compared: Vec<Option<Job>> = Vec::with_capacity(cut.len());
+            while compared.len() < cut.len() && page.comparing > 0 {
+                let (parts, bytes) = self.first_parts(&cut[compared.len()..], &search.fields, COMPARED).await?;
+                compared.extend(parts);
+                page.comparing = page.comparing.saturating_sub(bytes);
+            }
+            let mut compared = compared.into_iter();
+            for ((start, _), summary) in rest.iter().zip(&summaries) {
+                let Some(job) = summary else { continue };
+                let passes = if is_cut(job) {
+                    let Some(whole) = compared.next() else { return Ok(Some(start.clone())) };
+                    whole.is_some_and(|whole| search.filter.matches(&whole))
+                } else {
+                    search.filter.matches(job)
+                };
+                // An id that was used again may stand there twice.
+                let is_there = page.jobs.iter().any(|taken| taken.job_id == job.job_id);
+                if passes && !is_there && !page.take(job) {
+                    return Ok(Some(start.clone()));
+                }
+            }
+            rest = &rest[summaries.len()..];
+        }
+        Ok(None)
+    }
+}

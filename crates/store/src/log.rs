@@ -1,0 +1,52 @@
+use std::collections::HashMap;
+use std::time::Duration;
+
+use redis::Pipeline;
+
+use super::codec::Text;
+use super::{Error, Store};
+use hero_model::{JobId, LogLevel};
+
+/// How many lines of a job are kept, about.
+const LINES: usize = 10_000;
+/// How long a log is kept whose job has vanished.
+const AT_MOST: Duration = Duration::from_secs(8 * 24 * 3600);
+
+impl Store {
+    /// Appends lines to the log of a job, and gives the id of the last, if there is one. It is kept as long as the job.
+    pub async fn append_log(&self, job: &JobId, lines: &[(LogLevel, String)]) -> Result<Option<String>, Error> {
+        let key = self.keys().log(job);
+        let mut pipeline = Pipeline::with_capacity(lines.len() + 1);
+        for (level, text) in lines {
+            pipeline
+                .cmd("XADD")
+                .arg(&key)
+                .arg("MAXLEN")
+                .arg("~")
+                .arg(LINES)
+                .arg("*")
+                .arg("level")
+                .arg(level.as_str())
+                .arg("text")
+                .arg(text);
+        }
+        pipeline.cmd("EXPIRE").arg(&key).arg(AT_MOST.as_secs()).ignore();
+        Ok(self.0.commands.pipeline::<Vec<String>>(&pipeline).await?.pop())
+    }
+
+    /// How many of these lines, from the first on, are the last of a log behind an entry, and the id of the last one: a call that had no answer
+    /// wrote them.
+    pub async fn appended_to_log(&self, job: &JobId, after: &str, lines: &[(LogLevel, String)]) -> Result<(usize, Option<String>), Error> {
+        let mut read = redis::cmd("XREVRANGE");
+        read.arg(self.keys().log(job)).arg("+").arg(format!("({after}")).arg("COUNT").arg(lines.len());
+        let mut written: Vec<(String, HashMap<String, Text>)> = self.0.commands.call(&read).await?;
+        written.reverse();
+        let is = |(_, fields): &(String, HashMap<String, Text>), (level, text): &(LogLevel, String)| {
+            let of = |name: &str| fields.get(name).and_then(|text| text.0.as_deref());
+            of("level") == Some(level.as_str()) && of("text") == Some(text)
+        };
+        let begins = |many: &usize| written[written.len() - many..].iter().zip(lines).all(|(entry, line)| is(entry, line));
+        let many = (0..=written.len()).rev().find(begins).unwrap_or(0);
+        Ok((many, if many > 0 { written.pop().map(|(id, _)| id) } else { None }))
+    }
+}

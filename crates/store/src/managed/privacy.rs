@@ -1,0 +1,71 @@
+//! That nobody but its owner reads what is in the data directory.
+
+use std::fs::{Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::Error;
+use hero_process::confine::JobUser;
+
+/// What group and others may do.
+const OTHERS: u32 = 0o077;
+
+/// Refuses a directory that others may look into, but for one that users of contexts may pass through.
+pub(super) fn refuse_open(data: &Path) -> Result<(), Error> {
+    let found = data.metadata().map_err(|error| failed(data, &error))?;
+    let mode = found.permissions().mode();
+    if mode & OTHERS != 0 && !JobUser::is_way(&found) {
+        return Err(Error::Setting(format!(
+            "others may look into the data directory {} (mode {:03o}), where every job and the password of its Redis are; close it with: \
+             chmod 700 {}",
+            data.display(),
+            mode & 0o777,
+            quoted(data)
+        )));
+    }
+    Ok(())
+}
+
+fn failed(data: &Path, error: &io::Error) -> Error {
+    Error::Unsuitable(format!("cannot look at who may read {}: {error}", data.display()))
+}
+
+/// Refuses what [`refuse_open`] does, and closes the files in the directory that others could open if they got there.
+///
+/// A password that was open is forgotten, so that a new one is made: somebody may have read it.
+pub(super) fn ensure(data: &Path) -> Result<(), Error> {
+    refuse_open(data)?;
+    let failed = |error: io::Error| failed(data, &error);
+    let mut closed = 0;
+    for directory in [data.to_owned(), data.join("appendonlydir")] {
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            // Of the entry itself: a link is not followed.
+            let Some(open) = entry.metadata().ok().filter(is_open) else { continue };
+            if entry.file_name() == "redis.secret" {
+                std::fs::remove_file(entry.path()).map_err(failed)?;
+                tracing::warn!("others could read the password of the private Redis; it gets a new one");
+            } else {
+                let mode = open.permissions().mode() & 0o777 & !OTHERS;
+                std::fs::set_permissions(entry.path(), Permissions::from_mode(mode)).map_err(failed)?;
+                closed += 1;
+            }
+        }
+    }
+    if closed > 0 {
+        tracing::info!(files = closed, "files of the data directory were open to others and are not any more");
+    }
+    Ok(())
+}
+
+fn is_open(metadata: &Metadata) -> bool {
+    !metadata.is_symlink() && metadata.permissions().mode() & OTHERS != 0 && !JobUser::is_way(metadata)
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:@,".contains(c));
+    if plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,83 @@
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::connection::Link;
+use crate::{Endpoint, Error};
+use hero_service::{self as service, Service};
+
+/// How often it is looked whether the append-only file is much longer than what is in memory.
+const PERIOD: Duration = Duration::from_secs(60);
+/// A file shorter than this takes no room that matters.
+const SMALL: u64 = 64 << 20;
+/// A file is rewritten at rest when it is so many times as long as the data in memory.
+const TIMES: u64 = 2;
+/// Redis rests while it carries out fewer commands than this each second: the loops of a server that has nothing to do ask for some.
+const REST: u64 = 500;
+
+/// Has a private Redis rewrite its append-only file after load, when nobody would notice. Redis itself does so only when the file grows.
+pub(super) struct Rewriter {
+    link: Link,
+}
+
+impl Rewriter {
+    /// Looks at this Redis until shutdown.
+    pub(super) fn start(endpoint: &Endpoint, shutdown: CancellationToken) -> Result<(), Error> {
+        let link = Link::new(endpoint.client(0)?)?;
+        tokio::spawn(service::run(Self { link }, shutdown));
+        Ok(())
+    }
+}
+
+/// Whether what INFO says is that of a Redis that rests with a file that is too long.
+fn is_due(info: &str) -> bool {
+    let value = |name: &str| {
+        let of = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        of.and_then(|number| number.trim().parse::<u64>().ok())
+    };
+    let (Some(file), Some(data), Some(rate)) =
+        (value("aof_current_size"), value("used_memory_dataset"), value("instantaneous_ops_per_sec"))
+    else {
+        return false;
+    };
+    let is_busy = rate >= REST || value("aof_rewrite_in_progress") != Some(0) || value("rdb_bgsave_in_progress") != Some(0);
+    !is_busy && file >= SMALL && file >= data.saturating_mul(TIMES)
+}
+
+impl Service for Rewriter {
+    type Error = Error;
+
+    const NAME: &'static str = "shortening the append-only file of the private Redis";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        let info: String = self.link.call(&redis::cmd("INFO")).await?;
+        if is_due(&info) {
+            let _: redis::Value = self.link.call(&redis::cmd("BGREWRITEAOF")).await?;
+        }
+        Ok(PERIOD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(file: u64, data: u64, rate: u64, rewrites: u64) -> String {
+        format!(
+            "# Memory\r\nused_memory_dataset:{data}\r\n# Persistence\r\naof_rewrite_in_progress:{rewrites}\r\nrdb_bgsave_in_progress:0\r\n\
+             aof_current_size:{file}\r\n# Stats\r\ninstantaneous_ops_per_sec:{rate}\r\n"
+        )
+    }
+
+    #[test]
+    fn a_file_is_rewritten_at_rest_when_it_is_much_longer_than_the_data() {
+        const MB: u64 = 1 << 20;
+        assert!(is_due(&info(911 * MB, 30 * MB, 60, 0)));
+        for not_yet in
+            [info(911 * MB, 30 * MB, 9_000, 0), info(911 * MB, 30 * MB, 60, 1), info(911 * MB, 600 * MB, 60, 0), info(30 * MB, MB, 60, 0)]
+        {
+            assert!(!is_due(&not_yet), "{not_yet}");
+        }
+        assert!(!is_due("what no Redis says"));
+    }
+}

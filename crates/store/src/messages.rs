@@ -1,0 +1,188 @@
+use std::collections::BTreeSet;
+
+use super::codec::{Fields, Text};
+use super::contexts::seconds;
+use super::{Error, Store};
+use hero_model::{Address, ContextId, Input, JobId, Json, Message, MessageKey, RunnerId, ScriptType, SignerKey, Timestamp};
+use hero_service::away;
+
+/// How many messages are looked at for where their results come from, and how many of those by one pipeline.
+const MOST_AWAITED: usize = 10_000;
+const TOGETHER: usize = 1000;
+/// How long a node may be silent before others send its messages, ms: as in `tend_messages.lua`.
+const SILENT: i64 = 10_000;
+
+/// A message as its hash has it, with what is for the supervisor alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredMessage {
+    /// What everybody may see.
+    pub shown: Message,
+    /// Its jobs, exactly as they stand there.
+    pub job: String,
+    /// Tells it from every other.
+    pub nonce: Option<String>,
+    /// What its sender signed it with.
+    pub signature: Option<String>,
+    /// The key of the node that it is for, where whoever made it says that.
+    pub to: Option<SignerKey>,
+    /// The nonce of the message that it answers.
+    pub in_reply_to: Option<String>,
+    /// The job of this context that is away with it.
+    pub away: Option<JobId>,
+    /// The runner that it was given to, of all that have the type which its topic names.
+    pub runner: Option<RunnerId>,
+    /// The key that its result is to be signed with.
+    pub runner_key: Option<SignerKey>,
+    /// The key of the node that has acknowledged it.
+    pub receiver_key: Option<SignerKey>,
+    /// When the job that was away with it ended here, so that the other side is to be told.
+    pub stopped_at: Option<Timestamp>,
+}
+
+/// What the other side needs of a job that is away.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AwayJob {
+    /// Its script.
+    pub script: String,
+    /// The type of that.
+    pub script_type: ScriptType,
+    /// What the script sees as `args`, as JSON.
+    pub args: Option<String>,
+    /// What it sees as `env`, as JSON.
+    pub env_vars: Option<String>,
+    /// How long it may take, in seconds.
+    pub timeout: Option<f64>,
+    /// The number by which the coordinator knows it, if it does: that of `job:{caller}:{n}`.
+    pub number: Option<u32>,
+}
+
+impl Store {
+    /// A message, if there is one of this name. Other programs may have written it, too.
+    pub async fn message(&self, key: MessageKey) -> Result<Option<StoredMessage>, Error> {
+        let fields = self.hash(&self.keys().message(key.caller_id, key.message_id)).await?;
+        Ok(self.read_messages(&[key], vec![fields]).await?.pop().flatten())
+    }
+
+    /// The messages of these names, in their order. One that another program has spoilt is none, and the log says so.
+    pub async fn messages(&self, keys: &[MessageKey]) -> Result<Vec<Option<StoredMessage>>, Error> {
+        let hashes = self.hashes(keys.iter().map(|key| self.keys().message(key.caller_id, key.message_id))).await?;
+        self.read_messages(keys, hashes).await
+    }
+
+    /// The messages of these names by their hashes. To mask what their jobs have as secrets takes long where these are.
+    async fn read_messages(&self, keys: &[MessageKey], hashes: Vec<Fields>) -> Result<Vec<Option<StoredMessage>>, Error> {
+        let (keys, context, bytes) =
+            (keys.to_vec(), self.context(), hashes.iter().filter_map(|fields| Some(fields.get("job")?.bytes())).sum());
+        let read = move || keys.iter().zip(hashes).map(|(key, fields)| stored(*key, context, &fields)).collect();
+        away(bytes, read).await.ok_or(Error::Closed)
+    }
+
+    /// Where messages went whose result is awaited, each place once with the context there.
+    pub async fn awaited_places(&self) -> Result<BTreeSet<(Address, ContextId)>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().open_messages()).arg(0).arg(MOST_AWAITED - 1);
+        let names: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
+        let names: Vec<MessageKey> = names.iter().filter_map(Text::parse).collect();
+        let mut places = BTreeSet::new();
+        for part in names.chunks(TOGETHER) {
+            let keys: Vec<String> = part.iter().map(|name| self.keys().message(name.caller_id, name.message_id)).collect();
+            let mut pipeline = redis::pipe();
+            for key in &keys {
+                pipeline.cmd("HMGET").arg(key).arg(&["address", "target_context"]);
+            }
+            let found = self.each_unspoilt::<Vec<Text>>(&keys, &mut pipeline).await?;
+            places.extend(found.into_iter().filter_map(|fields| {
+                let [address, context] = fields.as_slice() else { return None };
+                Some((address.parse()?, ContextId(context.parse().unwrap_or(0))))
+            }));
+        }
+        Ok(places)
+    }
+
+    /// What the other side needs of a job that is away; nothing, if it is gone.
+    pub async fn away_job(&self, job: &JobId) -> Result<Option<AwayJob>, Error> {
+        let mut get = redis::cmd("HMGET");
+        get.arg(self.keys().job(job)).arg(&["script", "script_type", "args", "env_vars", "timeout", "dialect_key"]);
+        let fields: Vec<Text> = self.0.commands.call(&get).await?;
+        let Ok([script, script_type, args, env_vars, timeout, key]) = <[Text; 6]>::try_from(fields) else { return Ok(None) };
+        let (Some(script), Some(script_type)) = (script.0, script_type.parse()) else { return Ok(None) };
+        let number = key.0.as_deref().and_then(|key| key.rsplit(':').next()?.parse().ok());
+        Ok(Some(AwayJob { script, script_type, args: args.some(), env_vars: env_vars.some(), timeout: timeout.parse(), number }))
+    }
+
+    /// The message that a job is away with, if it is.
+    pub async fn message_of_job(&self, job: &JobId) -> Result<Option<MessageKey>, Error> {
+        let name: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().job(job)).arg("away")).await?;
+        Ok(name.parse())
+    }
+
+    /// The hands of servers that have sent messages of this context a moment ago: the name of the node, `-`, and what tells its servers apart.
+    pub async fn sending_nodes(&self) -> Result<Vec<String>, Error> {
+        let since = self.clock().now().as_millis() - SILENT;
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().nodes()).arg(since).arg("+inf").arg("BYSCORE");
+        let names: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
+        Ok(names.into_iter().filter_map(|name| name.0).collect())
+    }
+
+    /// Leaves what a server has in hand to the next one that looks, which may be itself.
+    pub async fn leave_messages(&self, hand: &str) -> Result<(), Error> {
+        self.0.commands.call(redis::cmd("ZADD").arg(self.keys().nodes()).arg("XX").arg(0).arg(hand)).await
+    }
+
+    /// What the prerequisites of a job gave that came by a message, as that says; nothing of another job.
+    pub async fn far_inputs(&self, job: &JobId) -> Result<Option<Vec<Input>>, Error> {
+        let key = self.keys().job(job);
+        let inputs: Text = self.0.commands.call(redis::cmd("HGET").arg(&key).arg("inputs")).await?;
+        let spoilt = |_| Error::spoilt(key, "has inputs that are no JSON as letters have it");
+        inputs.some().map(|inputs| serde_json::from_str(&inputs).map_err(spoilt)).transpose()
+    }
+}
+
+/// A message as its hash has it. What cannot be read counts as not there.
+fn stored(key: MessageKey, context: ContextId, fields: &Fields) -> Option<StoredMessage> {
+    if fields.is_empty() {
+        return None;
+    }
+    let text = |name: &str| fields.get(name).and_then(|text| text.0.as_deref()).filter(|text| !text.is_empty());
+    let number = |name: &str, default: u32| text(name).and_then(|text| text.parse().ok()).unwrap_or(default);
+    let word = |name: &str| text(name).unwrap_or_default();
+    let time = |name| seconds(fields.get(name)).unwrap_or(Timestamp::from_millis(0));
+    let job = text("job").unwrap_or("[]").to_owned();
+    let jobs: Vec<Json> = serde_json::from_str(&job).unwrap_or_default();
+    let shown = Message {
+        caller_id: key.caller_id,
+        message_id: key.message_id,
+        context_id: context,
+        message: word("message").to_owned(),
+        message_type: word("message_type").parse().unwrap_or_default(),
+        message_format_type: word("message_format_type").parse().unwrap_or_default(),
+        timeout: number("timeout", 3600),
+        timeout_ack: number("timeout_ack", 300),
+        timeout_result: number("timeout_result", 3600),
+        job: jobs.into_iter().map(Json::without_secrets).collect(),
+        logs: text("logs").and_then(|logs| serde_json::from_str(logs).ok()).unwrap_or_default(),
+        created_at: time("created_at"),
+        updated_at: time("updated_at"),
+        status: word("status").parse().unwrap_or_default(),
+        target_context: ContextId(number("target_context", 0)),
+        topic: text("topic").and_then(|topic| topic.parse().ok()),
+        address: text("address").and_then(|address| address.parse().ok()),
+        public_key: text("public_key").and_then(|key| key.parse().ok()),
+        answers: text("answers").and_then(|number| number.parse().ok()),
+        error: text("error").map(str::to_owned),
+    };
+    Some(StoredMessage {
+        shown,
+        job,
+        nonce: text("nonce").map(str::to_owned),
+        signature: text("signature").map(str::to_owned),
+        to: text("to").and_then(|key| key.parse().ok()),
+        in_reply_to: text("in_reply_to").map(str::to_owned),
+        away: text("away").and_then(|id| id.parse().ok()),
+        receiver_key: text("receiver_key").and_then(|key| key.parse().ok()),
+        runner: text("runner").and_then(|id| id.parse().ok()),
+        runner_key: text("runner_key").and_then(|key| key.parse().ok()),
+        stopped_at: seconds(fields.get("stopped_at")),
+    })
+}

@@ -1,0 +1,97 @@
+use std::time::Duration;
+
+use redis::Pipeline;
+
+use super::codec::Text;
+use super::{Error, Store};
+use hero_model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
+
+/// How long a presence lasts without a heartbeat.
+pub const PRESENCE: Duration = Duration::from_secs(15);
+
+/// The longest presence, in bytes, as the function `present` of the library has it. A foreign program may write a longer one, which says nothing then.
+const LONGEST: usize = 4096;
+
+/// How many presences are read by one pipeline.
+const AT_ONCE: usize = 1000;
+
+/// What an actor holds while it lives, one actor at a time: its script type, group and instance.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Post {
+    /// The script type.
+    pub script_type: ScriptType,
+    /// The group.
+    pub group: Name,
+    /// The number within the group.
+    pub instance: u32,
+}
+
+impl std::fmt::Display for Post {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.script_type, self.group, self.instance)
+    }
+}
+
+/// What became of the claim of a post.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PostClaim {
+    /// The actor has it.
+    Claimed,
+    /// Another actor has it, with this presence.
+    Taken(Box<Presence>),
+}
+
+impl Store {
+    /// Every live actor that was seen, in order. Where more than 20,000 were, some are left out ([`Store::overfull`] says so).
+    pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
+        let mut keys: Vec<String> = self.members(&self.keys().actors()).await?.into_iter().collect();
+        keys.retain(|key| self.keys().parse_presence(key).is_some());
+        let mut actors = Vec::new();
+        for keys in keys.chunks(AT_ONCE) {
+            let mut pipeline = Pipeline::with_capacity(2 * keys.len());
+            // A key that is no string is a presence that says nothing.
+            pipeline.ignore_errors();
+            for key in keys {
+                pipeline.cmd("EXISTS").arg(key).cmd("GETRANGE").arg(key).arg(0).arg(LONGEST);
+            }
+            let mut answers = self.0.commands.each::<Text>(&pipeline).await?.into_iter();
+            while let (Some(exists), Some(said)) = (answers.next(), answers.next()) {
+                let key = &keys[keys.len() - 1 - answers.len() / 2];
+                let lives = self.unspoilt_key(key, exists)?.0.is_some_and(|count| count != "0");
+                let said = self.unspoilt_key(key, said)?.0.unwrap_or_default();
+                let Some((script_type, group, instance)) = self.keys().parse_presence(key).filter(|_| lives) else { continue };
+                // A foreign actor may say anything; that it says something means that it lives.
+                let presence = if said.len() > LONGEST {
+                    self.tell_spoilt(&Error::spoilt(key.clone(), "it has more than 4 KB, so what the actor says of itself is left out"));
+                    Presence::default()
+                } else {
+                    Presence::read(&said)
+                };
+                actors.push(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), unavailable: None, presence });
+            }
+        }
+        actors.sort_by(|a, b| (&a.script_type, &a.group, a.instance).cmp(&(&b.script_type, &b.group, b.instance)));
+        Ok(actors)
+    }
+
+    /// The queues of the actors of a pool in the order of service: priority first, then instance, group, type.
+    ///
+    /// Each with the post it belongs to (from 1), or 0.
+    pub fn queues_of(&self, posts: &[Post]) -> Vec<(String, usize)> {
+        let Some(first) = posts.first() else { return Vec::new() };
+        let of_post = |(at, post): (usize, &Post)| (Target::Instance(post.group.clone(), post.instance), at + 1);
+        let mut targets: Vec<(Target, usize)> = posts.iter().enumerate().map(of_post).collect();
+        targets.extend([(Target::Group(first.group.clone()), 0), (Target::Type, 0)]);
+        let mut queues = Vec::new();
+        for priority in [Priority::Urgent, Priority::Normal, Priority::Low] {
+            for (target, post) in &targets {
+                let queue = Queue { script_type: first.script_type.clone(), target: target.clone(), priority };
+                queues.push((self.keys().work(&queue), *post));
+                if priority == Priority::Normal {
+                    queues.push((self.keys().work_prio_1(&first.script_type, target), *post));
+                }
+            }
+        }
+        queues
+    }
+}

@@ -1,0 +1,128 @@
+use redis::{FromRedisValue, ParsingError, Pipeline, RedisResult, Value};
+
+use super::codec::Text;
+use super::{Error, Store};
+use crate::keys::Keys;
+use hero_model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
+
+/// How many queues are looked at by one pipeline.
+const AT_ONCE: usize = 256;
+/// How many jobs, of those that are taken first, a job is looked for among.
+const LOOKED_AT: usize = 10_000;
+/// Where the leases of jobs that run here end; behind them are those of jobs that are away (`leases.lua`).
+const LAST_HERE: &str = "(100000000000000";
+
+/// Where a job stands in its queue, and why it may have to wait there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuePosition {
+    /// The key of the queue.
+    pub queue: String,
+    /// How many jobs wait in it.
+    pub depth: u64,
+    /// How many of them are taken first, itself included; unknown far back, and where callers take turns.
+    pub position: Option<u64>,
+    /// Whether the queue is paused.
+    pub paused: bool,
+    /// How many jobs run in the context, without those that are away.
+    pub running: u64,
+}
+
+/// The key of a queue in context 0 of a Redis of its own, for examples.
+pub fn queue_name(queue: &Queue) -> String {
+    Keys::standalone(ContextId(0)).work(queue)
+}
+
+/// A number that another program may have written: none, where that is none.
+#[derive(Debug, Clone, Default)]
+struct Number(Option<u64>);
+
+/// How many jobs wait in a queue, as `queues.waiting_in` of the functions says it: ids that were left there count for half of it at most.
+fn depth(length: u64, sorted: u64, left: u64) -> u64 {
+    let all = length.saturating_add(sorted);
+    all.saturating_sub(left).max(all / 2)
+}
+
+impl FromRedisValue for Number {
+    fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
+        Text::from_redis_value(value).map(|text| Self(text.parse()))
+    }
+}
+
+impl Store {
+    /// The name under which a queue is paused, in all its priorities.
+    pub(super) fn base(&self, queue: &Queue) -> String {
+        self.keys().work(&Queue { priority: Priority::Normal, ..queue.clone() })
+    }
+
+    /// Every work queue that holds something or is paused, and the type queue of every live actor. Of more than 20,000 some are left out
+    /// ([`Store::overfull`] says so).
+    pub async fn queues(&self) -> Result<Vec<QueueInfo>, Error> {
+        let actors = self.actors().await?;
+        let [queues, fair, paused] = [self.keys().queues(), self.keys().fair(), self.keys().paused()];
+        let (mut names, fair, resting) = tokio::try_join!(self.members(&queues), self.members(&fair), self.members(&paused))?;
+        names.extend(fair.into_iter().chain(resting));
+        names.extend(actors.iter().map(|actor| {
+            let (script_type, priority) = (actor.script_type.clone(), Priority::Normal);
+            self.keys().work(&Queue { script_type, target: Target::Type, priority })
+        }));
+        let queues: Vec<(String, Queue)> =
+            names.into_iter().filter_map(|name| Some((name.clone(), self.keys().parse_work(&name)?))).collect();
+        let mut listed = Vec::with_capacity(queues.len());
+        for queues in queues.chunks(AT_ONCE) {
+            let mut look = Pipeline::with_capacity(queues.len() * 4);
+            for (name, queue) in queues {
+                look.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
+                look.cmd("SISMEMBER").arg(&paused).arg(self.base(queue)).cmd("HGET").arg(self.keys().left(name)).arg("all");
+            }
+            look.ignore_errors();
+            let states: Vec<RedisResult<Number>> = self.0.commands.each(&look).await?;
+            for ((name, queue), state) in queues.iter().zip(states.chunks(4)) {
+                let [length, sorted, is_paused, left] = state else { return Err(Error::Closed) };
+                // A key that is no list belongs to another program.
+                let Some(Number(length)) = self.unspoilt_key(name, length.clone().map(Some))? else { continue };
+                let Number(sorted) = self.unspoilt_key(&self.keys().fair_part(name, "held"), sorted.clone())?;
+                let Number(is_paused) = self.unspoilt_key(&paused, is_paused.clone())?;
+                let Number(left) = self.unspoilt_key(&self.keys().left(name), left.clone())?;
+                let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(queue)).count()).unwrap_or(u32::MAX);
+                let depth = depth(length.unwrap_or(0), sorted.unwrap_or(0), left.unwrap_or(0));
+                let paused = is_paused == Some(1);
+                let (group, instance) = (queue.target.group().cloned(), queue.target.instance());
+                let (name, script_type) = (name.clone(), queue.script_type.clone());
+                listed.push(QueueInfo { name, script_type, group, instance, priority: queue.priority, depth, actors, paused });
+            }
+        }
+        listed.retain(|queue| queue.depth > 0 || queue.actors > 0 || queue.paused);
+        Ok(listed)
+    }
+
+    /// How a job stands in a queue; its position only if that is asked for. What it says of several keys is not of one moment.
+    pub async fn queue_position(&self, job: &JobId, queue: &Queue, position: bool) -> Result<QueuePosition, Error> {
+        let name = self.keys().work(queue);
+        let mut look = Pipeline::new();
+        look.cmd("LLEN").arg(&name);
+        look.cmd("GET").arg(self.keys().fair_part(&name, "held")).cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(queue));
+        look.cmd("ZCOUNT").arg(self.keys().leases()).arg("-inf").arg(LAST_HERE);
+        look.cmd("HGET").arg(self.keys().left(&name)).arg("all");
+        if position {
+            look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT);
+        }
+        look.ignore_errors();
+        let keys = [
+            name.clone(),
+            self.keys().fair_part(&name, "held"),
+            self.keys().paused(),
+            self.keys().leases(),
+            self.keys().left(&name),
+            name.clone(),
+        ];
+        let answers = self.0.commands.each::<Number>(&look).await?;
+        let numbers: Vec<Number> =
+            keys.iter().zip(answers).map(|(key, answer)| self.unspoilt_key(key, answer)).collect::<Result<_, _>>()?;
+        let number = |at: usize| numbers.get(at).and_then(|Number(number)| *number);
+        let (length, sorted, left) = (number(0).unwrap_or(0), number(1).unwrap_or(0), number(4).unwrap_or(0));
+        // Sorted jobs are taken first, but in which order the callers come is not known; nor is where those lie that were stopped.
+        let position = number(5).filter(|_| sorted == 0 && left == 0).map(|at| length.saturating_sub(at));
+        let depth = depth(length, sorted, left);
+        Ok(QueuePosition { queue: name, depth, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
+    }
+}

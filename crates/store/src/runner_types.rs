@@ -1,0 +1,140 @@
+//! The runners of each script type. What has a type as its topic goes to one of them, and they take turns.
+//!
+//! Which those are is kept until a revision says that a runner has changed, so that a message costs as much with ten thousand runners as with one.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use redis::Pipeline;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::codec::{Fields, Text};
+use super::runners::runner;
+use super::{Error, Store};
+use hero_model::{ContextId, Name, Place, Runner, RunnerId, ScriptType};
+
+/// They are read again after so long, because another program may have changed one and raised no revision.
+const AGAIN: Duration = Duration::from_secs(60);
+/// And after so long where the revision is spoilt, because it would not show that one has changed.
+const SOON: Duration = Duration::from_secs(1);
+/// How many runners are looked at for those of a type: as many as `set_runner.lua` makes. And how many by one pipeline.
+const MOST_RUNNERS: usize = 10_000;
+const TOGETHER: usize = 1000;
+/// How many are tried that may have changed meanwhile, before all are read anew.
+const MOST_TRIED: usize = 8;
+/// What is read of each.
+const FIELDS: [&str; 5] = ["id", "type", "local", "address", "target_context"];
+
+/// What is known of the runners of all types.
+#[derive(Default)]
+pub(super) struct RunnerTypes(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// The revision at which they were read, and when that was.
+    read: Option<(Option<u64>, Instant)>,
+    of_types: HashMap<ScriptType, OfType>,
+}
+
+/// The runners of one type.
+#[derive(Default)]
+struct OfType {
+    /// Their numbers, in order.
+    ids: Vec<RunnerId>,
+    /// The contexts of this server in which some of them run.
+    targets: BTreeSet<ContextId>,
+    /// How many of their turns are over.
+    turns: usize,
+}
+
+impl OfType {
+    /// The runner whose turn it is, and those behind it.
+    fn take_turn(&mut self) -> Vec<RunnerId> {
+        let at = self.turns % self.ids.len().max(1);
+        self.turns = at + 1;
+        self.ids[at..].iter().chain(&self.ids[..at]).take(MOST_TRIED).copied().collect()
+    }
+}
+
+impl Store {
+    /// The runner that what has this topic goes to: the one whose topic it is, else of all whose script type has this name the one whose turn it is.
+    pub async fn runner_for(&self, topic: &Name) -> Result<Option<Runner>, Error> {
+        if let Some(runner) = self.runner_of_topic(topic).await? {
+            return Ok(Some(runner));
+        }
+        let Some(script_type) = as_type(topic) else { return Ok(None) };
+        for anew in [false, true] {
+            let Some(in_turn) = self.runner_types(anew).await?.of_types.get_mut(&script_type).map(OfType::take_turn) else { break };
+            for id in in_turn {
+                // It may have changed meanwhile.
+                let found = self.unspoilt(self.runner(id).await)?;
+                if let Some(runner) = found.filter(|runner| runner.script_type == script_type) {
+                    return Ok(Some(runner));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether there is a runner that what has this topic goes to.
+    pub async fn has_runner_for(&self, topic: &Name) -> Result<bool, Error> {
+        if self.runner_of_topic(topic).await?.is_some() {
+            return Ok(true);
+        }
+        let Some(script_type) = as_type(topic) else { return Ok(false) };
+        Ok(self.runner_types(false).await?.of_types.contains_key(&script_type))
+    }
+
+    /// The contexts of this server in which runners of the script type of this name run whose jobs are sent there.
+    pub async fn targets_of_type(&self, topic: &Name) -> Result<BTreeSet<ContextId>, Error> {
+        let Some(script_type) = as_type(topic) else { return Ok(BTreeSet::new()) };
+        Ok(self.runner_types(false).await?.of_types.get(&script_type).map(|of_type| of_type.targets.clone()).unwrap_or_default())
+    }
+
+    /// The runners of all types, as they are now, or, if not read `anew`, as they were when one changed last. Who comes meanwhile waits for what is read.
+    async fn runner_types(&self, anew: bool) -> Result<MutexGuard<'_, Known>, Error> {
+        let mut known = self.0.runner_types.0.lock().await;
+        // It is read first: what changes meanwhile has another one.
+        let revision = self.runner_revision().await?;
+        let again = if revision.is_some() { AGAIN } else { SOON };
+        if anew || known.read.is_none_or(|(read, at)| read != revision || at.elapsed() > again) {
+            let mut of_types = self.read_runner_types().await?;
+            for (script_type, of_type) in &mut of_types {
+                of_type.turns = known.of_types.get(script_type).map_or(0, |before| before.turns);
+            }
+            *known = Known { read: Some((revision, Instant::now())), of_types };
+        }
+        Ok(known)
+    }
+
+    async fn read_runner_types(&self) -> Result<HashMap<ScriptType, OfType>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().runners()).arg(0).arg(MOST_RUNNERS - 1);
+        let listed: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
+        let ids: Vec<RunnerId> = listed.iter().filter_map(Text::parse).collect();
+        let mut found: HashMap<ScriptType, OfType> = HashMap::new();
+        for part in ids.chunks(TOGETHER) {
+            let keys: Vec<String> = part.iter().map(|id| self.keys().runner(*id)).collect();
+            let mut look = Pipeline::with_capacity(keys.len());
+            for key in &keys {
+                look.cmd("HMGET").arg(key).arg(&FIELDS);
+            }
+            for (id, values) in part.iter().zip(self.each_unspoilt::<Vec<Text>>(&keys, &mut look).await?) {
+                let named = FIELDS.iter().zip(values).filter(|(_, value)| value.0.is_some());
+                let fields = Fields(named.map(|(name, value)| ((*name).to_owned(), value)).collect());
+                let Some(runner) = runner(*id, &fields).filter(|_| fields.get("id").is_some()) else { continue };
+                let of_type = found.entry(runner.script_type).or_default();
+                of_type.ids.push(*id);
+                if runner.address.is_some_and(|address| matches!(address.place(), Place::Here)) {
+                    of_type.targets.insert(runner.target_context);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The script type that a topic is, if it is one.
+fn as_type(topic: &Name) -> Option<ScriptType> {
+    topic.as_str().parse().ok().filter(|_| RunnerId::of_group(topic).is_none())
+}

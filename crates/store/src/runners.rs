@@ -1,0 +1,101 @@
+use redis::{Pipeline, RedisResult};
+
+use super::codec::{Fields, Text};
+use super::contexts::seconds;
+use super::score::Score;
+use super::{Error, Store};
+use hero_model::{ContextId, Name, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
+
+impl Store {
+    /// A runner, if there is one with this number. Other programs may have made it, too.
+    pub async fn runner(&self, id: RunnerId) -> Result<Option<Runner>, Error> {
+        Ok(runner(id, &self.hash(&self.keys().runner(id)).await?))
+    }
+
+    /// The runner that has this topic: of `runner{n}` that with the number, else the one that has it as its own.
+    pub async fn runner_of_topic(&self, topic: &Name) -> Result<Option<Runner>, Error> {
+        if let Some(id) = RunnerId::of_group(topic) {
+            return self.runner(id).await;
+        }
+        let mut get = redis::cmd("ZSCORE");
+        get.arg(self.keys().topics()).arg(topic.as_str());
+        let found: Option<f64> = self.0.commands.call(&get).await?;
+        let Some(id) = found else { return Ok(None) };
+        // Another program may have changed the runner.
+        Ok(self.runner(RunnerId(id as u32)).await?.filter(|runner| runner.topic == *topic))
+    }
+
+    /// Runners behind this number, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
+    /// listed may be gone.
+    pub async fn runners(&self, after: Score, limit: usize) -> Result<(Vec<Runner>, Option<Score>), Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().runners()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
+        range.arg("LIMIT").arg(0).arg(limit + 1).arg("WITHSCORES");
+        let mut listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
+        let more = listed.len() > limit;
+        listed.truncate(limit);
+        let next = listed.last().filter(|_| more).map(|(_, score)| Score(*score));
+        let ids: Vec<RunnerId> = listed.iter().filter_map(|(id, _)| id.parse()).collect();
+        let hashes = self.hashes(ids.iter().map(|id| self.keys().runner(*id))).await?;
+        Ok((ids.into_iter().zip(hashes).filter_map(|(id, fields)| runner(id, &fields)).collect(), next))
+    }
+
+    /// Whether there are jobs to be taken in the queues for each of these, in their order. Queues that are paused give none.
+    pub async fn have_jobs(&self, targets: &[(ScriptType, Target)]) -> Result<Vec<bool>, Error> {
+        let mut look = Pipeline::new();
+        for (script_type, target) in targets {
+            let queue = |priority| Queue { script_type: script_type.clone(), target: target.clone(), priority };
+            let mut queues: Vec<String> =
+                [Priority::Urgent, Priority::Normal, Priority::Low].map(|priority| self.keys().work(&queue(priority))).into();
+            queues.push(self.keys().work_prio_1(script_type, target));
+            // Jobs may have been sorted by caller already.
+            queues.extend(queues.clone().iter().map(|queue| self.keys().fair_part(queue, "ring")));
+            look.cmd("EXISTS").arg(queues);
+            look.cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(&queue(Priority::Normal)));
+            // What other programs push for runners goes on from there, whether or not the queue behind it is paused.
+            look.cmd("EXISTS").arg(self.keys().runner_queue(script_type));
+        }
+        if targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Another program may have made something else of the set of those that are paused.
+        look.ignore_errors();
+        let answers: Vec<RedisResult<u64>> = self.0.commands.each(&look).await?;
+        let mut has_jobs = Vec::with_capacity(targets.len());
+        for ((_, target), answers) in targets.iter().zip(answers.chunks(3)) {
+            let [work, paused, runners] = answers else { return Err(Error::Closed) };
+            let (work, runners) = (work.clone()? > 0, *target == Target::Type && runners.clone()? > 0);
+            let is_paused = self.unspoilt_key(&self.keys().paused(), paused.clone())? == 1;
+            has_jobs.push(runners || work && !is_paused);
+        }
+        Ok(has_jobs)
+    }
+
+    /// Grows with each runner that is made, changed or deleted by hero. Nothing where another program has spoilt it: then any may have changed.
+    pub async fn runner_revision(&self) -> Result<Option<u64>, Error> {
+        let found = self.0.commands.call(redis::cmd("HGET").arg(self.keys().revisions()).arg("runners")).await.map(Some);
+        let found: Option<Text> = self.unspoilt(found)?;
+        Ok(found.and_then(|text| text.0.is_none().then_some(0).or_else(|| text.parse())))
+    }
+}
+
+/// A runner as its hash has it. What cannot be read counts as not there; without a type it is one of the default type.
+pub(super) fn runner(id: RunnerId, fields: &Fields) -> Option<Runner> {
+    if fields.is_empty() {
+        return None;
+    }
+    let text = |name: &str| fields.get(name).and_then(|text| text.0.as_deref()).filter(|text| !text.is_empty());
+    let time = |name| seconds(fields.get(name)).unwrap_or(Timestamp::from_millis(0));
+    Some(Runner {
+        runner_id: id,
+        script_type: text("type").and_then(|name| name.parse().ok()).unwrap_or_default(),
+        local: matches!(text("local"), None | Some("true" | "True" | "1")),
+        topic: text("topic").and_then(|topic| topic.parse().ok()).unwrap_or_else(|| id.group()),
+        address: text("address").and_then(|address| address.parse().ok()),
+        pubkey: text("pubkey").and_then(|key| key.parse().ok()),
+        target_context: ContextId(text("target_context").and_then(|context| context.parse().ok()).unwrap_or(0)),
+        name: text("name").map(str::to_owned),
+        created_at: time("created_at"),
+        updated_at: time("updated_at"),
+    })
+}

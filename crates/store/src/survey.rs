@@ -1,0 +1,206 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Mutex, Notify, watch};
+
+use super::codec::Text;
+use super::deadline::in_time;
+use super::setback::set_back;
+use super::{Error, Pace, Store};
+use hero_model::{Actor, ScriptType};
+
+/// The live actors as they were last read, shared by all callers.
+#[derive(Debug, Default)]
+pub(super) struct Surveys {
+    /// Notified when a caller wants a survey.
+    wanted: Notify,
+    last: watch::Sender<Option<Survey>>,
+    /// Actors that were read, and when the reading began. Held while they are read.
+    seen: Mutex<Option<(Instant, Arc<[Actor]>)>>,
+}
+
+/// A walk through all keys for presences that other programs wrote.
+#[derive(Debug, Clone, Copy)]
+struct Survey {
+    began: Instant,
+    ended: Instant,
+    steps: u32,
+}
+
+/// The average time from one step of a survey to the next where keys come and nobody asks. A step looks at a thousand keys and keeps Redis busy for less than a
+/// millisecond.
+const STEP: Duration = Duration::from_millis(250);
+/// The shortest time from one survey to the next, and from one look at whether keys have come to the next.
+const OFTEN: Duration = Duration::from_secs(1);
+/// The longest time from one survey to the next where keys come.
+const RARE: Duration = Duration::from_secs(60);
+/// A caller gets a new survey if it takes no more steps than this.
+const QUICK: u32 = 50;
+/// Surveys for callers take one part in so many of the time at most. No caller waits longer for the next than `OFTEN`.
+const SHARE: u32 = 50;
+/// How many presences are looked up at once.
+const AT_ONCE: usize = 1000;
+/// How long a caller waits for a survey. Only where no surveyor runs it takes so long.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl Survey {
+    /// How long the pause before the next survey without a caller is at least.
+    fn pause(&self) -> Duration {
+        (STEP * self.steps).clamp(OFTEN, RARE).saturating_sub(self.ended - self.began)
+    }
+
+    /// When the next survey may begin for a caller.
+    fn may(&self) -> Instant {
+        self.ended + ((self.ended - self.began) * SHARE).min(OFTEN)
+    }
+}
+
+impl Store {
+    /// Every live actor, in order, those included that other programs announced just now.
+    ///
+    /// These are found among all keys of the context by the surveyor, once for all callers at a time. Where there are more than 50,000 keys
+    /// no caller waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute (by chance,
+    /// where another key goes as it comes, after five). An actor that has gone is out of the list at once.
+    pub async fn actors_now(&self) -> Result<Arc<[Actor]>, Error> {
+        let (asked, surveys) = (Instant::now(), &self.0.surveys);
+        let mut last = surveys.last.subscribe();
+        if last.borrow().is_none_or(|survey| survey.steps <= QUICK) {
+            surveys.wanted.notify_one();
+            let fresh = last.wait_for(|survey| survey.is_some_and(|survey| survey.began >= asked));
+            // Without a surveyor the list has the actors that were seen so far.
+            let _ = tokio::time::timeout(PATIENCE, fresh).await;
+        }
+        self.actors_since(asked).await
+    }
+
+    /// Every live actor that was seen, in order, as it was at this time or later. Read once for all callers.
+    pub async fn actors_since(&self, time: Instant) -> Result<Arc<[Actor]>, Error> {
+        let mut seen = in_time(async { Ok(self.0.surveys.seen.lock().await) }).await?;
+        if let Some((_, actors)) = seen.as_ref().filter(|(read, _)| *read >= time) {
+            return Ok(actors.clone());
+        }
+        let (began, actors) = (Instant::now(), Arc::from(self.actors().await?));
+        *seen = Some((began, Arc::clone(&actors)));
+        Ok(actors)
+    }
+
+    /// Every live actor that was seen in the last second.
+    pub async fn actors_lately(&self) -> Result<Arc<[Actor]>, Error> {
+        let now = Instant::now();
+        self.actors_since(now.checked_sub(OFTEN).unwrap_or(now)).await
+    }
+
+    /// Waits until a survey is due or a caller wants one, and makes it.
+    pub async fn survey_in_time(&self, pace: &mut Pace) -> Result<(), Error> {
+        let surveys = &self.0.surveys;
+        let last = *surveys.last.borrow();
+        if let Some(last) = last {
+            tokio::select! {
+                due = self.until_due(pace) => due?,
+                () = surveys.wanted.notified() => tokio::time::sleep_until(last.may().into()).await,
+            }
+        }
+        pace.begin(self.number_of_keys().await?);
+        let survey = self.survey().await?;
+        pace.end(survey.pause(), survey.ended);
+        let actors = self.actors_since(survey.ended).await?;
+        surveys.last.send_replace(Some(survey));
+        self.find_native_only(&actors).await
+    }
+
+    /// Waits until a walk is due.
+    async fn until_due(&self, pace: &mut Pace) -> Result<(), Error> {
+        loop {
+            tokio::time::sleep(OFTEN).await;
+            if pace.is_due(self.number_of_keys().await?, Instant::now()) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Notes presences that foreign actors wrote.
+    async fn survey(&self) -> Result<Survey, Error> {
+        let (began, mut steps, mut cursor, mut found) = (Instant::now(), 0, 0, Vec::new());
+        while steps == 0 || cursor != 0 {
+            let (next, keys) = self.scan_step(cursor, &self.keys().presence_pattern()).await?;
+            found.extend(keys);
+            (cursor, steps) = (next, steps + 1);
+        }
+        for found in found.chunks(AT_ONCE) {
+            let known = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.keys().actors()).arg(found)).await;
+            let mut known: Vec<bool> = self.unspoilt(known)?;
+            known.resize(found.len(), false);
+            let new: Vec<&String> = found.iter().zip(known).filter_map(|(key, known)| (!known).then_some(key)).collect();
+            self.note_keys(&self.keys().actors(), &new).await?;
+        }
+        Ok(Survey { began, ended: Instant::now(), steps })
+    }
+
+    /// Finds the script types that only actors of ours take. A queued job of another type is looked at more often.
+    async fn find_native_only(&self, actors: &[Actor]) -> Result<(), Error> {
+        let types = |foreign: bool| -> BTreeSet<&ScriptType> {
+            actors.iter().filter(|actor| actor.foreign == foreign).map(|actor| &actor.script_type).collect()
+        };
+        let native_only: Vec<&str> = types(false).difference(&types(true)).map(|script_type| script_type.as_str()).collect();
+        self.note_native_only(&native_only).await
+    }
+
+    /// Forgets actors, queues, hours and types that are gone. What comes at the same time stays.
+    pub async fn tidy(&self) -> Result<(), Error> {
+        let keys = self.keys();
+        // A queue that fills again is noted again by the push that makes it non-empty, and so are the others.
+        for set in [keys.actors(), keys.queues(), keys.hours(), keys.types()] {
+            let mut cursor = 0;
+            loop {
+                let known: Vec<Vec<u8>>;
+                (cursor, known) = self.page_of(&set, cursor).await?;
+                self.tidy_page(&set, known).await?;
+                if cursor == 0 {
+                    break;
+                }
+            }
+        }
+        let mut cursor = 0;
+        loop {
+            let noted: Vec<(Text, Text)>;
+            (cursor, noted) = self.fields_of(&keys.time_offsets(), cursor).await?;
+            self.tidy_time_offsets(noted.into_iter().filter_map(|(field, _)| field.0).collect()).await?;
+            if cursor == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes those of some notes of how far times are off out that are of no hour. An hour is listed before anything is noted of it.
+    async fn tidy_time_offsets(&self, noted: Vec<String>) -> Result<(), Error> {
+        let keys = self.keys();
+        if noted.is_empty() {
+            return Ok(());
+        }
+        let lists: Vec<&str> = noted.iter().map(|field| set_back(field).unwrap_or(field)).collect();
+        let listed = self.0.commands.call(redis::cmd("SMISMEMBER").arg(keys.hours()).arg(&lists)).await;
+        // Where it is not known which hours there are, none is said to be gone.
+        let listed: Vec<bool> = self.unspoilt(listed)?;
+        let is_gone = |(list, listed): (&&str, bool)| !listed || keys.parse_index(list).is_none();
+        let gone: Vec<&String> =
+            noted.iter().zip(lists.iter().zip(listed)).filter(|(_, of)| is_gone(*of)).map(|(field, _)| field).collect();
+        if !gone.is_empty() {
+            self.unspoilt(self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await)?;
+        }
+        Ok(())
+    }
+
+    /// Takes members out of a set whose keys are gone.
+    async fn tidy_page(&self, set: &str, known: Vec<Vec<u8>>) -> Result<(), Error> {
+        // Bytes that are no text are no key of ours.
+        let (known, strange): (Vec<_>, Vec<_>) = known.into_iter().map(String::from_utf8).partition(Result::is_ok);
+        for member in strange.into_iter().filter_map(Result::err) {
+            self.0.commands.call::<u64>(redis::cmd("SREM").arg(set).arg(member.as_bytes())).await?;
+        }
+        // A function may look at keys of its own context only.
+        let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(self.keys().prefix())).collect();
+        self.forget_keys(set, &known).await?;
+        Ok(())
+    }
+}
