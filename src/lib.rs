@@ -105,7 +105,7 @@ pub use hero_service as service; // Tick loops.
 pub use hero_store as store; // Redis, and the only place that knows it.
 
 #[doc(hidden)]
-pub mod access; // Who may call: identities, tokens, rights.
+pub use hero_access as access; // Who may call: identities, tokens, rights.
 pub mod conveyor; // The conveyor layout: producer and consumer.
 pub mod dispatch; // Create, start, wait for and stop jobs.
 #[doc(hidden)]

@@ -9,8 +9,8 @@ use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::Authority;
 use super::reading::Reading;
-use crate::model::{Context, ContextId, ContextStatus, TokenId};
-use crate::store::{self, Change, Listed, Store};
+use hero_model::{Context, ContextId, ContextStatus, TokenId};
+use hero_store::{self as store, Change, Listed, Store};
 
 /// How many tokens are read at once.
 const CHUNK: usize = 1000;

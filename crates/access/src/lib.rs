@@ -2,6 +2,7 @@
 //!
 //! [`Authority`] is all of it. What it knows is in Redis: identities and tokens where context 0 is, the rights in a context where that is. Each change counts up a
 //! revision there, which every server looks at, so that a token that was revoked ends on every open connection.
+#![deny(unsafe_code)]
 
 mod authority;
 mod contexts;
@@ -24,4 +25,4 @@ pub use permission::{Allowed, Concern, Lasting, Permission, allowed, lacking};
 pub use secret::{InvalidTokenKey, TokenKey, TokenSecret};
 pub use watch::Watch;
 
-pub use crate::store::IdentityChange;
+pub use hero_store::IdentityChange;

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{IdentityId, Timestamp, TokenId};
+use hero_model::{IdentityId, Timestamp, TokenId};
 
 /// That somebody has shown a token, for as long as the token is worth something.
 #[derive(Debug)]

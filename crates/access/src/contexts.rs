@@ -9,8 +9,8 @@ use tokio::sync::watch;
 
 use super::follow::{AT_ONCE, PATIENCE};
 use super::{Authority, Error};
-use crate::model::{Context, ContextId, ContextLimits, ContextPage, ContextStatus, IdentityId, Role};
-use crate::store::{self, ContextChange, Granted, Store};
+use hero_model::{Context, ContextId, ContextLimits, ContextPage, ContextStatus, IdentityId, Role};
+use hero_store::{self as store, ContextChange, Granted, Store};
 
 /// The most contexts.
 const MOST: usize = 10_000;

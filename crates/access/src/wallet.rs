@@ -6,8 +6,8 @@ use super::authority::{Authority, NewToken, TRIES};
 use super::error::Error;
 use super::nonce::{Nonce, nonce};
 use super::secret::{TokenSecret, token_id};
-use crate::model::{IdentityId, PublicKey, Signature, Timestamp, Token};
-use crate::store::{LoginStored, StoredToken};
+use hero_model::{IdentityId, PublicKey, Signature, Timestamp, Token};
+use hero_store::{LoginStored, StoredToken};
 
 /// The name of a token that a login has made.
 const NAME: &str = "login";

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
-use crate::model::{TokenId, hex, unhex};
+use hero_model::{TokenId, hex, unhex};
 
 /// What stands before the secret of a token, so that people and programs that look for secrets in texts recognise one.
 const PREFIX: &str = "hero_";

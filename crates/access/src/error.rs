@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use crate::model::{ContextId, IdentityId, TokenId};
-use crate::store::{self, OpenJobs, Unlisted};
+use hero_model::{ContextId, IdentityId, TokenId};
+use hero_store::{self as store, OpenJobs, Unlisted};
 
 /// Why something about identities, tokens or rights was not done.
 #[derive(Debug, thiserror::Error)]

@@ -11,8 +11,8 @@ use super::login::{Login, Logins};
 use super::pace::Pace;
 use super::reading::Reading;
 use super::secret::{TokenKey, TokenSecret, is_secret, same, token_id};
-use crate::model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timestamp, Token, TokenId};
-use crate::store::{self, IdentityChange, IdentityFound, IdentityStored, Score, Store, StoredToken, TokenCreated};
+use hero_model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timestamp, Token, TokenId};
+use hero_store::{self as store, IdentityChange, IdentityFound, IdentityStored, Score, Store, StoredToken, TokenCreated};
 
 /// The longest name of a token, and the longest address of an identity, in bytes.
 const LONGEST: usize = 256;

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::model::ContextId;
-use crate::store::Databases;
+use hero_model::ContextId;
+use hero_store::Databases;
 
 /// What is kept between two looks at what has changed.
 #[derive(Default)]

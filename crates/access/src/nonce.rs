@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::error::Error;
 use super::secret::{TokenKey, same};
-use crate::model::{PublicKey, Timestamp, hex};
+use hero_model::{PublicKey, Timestamp, hex};
 
 /// How long a nonce is good for.
 pub(super) const LIFETIME: Duration = Duration::from_secs(300);
@@ -73,7 +73,7 @@ pub(super) fn nonce(key: &TokenKey, host: &str, public_key: &PublicKey, now: Tim
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::PrivateKey;
+    use hero_model::PrivateKey;
 
     #[test]
     fn a_nonce_is_good_for_its_host_and_key_and_those_who_share_the_key_of_tokens() {

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::model::IdentityId;
+use hero_model::IdentityId;
 
 /// How many tokens an identity may make at once.
 const AT_ONCE: u32 = 100;

@@ -3,8 +3,8 @@
 use std::iter;
 
 use super::Authority;
-use crate::model::{ContextId, FlowId, FlowSpec, IdentityId, JobId, JobSpec, Role, ScheduleId, Standing, TokenId};
-use crate::store;
+use hero_model::{ContextId, FlowId, FlowSpec, IdentityId, JobId, JobSpec, Role, ScheduleId, Standing, TokenId};
+use hero_store as store;
 
 /// What a method, or a function that scripts call, needs from whoever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use super::Authority;
-use crate::service::Service;
-use crate::store;
+use hero_service::Service;
+use hero_store as store;
 
 /// How often a server looks whether another one has changed identities, tokens or rights.
 const EVERY: Duration = Duration::from_millis(200);
