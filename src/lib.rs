@@ -109,7 +109,7 @@ pub use hero_access as access; // Who may call: identities, tokens, rights.
 pub mod conveyor; // The conveyor layout: producer and consumer.
 pub mod dispatch; // Create, start, wait for and stop jobs.
 #[doc(hidden)]
-pub mod engine; // Script engines and their processes.
+pub use hero_engine as engine; // Script engines and their processes.
 pub mod rhailib; // A client of rhailib's workers.
 
 #[doc(hidden)]

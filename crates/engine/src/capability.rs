@@ -1,0 +1,68 @@
+use serde::{Deserialize, Serialize};
+
+use hero_model::ScriptType;
+
+/// What scripts may ask their actor for, besides what they have by themselves. The script type implies it, or it is a grant: an operator gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Capability {
+    /// The objects of the context. Scripts of type `osis` have it.
+    Objects,
+    /// To tell how far the job is, to create others, and to see what others gave it. All scripts have it.
+    Jobs,
+    /// Files in the directory of the context. Pools of type `sal` are granted it by default.
+    Fs,
+    /// To run commands, confined to the directory of the context.
+    Process,
+    /// To connect to the hosts that the operator named.
+    Net,
+    /// The Redis that the operator named.
+    Redis,
+}
+
+impl Capability {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Objects, Self::Jobs, Self::Fs, Self::Process, Self::Net, Self::Redis];
+
+    /// Those that an operator grants.
+    pub const GRANTS: [Self; 4] = [Self::Fs, Self::Process, Self::Net, Self::Redis];
+
+    /// Those that scripts of a type have without being granted them.
+    pub fn of(script_type: &ScriptType) -> &'static [Self] {
+        if *script_type == ScriptType::osis() { &[Self::Objects, Self::Jobs] } else { &[Self::Jobs] }
+    }
+
+    /// Those that pools of a type have if the operator says nothing of them.
+    pub fn by_default(script_type: &ScriptType) -> &'static [Self] {
+        if *script_type == ScriptType::sal() { &[Self::Fs] } else { &[] }
+    }
+
+    /// Those that scripts of a type may have.
+    pub fn possible(script_type: &ScriptType) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|capability| Self::of(script_type).contains(capability) || Self::GRANTS.contains(capability)).collect()
+    }
+
+    /// The name by which it is granted.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Objects => "objects",
+            Self::Jobs => "jobs",
+            Self::Fs => "fs",
+            Self::Process => "process",
+            Self::Net => "net",
+            Self::Redis => "redis",
+        }
+    }
+
+    /// Who has it, for people.
+    pub const fn who(self) -> &'static str {
+        match self {
+            Self::Objects => "scripts of type osis",
+            Self::Jobs => "scripts that run as jobs",
+            Self::Fs => "pools and contexts with the grant fs",
+            Self::Process => "pools and contexts with the grant process",
+            Self::Net => "pools and contexts with the grant net",
+            Self::Redis => "pools and contexts with the grant redis",
+        }
+    }
+}

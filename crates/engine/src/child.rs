@@ -1,0 +1,370 @@
+mod check;
+mod death;
+mod outbox;
+mod sending;
+
+use std::borrow::Cow;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::pin::pin;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, Interest};
+use tokio::net::UnixStream;
+use tokio::process::Child as Process;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::directory::{self, Directory};
+use super::frame::{FromEngine, Inbox, ToEngine};
+use super::log_room::cost;
+use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, Limits, LogRecord, Meter, Outcome, Question};
+use hero_model::{ErrorKind, JobError, Output, Usage};
+use hero_process::Spawner;
+use hero_process::cgroup::Group;
+use hero_process::confine::{self, Profile, SupervisorRights};
+use outbox::Outbox;
+
+/// How long a new engine may take until it is ready.
+const START: Duration = Duration::from_secs(10);
+/// How long a script has to obey a stop before its engine is killed.
+const OBEY: Duration = Duration::from_millis(100);
+/// The same for the processes of a job, which may clear up after SIGTERM.
+const PROCESSES_OBEY: Duration = Duration::from_secs(3);
+/// Bytes that the message, the data and the call stack of an error may have, far above what an engine makes.
+const ERROR: usize = 256 << 10;
+/// The address space an engine needs for itself: program, libraries, the script thread's stack, arenas of the allocator.
+const OWN_ADDRESS_SPACE: u64 = 640 << 20;
+/// After how many jobs the size of the process is looked up.
+const LOOK_UP_EVERY: u64 = 64;
+/// After a job that used this much memory the size of the process is looked up, too.
+const LARGE_JOB: u64 = 16 << 20;
+
+/// An engine process, seen from its actor. It runs one job at a time; dropping it kills it.
+#[derive(Debug)]
+pub struct Child {
+    /// Absent once the process has been waited for.
+    process: Option<Process>,
+    socket: UnixStream,
+    inbox: Inbox,
+    outbox: Outbox,
+    settings: EngineSettings,
+    spawner: Spawner,
+    /// That of a supervisor; it is removed when that has ended.
+    directory: Option<Directory>,
+    /// What a supervisor is in with all that it starts; it is removed as well.
+    group: Option<Group>,
+    meter: Arc<Meter>,
+    confinement: String,
+    started: Instant,
+    jobs: u64,
+    bytes: u64,
+    /// False while a job runs. It stays false after a `run` that was dropped, so such an engine is not used again.
+    idle: bool,
+}
+
+impl Child {
+    /// Starts an engine and waits until it is ready, at most 10 seconds.
+    pub async fn start(spawner: &Spawner, settings: &EngineSettings) -> Result<Self, Error> {
+        let (ours, theirs) = StdStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let (mut command, directory, group) = if settings.program.has_processes() {
+            let directory = Directory::create()?;
+            let group = spawner.group(settings.program.memory_of_all());
+            spawner.later(directory::remove_left);
+            let readable = settings.program.paths().map(ToOwned::to_owned).collect();
+            let rights = SupervisorRights {
+                writable: directory.path().to_owned(),
+                home: None,
+                is_temporary: true,
+                readable,
+                group: group.as_ref().map(|group| group.path().to_owned()),
+            };
+            let mut command = confine::command(&settings.hero, &Profile::Supervisor(rights), &settings.hero, &["supervisor"]);
+            // It ends by itself when the socket is closed, and with it what a job has started.
+            command.current_dir(directory.path()).env_clear().kill_on_drop(false);
+            (command, Some(directory), group)
+        } else {
+            let address_space = OWN_ADDRESS_SPACE.saturating_add(settings.limits.memory.saturating_mul(2));
+            (confine::command(&settings.hero, &Profile::Engine { address_space }, &settings.hero, &["engine"]), None, None)
+        };
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = Self {
+            meter: Arc::default(),
+            process: None,
+            socket: UnixStream::from_std(ours)?,
+            inbox: Inbox::default(),
+            outbox: Outbox::default(),
+            settings: settings.clone(),
+            spawner: spawner.clone(),
+            directory,
+            group,
+            confinement: String::new(),
+            started: Instant::now(),
+            jobs: 0,
+            bytes: 0,
+            idle: false,
+        };
+        // The process starts even if nobody waits for it any more. Then it is ended as every other.
+        let (reply, spawned) = oneshot::channel();
+        let spawning = spawner.clone();
+        spawner.surely(async move {
+            let spawned = spawning.spawn(command).await;
+            let spawned = spawned.map(|process| {
+                child.meter.begin(process.id().unwrap_or_default());
+                child.process = Some(process);
+                child
+            });
+            let _ = reply.send(spawned);
+        });
+        let mut child = spawned.await.map_err(io::Error::other)??;
+        timeout(START, child.greet()).await.map_err(|_| Error::NotReady(START))??;
+        let weak = confine::left_out(&child.confinement).join(", ");
+        if settings.confined && !weak.is_empty() {
+            return Err(Error::Weak(weak));
+        }
+        child.idle = true;
+        Ok(child)
+    }
+
+    async fn greet(&mut self) -> Result<(), Died> {
+        let (limits, capabilities) = (Cow::Borrowed(&self.settings.limits), Cow::Borrowed(&*self.settings.capabilities));
+        let program = Cow::Borrowed(&self.settings.program);
+        self.outbox.put(&ToEngine::Hello { limits, capabilities, program })?;
+        if self.send().await.is_err() {
+            return Err(self.died().await);
+        }
+        loop {
+            match self.inbox.take()? {
+                Some(FromEngine::Ready { confinement, .. }) => {
+                    self.confinement = confinement;
+                    return Ok(());
+                }
+                Some(_) => return Err(self.broke("it spoke before it was ready").await),
+                None => {
+                    if !matches!(self.socket.read_buf(self.inbox.room()).await, Ok(1..)) {
+                        return Err(self.died().await);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs a job to its end, at most its timeout and the grace period long.
+    ///
+    /// `stop` ends it with kind `stopped`: the script has 100 ms to obey, then the engine is killed. An engine that was killed,
+    /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] means that the engine died
+    /// by itself; the job then has no outcome.
+    pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+        self.run_in(job, false, host, stop).await
+    }
+
+    /// The same for the next line of a REPL: what earlier lines declared is still there. Not for an engine that runs jobs.
+    pub async fn evaluate(&mut self, line: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+        self.run_in(line, true, host, stop).await
+    }
+
+    async fn run_in(&mut self, job: &EngineJob, in_repl: bool, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+        if !self.idle {
+            return Err(Died::new("the engine is dead or busy").without_job());
+        }
+        if let Some(refusal) = self.refuse(job, in_repl) {
+            return Ok(refusal);
+        }
+        self.idle = false;
+        self.jobs += 1;
+        let began = Instant::now();
+        // The engine itself enforces the timeout of a job. This timer only ends engines that do not.
+        let mut end = pin!(sleep_until(began + job.timeout.saturating_add(self.settings.grace).min(EngineJob::LONGEST)));
+        if self.send().await.is_err() {
+            return Err(self.died().await.without_job());
+        }
+        let (mut stopping, mut asked, mut logged) = (false, false, 0);
+        let mut answering: Option<AbortOnDropHandle<Answer>> = None;
+        loop {
+            match self.inbox.take() {
+                Ok(None) => {}
+                Ok(Some(FromEngine::Log(records))) => {
+                    logged += size(&records);
+                    if logged > self.log_cap() {
+                        return Err(self.broke("it logged far more than its limit").await);
+                    }
+                    host.log(records);
+                    continue;
+                }
+                Ok(Some(FromEngine::Ask { question })) => {
+                    asked = true;
+                    if answering.is_some() {
+                        return Err(self.broke("it asked twice at once").await);
+                    }
+                    if question.size() > Question::LARGEST {
+                        return Err(self.broke("its question is far too large").await);
+                    }
+                    // A task of its own: a stop is seen while an answer is computed.
+                    answering = Some(AbortOnDropHandle::new(tokio::spawn(host.answer(question))));
+                    continue;
+                }
+                Ok(Some(FromEngine::Done { result, usage, allocated })) => {
+                    if !self.plausible(&result) {
+                        return Err(self.broke("its result is above its limit").await);
+                    }
+                    if !self.inbox.is_empty() {
+                        return Err(self.broke("it goes on after its job").await);
+                    }
+                    self.look_up_size(allocated, usage.peak_memory);
+                    // The rest of a frame that it did not read would be read as a part of the next job.
+                    self.idle = self.outbox.is_empty();
+                    return Ok(Outcome { result, usage });
+                }
+                Ok(Some(FromEngine::Ready { .. } | FromEngine::Checked { .. })) => {
+                    return Err(self.broke("it said what nobody asked").await);
+                }
+                Err(error) => return Err(self.broke(&error.to_string()).await),
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if !stopping => {
+                    stopping = true;
+                    let obey = if self.directory.is_some() { PROCESSES_OBEY } else { OBEY };
+                    let obeyed = end.deadline().min(Instant::now() + obey);
+                    end.as_mut().reset(obeyed);
+                    // If the socket is full or closed, the engine is killed a little later.
+                    self.say(&ToEngine::Stop);
+                }
+                () = &mut end => {
+                    self.kill().await;
+                    return Ok(ended(if stopping { ErrorKind::Stopped } else { ErrorKind::Timeout }, began));
+                }
+                () = self.outbox.is_stuck() => return Err(self.broke("it does not read its answer").await),
+                answer = answered(&mut answering) => self.say_answer(answer),
+                ready = self.socket.ready(if self.outbox.is_empty() { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE }) => {
+                    // Neither waits for the other: an engine that writes much reads nothing until that is read.
+                    if ready.is_ok_and(|ready| ready.is_writable()) {
+                        self.outbox.write(&self.socket);
+                    }
+                    let read = self.socket.try_read_buf(self.inbox.room());
+                    if matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+                        continue;
+                    }
+                    if !matches!(read, Ok(1..)) {
+                        let died = self.died().await;
+                        // A socket that is closed with unread data in it is reset. Without a stop and an answer, only the job can be unread.
+                        let unread = matches!(&read, Err(error) if error.kind() == io::ErrorKind::ConnectionReset);
+                        let died = if unread && !stopping && !asked { died.without_job() } else { died };
+                        return match self.memory_exceeded() {
+                            _ if stopping => Ok(ended(ErrorKind::Stopped, began)),
+                            Some(error) => Ok(failed(error, began)),
+                            None => Err(died),
+                        };
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether it can run a job: it has not died, was not killed and is not in the middle of one.
+    pub fn is_alive(&self) -> bool {
+        // An engine sends nothing between jobs, so if anything can be read it has ended.
+        self.idle && matches!(self.socket.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Returns when it has died, or at once while it cannot run a job.
+    pub async fn death(&self) {
+        while self.is_alive() {
+            // An error also means that it has ended, which the next check finds.
+            let _ = self.socket.readable().await;
+        }
+    }
+
+    /// Whether to replace it before the next job: because of its jobs, its age, or its memory.
+    pub fn worn_out(&self) -> bool {
+        self.jobs >= self.settings.recycle_after_jobs
+            || self.started.elapsed() >= self.settings.recycle_after
+            || self.bytes > self.settings.recycle_above_bytes
+    }
+
+    /// The engine's process.
+    pub fn pid(&self) -> u32 {
+        self.meter.pid()
+    }
+
+    /// How it is confined: `weak: no …` with what is missing, then the steps in force.
+    pub fn confinement(&self) -> &str {
+        &self.confinement
+    }
+
+    /// How many jobs it was given.
+    pub fn jobs(&self) -> u64 {
+        self.jobs
+    }
+
+    /// Its size in bytes after its last job: what it counted itself, or its resident size where that was looked up.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Notes its size. Reading /proc costs more than a small job, so that is done only now and then.
+    fn look_up_size(&mut self, allocated: u64, peak: u64) {
+        if self.jobs.is_multiple_of(LOOK_UP_EVERY) || peak >= LARGE_JOB {
+            self.bytes = resident(self.pid()).unwrap_or_default().max(allocated);
+        } else {
+            self.bytes = self.bytes.max(allocated);
+        }
+    }
+
+    /// Whether a result is within the limits. An engine ensures that itself, unless a script has taken it over.
+    fn plausible(&self, result: &Result<Output, JobError>) -> bool {
+        match result {
+            Ok(output) => output.text.len() <= self.settings.limits.result,
+            Err(error) => bounded(error),
+        }
+    }
+
+    /// The log bytes of one job above which the engine is killed: twice the limit that the engine itself enforces, and a little more.
+    fn log_cap(&self) -> usize {
+        self.settings.limits.log.saturating_mul(2).saturating_add(Limits::TEXT).saturating_add(64 << 10)
+    }
+}
+
+/// The answer to the question that the script waits for; never, while it waits for none.
+async fn answered(answering: &mut Option<AbortOnDropHandle<Answer>>) -> Answer {
+    let Some(answer) = answering else { return std::future::pending().await };
+    let answer = answer.await.unwrap_or_else(|_| Err("answering failed".to_owned()));
+    *answering = None;
+    answer
+}
+
+/// Whether an error is of a length that an engine makes.
+fn bounded(error: &JobError) -> bool {
+    let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
+    error.message.len() + data + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
+}
+
+/// The outcome of a job whose engine had to be killed.
+fn ended(kind: ErrorKind, began: Instant) -> Outcome {
+    let message = if kind == ErrorKind::Stopped { "stopped_by_request" } else { "timeout" };
+    failed(JobError::new(kind, message), began)
+}
+
+/// The outcome of a job that failed with its engine.
+fn failed(error: JobError, began: Instant) -> Outcome {
+    let run_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Outcome { result: Err(error), usage: Usage { run_ms, ..Usage::default() } }
+}
+
+/// What records take of the room of a log. Empty lines and frames take some, too, as they take memory.
+fn size(records: &[LogRecord]) -> usize {
+    records.iter().map(|record| cost(&record.text)).sum::<usize>().max(cost(""))
+}
+
+/// The resident size of a process, in bytes.
+fn resident(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}

@@ -1,0 +1,70 @@
+use std::future::pending;
+use std::io;
+use std::time::Duration;
+
+use tokio::net::UnixStream;
+use tokio::time::{Instant, sleep_until};
+
+use crate::frame::{self, FrameError, ToEngine};
+
+/// How long an engine may read nothing of what it is sent: it waits for that, unless it gets no processor, is dead or hostile.
+pub(super) const READ: Duration = Duration::from_secs(10);
+
+/// What an engine is sent and has not been written yet.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    written: usize,
+    /// Since when nothing could be written, while there is something to write.
+    since: Option<Instant>,
+}
+
+impl Outbox {
+    /// Whether all is written.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Appends a frame; after an error nothing has changed.
+    pub(super) fn put(&mut self, frame: &ToEngine<'_>) -> Result<(), FrameError> {
+        frame::encode(frame, &mut self.bytes)?;
+        self.since.get_or_insert_with(Instant::now);
+        Ok(())
+    }
+
+    /// Writes as much as the socket takes. If it is closed there is nothing more to write, which whoever reads finds.
+    pub(super) fn write(&mut self, socket: &UnixStream) {
+        if self.try_write(socket).is_err() {
+            self.clear();
+        }
+    }
+
+    /// The same, which says that the socket is closed.
+    pub(super) fn try_write(&mut self, socket: &UnixStream) -> io::Result<()> {
+        while self.written < self.bytes.len() {
+            match socket.try_write(&self.bytes[self.written..]) {
+                Ok(written) => {
+                    self.written += written;
+                    self.since = Some(Instant::now());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        self.clear();
+        Ok(())
+    }
+
+    /// Returns when nothing could be written for too long.
+    pub(super) async fn is_stuck(&self) {
+        match self.since {
+            Some(since) => sleep_until(since + READ).await,
+            None => pending().await,
+        }
+    }
+
+    fn clear(&mut self) {
+        frame::reset(&mut self.bytes);
+        (self.written, self.since) = (0, None);
+    }
+}

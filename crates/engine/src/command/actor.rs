@@ -1,0 +1,138 @@
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+
+use crate::frame::{self, FrameError, FromEngine, Inbox, ToEngine};
+
+/// So many bytes may wait for the actor before nothing more is read that would become a log.
+const MOST_UNSENT: usize = 256 << 10;
+
+/// The actor, at the other end of the socketpair.
+///
+/// Reading and writing never wait for each other: the actor may be writing a long answer while this has much to say.
+pub(super) struct Actor {
+    socket: UnixStream,
+    inbox: Inbox,
+    outbox: Vec<u8>,
+    /// How much of that is written.
+    written: usize,
+}
+
+/// What the actor said.
+pub(super) enum Said {
+    Frame(ToEngine<'static>),
+    /// A whole frame that is none of those we know.
+    Unreadable(String),
+    /// It has closed its end.
+    Gone,
+}
+
+impl Actor {
+    /// The socket that is descriptor 0.
+    pub(super) fn open() -> io::Result<Self> {
+        let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        socket.peer_addr()?;
+        Ok(Self { socket, inbox: Inbox::default(), outbox: Vec::new(), written: 0 })
+    }
+
+    /// Waits until something of the next frame, or of `other`, can be read.
+    pub(super) fn wait(&self, other: Option<&OwnedFd>) {
+        let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN)];
+        watched.extend(other.map(|other| PollFd::new(other, PollFlags::IN)));
+        while self.inbox.is_empty() && matches!(poll(&mut watched, None), Err(Errno::INTR)) {}
+    }
+
+    /// Waits for the next frame.
+    pub(super) fn next(&mut self) -> Said {
+        loop {
+            if let Some(said) = self.arrived() {
+                return said;
+            }
+            if !self.read() {
+                return Said::Gone;
+            }
+        }
+    }
+
+    /// The next frame of those that have arrived.
+    pub(super) fn arrived(&mut self) -> Option<Said> {
+        match self.inbox.take() {
+            Ok(frame) => frame.map(Said::Frame),
+            Err(FrameError::Unreadable(error)) => Some(Said::Unreadable(error.to_string())),
+            Err(FrameError::TooLarge(_)) => Some(Said::Gone),
+        }
+    }
+
+    /// Reads what there is, or waits for it. False: the actor is gone.
+    pub(super) fn read(&mut self) -> bool {
+        matches!(rustix::io::read(&self.socket, spare_capacity(self.inbox.room())), Ok(1..) | Err(Errno::INTR))
+    }
+
+    /// What to wait for.
+    pub(super) fn awaited(&self) -> PollFd<'_> {
+        PollFd::new(&self.socket, if self.outbox.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT })
+    }
+
+    /// Does what such a wait has found to be possible. False: the actor is gone.
+    pub(super) fn go_on(&mut self, found: PollFlags) -> bool {
+        if found.contains(PollFlags::OUT) {
+            self.write();
+        }
+        // An end that is closed is found by reading.
+        !found.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) || self.read()
+    }
+
+    /// Whether there is room for more that is to be said.
+    pub(super) fn has_room(&self) -> bool {
+        self.outbox.len() - self.written < MOST_UNSENT
+    }
+
+    /// Sends frames as far as the actor reads; the rest is sent with [`Actor::go_on`].
+    pub(super) fn send(&mut self, frames: Vec<FromEngine>) {
+        for frame in frames {
+            frame::encode_fitting(frame, &mut self.outbox);
+        }
+        self.write();
+    }
+
+    /// Sends frames and waits until they are written. An actor that is gone is found when it is read from.
+    pub(super) fn say(&mut self, frames: Vec<FromEngine>) {
+        self.send(frames);
+        while !self.outbox.is_empty() {
+            let mut watched = [self.awaited()];
+            let found = poll(&mut watched, None).map(|_| watched[0].revents());
+            if found.is_ok_and(|found| !self.go_on(found)) {
+                return self.clear();
+            }
+        }
+    }
+
+    /// Writes as much as the socket takes.
+    fn write(&mut self) {
+        while self.written < self.outbox.len() {
+            match send(&self.socket, &self.outbox[self.written..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(sent) => self.written += sent,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(_) => break,
+            }
+        }
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        frame::reset(&mut self.outbox);
+        self.written = 0;
+    }
+}
+
+impl AsFd for Actor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

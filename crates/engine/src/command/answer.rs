@@ -1,0 +1,228 @@
+use serde::Deserialize;
+
+use super::lines::JobLines;
+use crate::Limits;
+use crate::limits::{FIXED, result_is_too_long};
+use hero_model::{ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFormat, exact, excerpt};
+
+/// How many characters are kept of an error, and how many functions; the runner tells no more.
+const LONGEST_MESSAGE: usize = 2000;
+const LONGEST_FUNCTION: usize = 500;
+const MOST_FUNCTIONS: usize = 30;
+/// How many times longer JSON may be than the text that it says: each character may be escaped.
+const ESCAPED: usize = 6;
+/// Bytes that a whole error of the runner, or what is around a text, has at most.
+const ROOM: usize = 128 << 10;
+
+/// What a process writes to the descriptor of its result.
+pub(super) enum Answer {
+    /// The result itself: as much as one may have, and a byte more.
+    Written {
+        bytes: Vec<u8>,
+        /// How much is kept.
+        most: usize,
+    },
+    /// Messages of the runner of scripts.
+    Told(Box<Told>),
+}
+
+/// What the runner of scripts told of one.
+pub(super) struct Told {
+    /// The message that has begun.
+    begun: Vec<u8>,
+    /// How that began, if it is longer than any message of ours.
+    skipped: Option<u8>,
+    /// How long a message may be.
+    most: usize,
+    /// What a result is told that is longer.
+    too_long: JobError,
+    /// The result, as JSON.
+    result: Option<String>,
+    /// Why there is none.
+    pub(super) error: Option<JobError>,
+}
+
+/// An error of a script, as the runner tells it.
+#[derive(Deserialize)]
+struct Failure {
+    message: String,
+    line: Option<u32>,
+    column: Option<u32>,
+    stack: Vec<String>,
+    limit: bool,
+}
+
+impl Answer {
+    pub(super) fn written(limits: &Limits) -> Self {
+        Self::Written { bytes: Vec::new(), most: limits.result + 1 }
+    }
+
+    pub(super) fn told(limits: &Limits) -> Self {
+        let most = limits.result.max(limits.log).saturating_mul(ESCAPED).saturating_add(ROOM);
+        Self::Told(Box::new(Told {
+            begun: Vec::new(),
+            skipped: None,
+            most,
+            too_long: result_is_too_long(limits),
+            result: None,
+            error: None,
+        }))
+    }
+
+    /// Takes what was written.
+    pub(super) fn wrote(&mut self, bytes: &[u8], lines: &mut JobLines) {
+        match self {
+            Self::Written { bytes: written, most } => {
+                let room = most.saturating_sub(written.len());
+                written.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+            Self::Told(told) => told.wrote(bytes, lines),
+        }
+    }
+}
+
+impl Told {
+    fn wrote(&mut self, mut bytes: &[u8], lines: &mut JobLines) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            self.begin(&bytes[..end]);
+            let message = std::mem::take(&mut self.begun);
+            match self.skipped.take() {
+                None => self.message(&String::from_utf8_lossy(&message), lines),
+                Some(kind) => self.skip(kind),
+            }
+            bytes = &bytes[end + 1..];
+        }
+        self.begin(bytes);
+    }
+
+    fn begin(&mut self, bytes: &[u8]) {
+        if self.begun.len() + bytes.len() > self.most {
+            self.skipped = self.skipped.or_else(|| self.begun.first().or(bytes.first()).copied());
+            self.begun.clear();
+        } else if self.skipped.is_none() {
+            self.begun.extend_from_slice(bytes);
+        }
+    }
+
+    /// Has a job not end as if it had told nothing when it told too much.
+    fn skip(&mut self, kind: u8) {
+        match kind {
+            b'r' => self.error = Some(self.too_long.clone()),
+            b'e' => self.error = Some(JobError::new(ErrorKind::Script, "the script failed, and its error is too long to be told")),
+            _ => {}
+        }
+    }
+
+    /// Takes one message. The script can write there, too; what it makes up is its own affair, and what is none is skipped.
+    fn message(&mut self, message: &str, lines: &mut JobLines) {
+        let Some(kind) = message.get(..1) else { return };
+        let text = &message[1..];
+        match kind {
+            "r" => self.result = Some(text.to_owned()),
+            "l" => {
+                if let Ok((level, text)) = serde_json::from_str::<(LogLevel, String)>(text) {
+                    lines.log(level, &text);
+                }
+            }
+            "e" => {
+                if let Ok(Failure { message, line, column, stack, limit }) = serde_json::from_str(text) {
+                    let kind = if limit { ErrorKind::Limit } else { ErrorKind::Script };
+                    let limit = limit.then_some(Limit::Result);
+                    let stack =
+                        stack.iter().take(MOST_FUNCTIONS).map(|function| excerpt(function, LONGEST_FUNCTION).into_owned()).collect();
+                    let message = excerpt(&message, LONGEST_MESSAGE);
+                    self.error = Some(JobError { line, column, stack, limit, ..JobError::new(kind, message) });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The result.
+    pub(super) fn output(&self, limits: &Limits) -> Result<Output, JobError> {
+        let text = match self.result.as_deref() {
+            None | Some("null") => return Ok(Output { text: String::new(), format: OutputFormat::Empty }),
+            Some(text) => text,
+        };
+        if let Ok(text) = serde_json::from_str::<String>(text) {
+            return if text.len() > limits.result {
+                Err(result_is_too_long(limits))
+            } else {
+                Ok(Output { text, format: OutputFormat::Text })
+            };
+        }
+        let text = exact(text, "result").map_err(|beyond| JobError::new(ErrorKind::Script, beyond.to_string()))?;
+        Ok(Output { text: json_of(&text, limits)?, format: OutputFormat::Json })
+    }
+}
+
+/// The text of a JSON value as results have it.
+pub(super) fn json_of(text: &str, limits: &Limits) -> Result<String, JobError> {
+    let refused = |message: String| JobError::new(ErrorKind::Script, format!("the result {message}"));
+    let json: Json = serde_json::from_str(text).map_err(|error| refused(format!("is no JSON: {error}")))?;
+    if depth(json.as_str()) > Limits::RESULT_DEPTH {
+        let error = refused(format!("is nested deeper than {} ({FIXED})", Limits::RESULT_DEPTH));
+        return Err(JobError { kind: ErrorKind::Limit, limit: Some(Limit::Result), ..error });
+    }
+    // White space may have gone, but escapes may have come.
+    if json.as_str().len() > limits.result { Err(result_is_too_long(limits)) } else { Ok(json.as_str().to_owned()) }
+}
+
+/// How many arrays and objects lie in each other in a text that is JSON.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_text, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_text,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_counts_what_lies_in_each_other_and_no_texts() {
+        for (json, deep) in [("1", 0), ("[]", 1), (r#"{"a":[1],"b":{"c":[]}}"#, 3), (r#"["[[[","\"[["]"#, 1)] {
+            assert_eq!(depth(json), deep, "{json}");
+        }
+    }
+
+    /// What becomes of messages that are written in two pieces.
+    fn told(limits: &Limits, messages: &str) -> Result<Output, JobError> {
+        let (mut answer, mut lines) = (Answer::told(limits), JobLines::new(limits));
+        let (begin, end) = messages.as_bytes().split_at(messages.len() / 2);
+        answer.wrote(begin, &mut lines);
+        answer.wrote(end, &mut lines);
+        let Answer::Told(told) = answer else { unreachable!() };
+        told.error.clone().map_or_else(|| told.output(limits), Err)
+    }
+
+    #[test]
+    fn a_message_as_long_as_its_limits_allow_is_taken_and_a_longer_one_is_an_error() {
+        let limits = Limits { result: 1000, log: 10, ..Limits::default() };
+        let text = "\u{1}".repeat(1000);
+        assert_eq!(told(&limits, &format!("r\"{}\"\n", "\\u0001".repeat(1000))).unwrap().text, text);
+        let stack = serde_json::json!(vec!["f".repeat(400); MOST_FUNCTIONS]);
+        let error = serde_json::json!({ "message": text, "line": 1, "column": null, "stack": stack, "limit": false });
+        assert_eq!(told(&limits, &format!("e{error}\n")).unwrap_err().message, text);
+        let longer = "x".repeat(LONGEST_MESSAGE + 1);
+        let error = serde_json::json!({ "message": longer, "line": 1, "column": null, "stack": [], "limit": false });
+        assert_eq!(told(&limits, &format!("e{error}\n")).unwrap_err().message, format!("{}…", &longer[1..]));
+        let long = "x".repeat(200 << 10);
+        assert_eq!(told(&limits, &format!("r\"{long}\"\n")).unwrap_err().limit, Some(Limit::Result));
+        assert_eq!(told(&limits, &format!("r1\ne{long}\n")).unwrap_err().kind, ErrorKind::Script);
+        // Of a log there is enough, and what is none of ours is the script's own affair.
+        assert_eq!(told(&limits, &format!("r1\nl{long}\n{long}\n")).unwrap().text, "1");
+    }
+}

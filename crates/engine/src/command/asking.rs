@@ -1,0 +1,397 @@
+//! What the process of a job asks its actor: each question is a line on a socket of its own, and so is each answer.
+//!
+//! Questions are asked one after another. While one is not answered, or its answer was not read, nothing more is read from the socket,
+//! so what a process can leave here is bounded by the longest question, the longest answer, and the socket.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::lines::JobLines;
+use crate::limits::size;
+use crate::{Answer, JobCall, Question};
+use hero_model::{Input, Json, LogLevel, Progress, exact, excerpt, without_position};
+
+/// Bytes that are read at once.
+const PIECE: usize = 64 << 10;
+/// How many pieces are read one after another.
+const PIECES: usize = 16;
+/// How long a question may be.
+const LONGEST: usize = 2 << 20;
+/// How much of a question that is none is repeated, in characters.
+const SHOWN: usize = 100;
+/// What may be asked, for people.
+const WORDS: &str = "progress, spawn, then, inputs and slot";
+
+/// The questions of one job.
+#[derive(Default)]
+pub(super) struct Asking {
+    /// Absent for processes that ask nothing, and when there is nothing more to read.
+    socket: Option<UnixStream>,
+    /// What was read and not looked at yet.
+    read: VecDeque<u8>,
+    /// How many whole lines that is.
+    lines: usize,
+    /// Whether the line that has begun is longer than any question.
+    skipped: bool,
+    /// What the actor has been asked.
+    asked: Option<Asked>,
+    /// What the process has not read of its answers.
+    unread: Vec<u8>,
+    /// Whether nobody can read them any more.
+    is_deaf: bool,
+    /// Whether there may be more in the socket than was read.
+    has_more: bool,
+}
+
+/// What becomes of the answer to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// It is passed on as it is.
+    Value,
+    /// It becomes the outputs by the names of the jobs that gave them.
+    Inputs,
+    /// Nobody waits for it.
+    Progress,
+}
+
+impl Asking {
+    /// Of a process that has the other end of this socket.
+    pub(super) fn on(socket: UnixStream) -> Self {
+        Self { socket: Some(socket), ..Self::default() }
+    }
+
+    /// What to wait for, if there is anything to wait for.
+    pub(super) fn awaited(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
+        let flags = match (self.unread.is_empty(), self.asked) {
+            (false, _) => PollFlags::OUT,
+            (true, None) => PollFlags::IN,
+            (true, Some(_)) => return None,
+        };
+        Some((self.socket.as_ref()?.as_fd(), flags))
+    }
+
+    /// Has nobody wait for answers any more, but what was asked is still asked, if it has any effect.
+    pub(super) fn end(&mut self) {
+        self.is_deaf = true;
+    }
+
+    /// Whether there may be another question, although the last look found none.
+    pub(super) fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// Whether the actor has been asked and has not answered.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Reads and writes what is possible at once, and gives the next question for the actor.
+    ///
+    /// What is wrong with a question its process is told. Once the job `is_ending`, nothing is asked any more.
+    pub(super) fn next(&mut self, is_ending: bool, lines: &mut JobLines) -> Option<Question> {
+        self.flush();
+        if self.asked.is_some() || !self.unread.is_empty() {
+            return None;
+        }
+        self.fill();
+        while self.unread.is_empty() && self.lines > 0 {
+            match self.line().and_then(|line| self.question(&line, is_ending, lines)) {
+                Ok(None) => {}
+                Ok(Some((question, asked))) => {
+                    self.asked = Some(asked);
+                    return Some(question);
+                }
+                Err(wrong) => self.write(&Err(wrong)),
+            }
+        }
+        None
+    }
+
+    /// Passes on an answer of the actor.
+    pub(super) fn answered(&mut self, answer: Answer) {
+        let answer = match self.asked.take() {
+            // It came too late, or nobody waits for it.
+            None | Some(Asked::Progress) => return,
+            Some(Asked::Value) => answer,
+            Some(Asked::Inputs) => answer.and_then(|answer| by_name(&answer)),
+        };
+        self.write(&answer);
+    }
+
+    /// Takes the next whole line of those that were read, of which there is one.
+    fn line(&mut self) -> Result<String, String> {
+        let end = self.read.iter().position(|byte| *byte == b'\n').unwrap_or(self.read.len());
+        let line: Vec<u8> = self.read.drain(..(end + 1).min(self.read.len())).collect();
+        self.lines -= 1;
+        if std::mem::take(&mut self.skipped) || line.len() > LONGEST {
+            return Err(format!("a question has {} at most", size(LONGEST)));
+        }
+        Ok(String::from_utf8_lossy(&line).trim().to_owned())
+    }
+
+    /// What a line asks. An empty one asks nothing, and what is wrong with a progress, for which nobody waits, is logged.
+    fn question(&self, line: &str, is_ending: bool, lines: &mut JobLines) -> Result<Option<(Question, Asked)>, String> {
+        let (word, text) = line.split_once(' ').unwrap_or((line, ""));
+        match word {
+            "" => Ok(None),
+            "progress" => match progress(text) {
+                Ok(_) if is_ending || self.another_follows(line) => Ok(None),
+                Ok(progress) => Ok(Some((Question::Progress(progress), Asked::Progress))),
+                Err(wrong) => {
+                    lines.log(LogLevel::Warn, &wrong);
+                    Ok(None)
+                }
+            },
+            _ if is_ending => Err("the job is being ended".to_owned()),
+            // Nobody would hear it.
+            "inputs" | "slot" if self.is_deaf => Ok(None),
+            _ => question(word, text.trim()).map(Some),
+        }
+    }
+
+    /// Whether the next line is a newer progress.
+    fn another_follows(&self, line: &str) -> bool {
+        let word = b"progress ";
+        self.lines > 0 && line.len() > word.len() && self.read.iter().take(word.len()).eq(word)
+    }
+
+    /// Reads until there is a whole line, or nothing more, but no more at once than others can wait for.
+    fn fill(&mut self) {
+        let mut piece = Vec::new();
+        for _ in 0..PIECES {
+            let Some(socket) = self.socket.as_ref().filter(|_| self.lines == 0) else { return };
+            piece.clear();
+            piece.reserve(PIECE);
+            let read = recv(socket, spare_capacity(&mut piece), RecvFlags::DONTWAIT);
+            self.has_more = matches!(read, Ok((1.., _)) | Err(Errno::INTR));
+            match read {
+                Ok((1.., _)) => {
+                    self.lines += piece.iter().filter(|byte| **byte == b'\n').count();
+                    self.read.extend(&piece);
+                    if self.lines == 0 && self.read.len() > LONGEST {
+                        // The beginning of what is far too long is not kept.
+                        self.read.clear();
+                        self.skipped = true;
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Ok((0, _)) | Err(_) => self.socket = None,
+            }
+        }
+    }
+
+    fn write(&mut self, answer: &Answer) {
+        let line = match answer {
+            Ok(value) => format!("ok {}", plain(value)),
+            Err(refusal) => format!("error {}", refusal.replace(['\n', '\r'], " ")),
+        };
+        self.unread.extend_from_slice(line.trim_end().as_bytes());
+        self.unread.push(b'\n');
+        self.flush();
+    }
+
+    /// Writes as much as the socket takes.
+    fn flush(&mut self) {
+        while let Some(socket) = self.socket.as_ref().filter(|_| !self.is_deaf && !self.unread.is_empty()) {
+            match send(socket, &self.unread, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(sent) => drop(self.unread.drain(..sent)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                // What was asked before is still in the socket.
+                Err(_) => self.is_deaf = true,
+            }
+        }
+        self.unread.clear();
+    }
+}
+
+/// `progress NUMBER [TEXT]`.
+fn progress(text: &str) -> Result<Progress, String> {
+    let (number, text) = text.trim_start().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    match number.parse::<f64>().ok().filter(|number| number.is_finite()) {
+        Some(value) => Ok(Progress { value, text: text.trim().to_owned() }),
+        None => Err(format!("progress: {:?} is not a finite number; a line is `progress NUMBER TEXT`", excerpt(number, SHOWN))),
+    }
+}
+
+/// Any other question.
+fn question(word: &str, text: &str) -> Result<(Question, Asked), String> {
+    match (word, text) {
+        ("spawn" | "then", spec) => {
+            let beyond = |error: &dyn std::fmt::Display| format!("the job is not what a job may be: {error}");
+            let spec = exact(spec, "job").map_err(|error| beyond(&error))?;
+            let spec: Json = serde_json::from_str(&spec).map_err(|error| beyond(&without_position(&error.to_string())))?;
+            Ok((Question::Jobs(JobCall::Spawn { spec, as_heir: word == "then" }), Asked::Value))
+        }
+        ("inputs", "") => Ok((Question::Jobs(JobCall::Inputs), Asked::Inputs)),
+        ("slot", "") => Ok((Question::Jobs(JobCall::Slot), Asked::Value)),
+        ("inputs" | "slot", more) => Err(format!("{word} stands alone, without {:?}", excerpt(more, SHOWN))),
+        _ => Err(format!("nobody asks {:?}; there are {WORDS}", excerpt(word, SHOWN))),
+    }
+}
+
+/// The outputs of prerequisites, each once: by its name, or by its id ([`Input::keys`]).
+fn by_name(answer: &Json) -> Answer {
+    let inputs: Vec<Input> = serde_json::from_str(answer.as_str()).map_err(|error| error.to_string())?;
+    let all: BTreeMap<&str, &Json> = Input::keys(&inputs).into_iter().zip(inputs.iter().map(|input| &input.value)).collect();
+    serde_json::to_string(&all).and_then(|text| serde_json::from_str(&text)).map_err(|error| error.to_string())
+}
+
+/// A value as it stands behind `ok`: a text as it is, nothing for `null`, else JSON.
+fn plain(value: &Json) -> String {
+    match value.as_str() {
+        "null" => String::new(),
+        json => serde_json::from_str::<String>(json).map_or_else(|_| json.to_owned(), |text| text.replace(['\n', '\r'], " ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::Limits;
+
+    fn asking() -> (Asking, UnixStream, JobLines) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        (Asking::on(ours), theirs, JobLines::new(&Limits::default()))
+    }
+
+    /// What can be read at once.
+    fn heard(socket: &mut UnixStream) -> String {
+        socket.set_nonblocking(true).unwrap();
+        let mut heard = Vec::new();
+        let _ = socket.read_to_end(&mut heard);
+        String::from_utf8(heard).unwrap()
+    }
+
+    #[test]
+    fn questions_are_asked_one_after_another_and_answered_in_order() {
+        let (mut asking, mut theirs, mut lines) = asking();
+        theirs.write_all(b"spawn {\"script\": \"1\"}\n\nprogress 40 half of it\nslot\ninp").unwrap();
+        let spec = serde_json::from_str("{\"script\":\"1\"}").unwrap();
+        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Spawn { spec, as_heir: false })));
+        assert_eq!((asking.next(false, &mut lines), asking.awaited().is_none()), (None, true));
+        asking.answered(Ok(json!("some-id").into()));
+        assert_eq!(asking.next(false, &mut lines), Some(Question::Progress(Progress { value: 40.0, text: "half of it".into() })));
+        asking.answered(Ok(json!(null).into()));
+        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Slot)));
+        asking.answered(Ok(json!(null).into()));
+        assert_eq!(asking.next(false, &mut lines), None);
+        theirs.write_all(b"uts\n").unwrap();
+        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Inputs)));
+        let (one, other) = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002");
+        asking.answered(Ok(json!([{ "job_id": one, "name": "a", "value": [1] }, { "job_id": other, "name": null, "value": "x" }]).into()));
+        assert_eq!(heard(&mut theirs), format!("ok some-id\nok\nok {{\"{other}\":\"x\",\"a\":[1]}}\n"));
+        assert!(lines.take().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_question_is_answered_and_bad_progress_is_logged() {
+        let (mut asking, mut theirs, mut lines) = asking();
+        theirs
+            .write_all(b"spwan {}\nspawn {\"a\":99999999999999999999}\nthen {\nslot now\nprogress soon\nprogress\nprogress nan\n")
+            .unwrap();
+        let mut answers = String::new();
+        for _ in 0..10 {
+            answers += &heard(&mut theirs);
+            assert_eq!(asking.next(false, &mut lines), None);
+        }
+        let answers: Vec<&str> = answers.lines().collect();
+        assert!(answers.len() == 4 && answers.iter().all(|answer| answer.starts_with("error ")), "{answers:?}");
+        assert!(
+            answers[0].contains("there are progress") && answers[1].contains("99999999999999999999") && answers[3].contains("stands alone")
+        );
+        let logged = lines.take();
+        assert!(logged.len() == 3 && logged[0].text.contains("\"soon\" is not a finite number"), "{logged:?}");
+        theirs.write_all(b"slot\nprogress 1\n").unwrap();
+        assert_eq!(asking.next(true, &mut lines), None);
+        assert_eq!(heard(&mut theirs), "error the job is being ended\n");
+    }
+
+    #[test]
+    fn one_who_writes_without_end_does_not_keep_others_waiting() {
+        const FAR_MORE: usize = 512 << 20;
+        let (mut asking, theirs, mut lines) = asking();
+        let (written, is_enough) = (AtomicUsize::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let piece = vec![b'x'; PIECE];
+                    while !is_enough.load(Ordering::Relaxed) && written.load(Ordering::Relaxed) < FAR_MORE {
+                        written.fetch_add((&theirs).write(&piece).unwrap_or(0), Ordering::Relaxed);
+                    }
+                });
+            }
+            let mut most = 0;
+            for _ in 0..100 {
+                let before = written.load(Ordering::Relaxed);
+                assert_eq!(asking.next(false, &mut lines), None);
+                most = (written.load(Ordering::Relaxed) - before).max(most);
+            }
+            is_enough.store(true, Ordering::Relaxed);
+            asking.socket = None;
+            // What was in the socket before, and what came while it was read.
+            assert!(most <= 2 * PIECES * PIECE, "{most}");
+        });
+    }
+
+    #[test]
+    fn what_a_process_leaves_here_is_bounded() {
+        let (mut asking, mut theirs, mut lines) = asking();
+        theirs.set_nonblocking(true).unwrap();
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..40 {
+            let _ = theirs.write(&piece);
+            assert_eq!(asking.next(false, &mut lines), None);
+            assert!(asking.read.len() <= LONGEST + PIECE, "{}", asking.read.len());
+        }
+        while theirs.write(b"\n").is_err() {
+            assert_eq!(asking.next(false, &mut lines), None);
+        }
+        assert_eq!(asking.next(false, &mut lines), None);
+        assert!(heard(&mut theirs).contains("2 MB at most"));
+        // Nobody reads the answers, so nothing more is read.
+        for _ in 0..100_000 {
+            let _ = theirs.write(b"what\n");
+            assert_eq!(asking.next(false, &mut lines), None);
+        }
+        assert!(asking.read.len() + asking.unread.len() < 2 * PIECE && asking.awaited().unwrap().1 == PollFlags::OUT);
+        drop(theirs);
+        while asking.awaited().is_some() {
+            assert_eq!(asking.next(false, &mut lines), None);
+        }
+    }
+
+    #[test]
+    fn what_a_process_asked_before_it_ended_is_still_asked_and_of_its_progress_the_newest() {
+        let (mut asking, mut theirs, mut lines) = asking();
+        // More than is read at once asks for what nobody would hear.
+        theirs.write_all(&b"slot\n".repeat(PIECE / 4)).unwrap();
+        theirs.write_all(b"spawn {}\nprogress 1\nprogress 2\nprogress 3 x\nslot\nprogress 4\n").unwrap();
+        drop(theirs);
+        asking.end();
+        let mut asked = Vec::new();
+        loop {
+            match asking.next(false, &mut lines) {
+                Some(question) => asked.push(question),
+                None if asking.has_more() => continue,
+                None => break,
+            }
+            asking.answered(Err("gone".to_owned()));
+        }
+        let told = |value, text: &str| Question::Progress(Progress { value, text: text.to_owned() });
+        let spawn = Question::Jobs(JobCall::Spawn { spec: serde_json::from_str("{}").unwrap(), as_heir: false });
+        assert_eq!(asked, [spawn, told(3.0, "x"), told(4.0, "")]);
+    }
+}

@@ -1,0 +1,124 @@
+//! What the processes of a job hold together, which no limit of a single process bounds. It is looked up now and then.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
+
+use super::ending::Ending;
+use hero_process::closed::open_closed;
+use hero_process::held::{Held, MOST_PROCESSES};
+
+/// How many bytes the files of a job may take on the disk.
+pub(super) const MOST_BYTES: u64 = 1 << 30;
+/// How many files and directories a job may have.
+pub(super) const MOST_FILES: u64 = 100_000;
+/// How deep directories may lie in each other. What is deeper would be looked for in vain.
+pub(super) const DEEPEST: usize = 128;
+/// The unit in which the system counts what a file takes.
+const BLOCK: u64 = 512;
+
+/// What a job may hold.
+pub(super) struct Bounds<'a> {
+    /// Where it writes.
+    pub(super) directory: &'a Path,
+    /// Bytes that one of its processes may have.
+    pub(super) memory: u64,
+}
+
+impl Bounds<'_> {
+    /// What these processes of the job, and its files, have too much of, if anything.
+    pub(super) fn exceeded(&self, processes: &[i32]) -> Option<Ending> {
+        if processes.len() > MOST_PROCESSES {
+            return Some(Ending::Processes);
+        }
+        let held = Held::by(processes, || true);
+        if let Some(most) = held.too_much_memory(self.memory) {
+            return Some(Ending::Memory(most));
+        }
+        let mut files = Files { bytes: held.removed(), ..Files::default() };
+        if let Ok(directory) = open_closed(CWD, self.directory) {
+            files.add_all(&directory, 0);
+        }
+        files.are_too_many().then_some(Ending::Disk)
+    }
+}
+
+/// Files of a job, as far as they were counted.
+#[derive(Default)]
+struct Files {
+    /// With those that have no name any more.
+    bytes: u64,
+    count: u64,
+    too_deep: bool,
+}
+
+impl Files {
+    fn are_too_many(&self) -> bool {
+        self.bytes > MOST_BYTES || self.count > MOST_FILES || self.too_deep
+    }
+
+    /// Adds what is in a directory. A name that is gone, or replaced by a link, is skipped.
+    fn add_all(&mut self, directory: &OwnedFd, depth: usize) {
+        if depth > DEEPEST {
+            self.too_deep = true;
+        }
+        let Ok(entries) = Dir::read_from(directory) else { return };
+        for entry in entries.flatten() {
+            if self.are_too_many() {
+                return;
+            }
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            self.count += 1;
+            // A file with several names is found by each of them.
+            let names = i64::try_from(stat.st_nlink).unwrap_or(i64::MAX).max(1);
+            self.bytes = self.bytes.saturating_add((stat.st_blocks / names).cast_unsigned() * BLOCK);
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+                && let Ok(inner) = open_closed(directory, name)
+            {
+                self.add_all(&inner, depth + 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn counted(directory: &Path) -> Files {
+        let mut files = Files::default();
+        files.add_all(&open_closed(CWD, directory).unwrap(), 0);
+        files
+    }
+
+    #[test]
+    fn files_are_counted_once_wherever_they_are_and_whoever_may_read_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("file"), vec![1; 1 << 20]).unwrap();
+        fs::hard_link(inner.join("file"), directory.path().join("same")).unwrap();
+        std::os::unix::fs::symlink("/", directory.path().join("link")).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o000)).unwrap();
+        let files = counted(directory.path());
+        assert!(files.count == 5 && (1 << 20..1 << 21).contains(&files.bytes), "{} {}", files.count, files.bytes);
+        assert!(!files.are_too_many());
+    }
+
+    #[test]
+    fn directories_that_lie_too_deep_are_too_many() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST))).unwrap();
+        assert!(!counted(directory.path()).are_too_many());
+        fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST + 1))).unwrap();
+        assert!(counted(directory.path()).are_too_many());
+    }
+}

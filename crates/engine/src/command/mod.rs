@@ -1,0 +1,315 @@
+//! Engines whose jobs are processes: a supervisor behind the same frames, which starts a process for each job.
+//!
+//! The supervisor runs no script itself. It writes the job's files, starts the confined process, passes on what that writes as the
+//! log, ends it with everything it started, and says how it ended. It, or the first process of the namespace of its jobs, adopts what a job leaves behind, so nothing outlives a job.
+//! When its actor closes the socket it ends the job that runs, and itself.
+
+mod actor;
+mod answer;
+mod asking;
+mod attempt;
+mod cause;
+mod ending;
+mod environment;
+mod files;
+mod held;
+mod lines;
+mod outcome;
+mod process;
+mod program;
+mod python;
+mod shell;
+mod usage;
+mod v;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use std::time::Instant;
+
+use rustix::process::Pid;
+
+use super::directory;
+use super::environment::fault;
+use super::frame::{FromEngine, ToEngine};
+use super::limits::size;
+use super::{EngineJob, Limits};
+use actor::{Actor, Said};
+use answer::Answer;
+use attempt::{Attempt, clear};
+use files::JobFiles;
+use held::Bounds;
+use hero_model::{ErrorKind, JobError, Limit, Output, Usage};
+use hero_process::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
+use hero_process::{Init, OURSELVES};
+pub(super) use outcome::too_much_memory;
+pub use program::{Command, Program};
+pub use python::Python;
+pub use v::V;
+
+/// The exit code when the supervisor itself failed.
+const FAILED: u8 = 70;
+
+/// The body of the hidden `hero supervisor`: serves the frames on descriptor 0 until it is closed. It works in the current directory,
+/// which is its own, and removes it in the end, unless there is something in it that it did not make.
+#[expect(clippy::disallowed_macros, reason = "a child says why it failed to its parent, which shows it harmless")]
+pub fn supervisor_main() -> ExitCode {
+    let served = std::env::current_dir().map_err(|error| format!("no directory: {error}")).and_then(|directory| serve(&directory));
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("hero supervisor: {failure}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// The body of the hidden `hero confinement`: says how it is confined.
+#[expect(clippy::disallowed_macros, reason = "its parent reads what it says")]
+pub fn confinement_main() -> ExitCode {
+    println!("{}", std::env::var(CONFINEMENT).unwrap_or_default());
+    ExitCode::SUCCESS
+}
+
+fn serve(directory: &Path) -> Result<(), String> {
+    // It outlives the supervisor itself, which removes what is in there.
+    let _lock = directory::lock(directory).map_err(|error| format!("{} was taken for left behind: {error}", directory.display()))?;
+    let mut actor = Actor::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
+    let (limits, program) = match actor.next() {
+        Said::Frame(ToEngine::Hello { limits, program, .. }) => (limits.into_owned(), program.into_owned()),
+        Said::Frame(_) => return Err("the first frame is not hello".into()),
+        Said::Unreadable(error) => return Err(error),
+        Said::Gone => return Ok(()),
+    };
+    let init = Init::for_children()?;
+    let mut supervisor = Supervisor::new(directory, limits, program, init)?;
+    let confinement = supervisor.confinement()?;
+    actor.say(vec![FromEngine::Ready { pid: std::process::id(), confinement }]);
+    loop {
+        // A job that was not read when this ends was not begun.
+        actor.wait(supervisor.init.as_ref().map(Init::end));
+        if !can_start(supervisor.init.as_ref()) {
+            return Err(Lost::FIRST.into());
+        }
+        let (result, usage) = match actor.next() {
+            Said::Frame(ToEngine::Run { job, .. }) => match supervisor.run(&job, &mut actor) {
+                Ok(done) => done,
+                Err(Lost::Actor) => return Ok(()),
+                Err(Lost::Engine(why)) => return Err(why.into()),
+            },
+            Said::Frame(ToEngine::Check { .. }) => {
+                // Only whoever runs a script knows what is wrong with it.
+                actor.say(vec![FromEngine::Checked { error: None }]);
+                continue;
+            }
+            // It was sent while its job ended.
+            Said::Frame(ToEngine::Stop | ToEngine::Answer { .. }) => continue,
+            Said::Frame(ToEngine::Hello { .. }) => return Err("hello came twice".into()),
+            Said::Unreadable(error) => {
+                (Err(JobError::new(ErrorKind::Unavailable, format!("the engine can't read the job: {error}"))), Usage::default())
+            }
+            Said::Gone => return Ok(()),
+        };
+        actor.say(vec![FromEngine::Done { result, usage, allocated: 0 }]);
+    }
+}
+
+/// What starts the processes of jobs.
+enum Starter {
+    Command(Command),
+    Python(python::Runner),
+    V(v::Builder),
+}
+
+struct Supervisor {
+    directory: PathBuf,
+    /// What it made there.
+    made: Vec<PathBuf>,
+    /// The directory that has those of the jobs in it.
+    jobs: PathBuf,
+    limits: Limits,
+    starter: Starter,
+    user: JobUser,
+    /// Absent where the jobs are in no namespace of their own.
+    init: Option<Init>,
+    /// How many jobs it was given.
+    count: u64,
+}
+
+impl Supervisor {
+    fn new(directory: &Path, limits: Limits, program: Program, init: Option<Init>) -> Result<Self, String> {
+        let user = JobUser::choose(program.paths(), directory);
+        user.admit(directory, JobUser::PASS).map_err(|error| format!("the directory cannot be opened for the user of jobs: {error}"))?;
+        let mut made = Vec::new();
+        let mut make = |name: &str| {
+            let path = directory.join(name);
+            let ready = directory::make_private(&path).and_then(|()| user.admit(&path, JobUser::PASS));
+            ready.map_err(|error| format!("no directory for {name}: {error}"))?;
+            made.push(path.clone());
+            Ok::<_, String>(path)
+        };
+        let jobs = make("jobs")?;
+        let starter = match program {
+            Program::Rhai => return Err("there is no program to run".into()),
+            Program::Command(command) => Starter::Command(command),
+            Program::Python(python) => {
+                let runner = python::Runner::new(python, &make("python")?, &jobs, &user);
+                Starter::Python(runner.map_err(|error| format!("the runner of scripts cannot be written: {error}"))?)
+            }
+            Program::V(v) => Starter::V(v::Builder::new(v, make("programs")?)),
+        };
+        Ok(Self { directory: directory.to_owned(), made, jobs, limits, starter, user, init, count: 0 })
+    }
+
+    fn rights(&self, directory: &Path) -> JobRights {
+        match &self.starter {
+            Starter::Command(command) => command.rights(directory, &self.user),
+            Starter::Python(runner) => runner.rights(directory),
+            Starter::V(builder) => builder.rights(directory, &self.user),
+        }
+    }
+
+    /// How the processes of jobs are confined: tried out with one that says it.
+    fn confinement(&self) -> Result<String, String> {
+        let ourselves = std::env::current_exe().map_err(|error| format!("cannot find this program's own file: {error}"))?;
+        let profile = Profile::Job(self.rights(&self.jobs));
+        let mut command = confine::plain_command(Path::new(OURSELVES), &profile, &ourselves, &["confinement"]);
+        command.stdin(Stdio::null()).env_clear();
+        let said = command.output().map_err(|error| format!("no process can be started: {error}"))?;
+        let text = |bytes| String::from_utf8_lossy(bytes).trim().to_owned();
+        if said.status.success() { Ok(text(&said.stdout)) } else { Err(format!("no process can be confined: {}", text(&said.stderr))) }
+    }
+
+    /// Runs a job to its end.
+    fn run(&mut self, job: &EngineJob, actor: &mut Actor) -> Done {
+        let began = Instant::now();
+        if let Some(fault) = fault(job) {
+            return refused(fault);
+        }
+        let (program, of_build) = match self.build(job, actor, began) {
+            Ok(built) => built,
+            Err(done) => return done,
+        };
+        self.count += 1;
+        let (file, answer) = match &self.starter {
+            Starter::Command(command) => (command.file.as_str(), Answer::written(&self.limits)),
+            Starter::Python(_) => (python::FILE, Answer::told(&self.limits)),
+            Starter::V(_) => (v::FILE, Answer::written(&self.limits)),
+        };
+        let files = match JobFiles::create(&self.jobs, self.count, job, file, &self.user) {
+            Ok(files) => files,
+            Err(error) => return refused(unavailable("the files of the job cannot be written", &error)),
+        };
+        let started = match &mut self.starter {
+            Starter::V(builder) => builder.start(&program, job, &files),
+            Starter::Command(command) => command.start(job, &files),
+            Starter::Python(runner) => runner.start(job, &files, &self.limits),
+        };
+        let process = match started {
+            Ok(process) => process,
+            Err(error) => return not_started(self.init.as_ref(), job, &error),
+        };
+        let zygote = match &self.starter {
+            Starter::Python(runner) => runner.zygote(),
+            Starter::Command(_) | Starter::V(_) => None,
+        };
+        let bounds = Bounds { directory: &files.directory, memory: self.rights(&files.directory).memory };
+        let init = self.init.as_ref();
+        let spared: Vec<Pid> = zygote.into_iter().chain(init.map(Init::pid)).collect();
+        let ended = Attempt { actor, limits: &self.limits, bounds, spared: &spared, init }.watch(job, process, answer, began)?;
+        if let Starter::Python(runner) = &mut self.starter
+            && ended.status.is_none()
+        {
+            runner.give_up_zygote();
+        }
+        Ok((outcome::result(&ended, &self.limits), with(ended.usage, of_build)))
+    }
+
+    /// The program of a job whose script has to be compiled, and what that took; of others that is nothing. Or how the job ended before it
+    /// could run.
+    fn build(&mut self, job: &EngineJob, actor: &mut Actor, began: Instant) -> Result<(PathBuf, Usage), Done> {
+        let Starter::V(builder) = &mut self.starter else { return Ok((PathBuf::new(), Usage::default())) };
+        if let Some(program) = builder.program(&job.script) {
+            return Ok((program, Usage::default()));
+        }
+        self.count += 1;
+        let nothing = EngineJob { args: None, ..job.clone() };
+        let files = JobFiles::create(&self.jobs, self.count, &nothing, v::FILE, &self.user);
+        let files = files.map_err(|error| refused(unavailable("the files of the job cannot be written", &error)))?;
+        let init = self.init.as_ref();
+        let started = builder.compile(&files).map_err(|error| not_started(init, job, &error))?;
+        let bounds = Bounds { directory: &files.directory, memory: builder.memory_to_compile() };
+        let spared = init.map(Init::pid);
+        let mut attempt = Attempt { actor, limits: &self.limits, bounds, spared: spared.as_slice(), init };
+        let ended = attempt.watch(job, started, Answer::written(&self.limits), began).map_err(Err)?;
+        let done = |error| Err(Ok((Err(error), ended.usage)));
+        match outcome::result(&ended, &self.limits) {
+            Err(error) if error.kind == ErrorKind::Script => done(v::compile_error(&ended.last_lines).unwrap_or(error)),
+            Err(error) => done(error),
+            Ok(_) => match builder.keep(&job.script, &files) {
+                Ok(program) => Ok((program, ended.usage)),
+                Err(error) => done(unavailable("the program cannot be kept", &error)),
+            },
+        }
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        clear(&[], None, None);
+        // If something cannot be removed, nobody is left to tell.
+        for made in &self.made {
+            let _ = directory::remove(made);
+        }
+        let _ = std::fs::remove_dir(&self.directory);
+    }
+}
+
+/// How a job ended, unless it is lost.
+type Done = Result<(Result<Output, JobError>, Usage), Lost>;
+
+/// Why nothing is told of a job.
+enum Lost {
+    /// The actor is gone.
+    Actor,
+    /// The engine has broken, so the job runs again elsewhere.
+    Engine(&'static str),
+}
+
+impl Lost {
+    const FIRST: &str = "the first process of the namespace of jobs was ended, and nothing can be started without it";
+    const ZYGOTE: &str = "the process that scripts are forked from was ended";
+}
+
+fn refused(error: JobError) -> Done {
+    Ok((Err(error), Usage::default()))
+}
+
+/// What a job used after something else was done for it.
+fn with(usage: Usage, before: Usage) -> Usage {
+    Usage { cpu_us: usage.cpu_us.saturating_add(before.cpu_us), peak_memory: usage.peak_memory.max(before.peak_memory), ..usage }
+}
+
+fn unavailable(what: &str, error: &io::Error) -> JobError {
+    JobError::new(ErrorKind::Unavailable, format!("{what}: {error}"))
+}
+
+/// Whether processes can be started: in a namespace without its first process they cannot.
+fn can_start(init: Option<&Init>) -> bool {
+    init.is_none_or(Init::is_there)
+}
+
+/// Why there is no process: because of the job, or of the machine.
+fn not_started(init: Option<&Init>, job: &EngineJob, error: &io::Error) -> Done {
+    if !can_start(init) {
+        return Err(Lost::Engine(Lost::FIRST));
+    }
+    refused(match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => {
+            let bytes: usize = job.env.iter().map(|(name, value)| name.len() + value.len()).sum();
+            let message = format!("env_vars has {}, more than a process can be given", size(bytes));
+            JobError { limit: Some(Limit::Memory), ..JobError::new(ErrorKind::Limit, message) }
+        }
+        _ => unavailable("no process can be started", error),
+    })
+}

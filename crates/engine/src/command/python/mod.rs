@@ -1,0 +1,155 @@
+//! Jobs in Python: a fork of a process that has started already, or, where that does not work, a process that starts.
+
+mod zygote;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::files::JobFiles;
+use super::process::Process;
+use super::{OURSELVES, environment};
+use crate::environment::Variables;
+use crate::limits::size;
+use crate::{EngineJob, Limits};
+use hero_model::{ContextId, JobId};
+use hero_process::confine::{self, JobRights, JobUser, Profile};
+use zygote::Zygote;
+
+/// The name of the script's file, and so of its code in tracebacks.
+pub(super) const FILE: &str = "script.py";
+/// What runs the scripts, and what these import.
+const SOURCES: [(&str, &str); 3] =
+    [("runner.py", include_str!("runner.py")), ("hero.py", include_str!("hero.py")), ("confine.py", include_str!("confine.py"))];
+/// No variables and no directories of the user's mean anything to it, and it writes no compiled files.
+const ARGUMENTS: [&str; 4] = ["-I", "-B", "-X", "utf8"];
+/// After so many zygotes that did not start in succession none is tried any more.
+const TRIES: u32 = 3;
+
+/// An interpreter of Python.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Python {
+    /// Its file; that of a virtual environment is in it.
+    pub interpreter: PathBuf,
+    /// What processes of jobs may read and run, besides the system's programs.
+    pub readable: Vec<PathBuf>,
+    /// Bytes of memory for the data of one process.
+    pub memory: u64,
+}
+
+/// What the process of a job is told of it.
+#[derive(Serialize)]
+struct Told<'j> {
+    environment: Variables,
+    env_vars: &'j BTreeMap<String, String>,
+    job_id: &'j JobId,
+    caller_id: &'j str,
+    context_id: ContextId,
+    attempt: u32,
+    script: &'j str,
+    args: &'j RawValue,
+    limits: ToldLimits,
+}
+
+#[derive(Serialize)]
+struct ToldLimits {
+    result: usize,
+    result_text: String,
+    log: usize,
+}
+
+/// Starts the processes of jobs.
+pub(super) struct Runner {
+    python: Python,
+    runner: PathBuf,
+    user: JobUser,
+    zygote: Option<Zygote>,
+    failures: u32,
+}
+
+/// Has the runner be a zygote.
+const SERVE: &str = "serve";
+
+impl Runner {
+    /// Writes what is needed into a directory, and starts the zygote for jobs in another.
+    pub(super) fn new(python: Python, sources: &Path, jobs: &Path, user: &JobUser) -> io::Result<Self> {
+        for (name, text) in SOURCES {
+            fs::write(sources.join(name), text)?;
+            user.admit(&sources.join(name), JobUser::READ)?;
+        }
+        user.admit(sources, JobUser::USE)?;
+        let python = Python { readable: python.readable.iter().cloned().chain([sources.to_owned()]).collect(), ..python };
+        let mut runner = Self { python, runner: sources.join(SOURCES[0].0), user: user.clone(), zygote: None, failures: 0 };
+        runner.start_zygote(jobs);
+        Ok(runner)
+    }
+
+    fn start_zygote(&mut self, jobs: &Path) {
+        if self.zygote.is_none() && self.failures < TRIES {
+            self.zygote = Zygote::start(self.command(jobs, SERVE)).ok();
+            self.failures = if self.zygote.is_some() { 0 } else { self.failures + 1 };
+        }
+    }
+
+    /// The process that is there between jobs.
+    pub(super) fn zygote(&self) -> Option<Pid> {
+        self.zygote.as_ref().map(Zygote::pid)
+    }
+
+    /// Gives up a zygote that did not tell how a job ended.
+    pub(super) fn give_up_zygote(&mut self) {
+        self.zygote = None;
+    }
+
+    pub(super) fn rights(&self, directory: &Path) -> JobRights {
+        JobRights { readable: self.python.readable.clone(), ..JobRights::new(directory, self.python.memory, self.user.clone()) }
+    }
+
+    fn command(&self, writable: &Path, what: &str) -> std::process::Command {
+        let runner = self.runner.to_string_lossy().into_owned();
+        let arguments: Vec<&str> = ARGUMENTS.into_iter().chain([runner.as_str(), what]).collect();
+        let profile = Profile::Job(JobRights { confines_forks: what == SERVE, ..self.rights(writable) });
+        let mut command = confine::plain_command(Path::new(OURSELVES), &profile, &self.python.interpreter, &arguments);
+        command.current_dir(writable).env_clear();
+        command
+    }
+
+    /// Starts the process of a job.
+    pub(super) fn start(&mut self, job: &EngineJob, files: &JobFiles, limits: &Limits) -> io::Result<Process> {
+        let args = job.args.as_ref().map_or("{}", |args| args.as_str());
+        let told = serde_json::to_vec(&Told {
+            environment: environment::of_job(job, files),
+            env_vars: &job.env,
+            job_id: &job.job_id,
+            caller_id: &job.caller_id,
+            context_id: job.context_id,
+            attempt: job.attempt,
+            script: &job.script,
+            args: serde_json::from_str(args)?,
+            limits: ToldLimits { result: limits.result, result_text: size(limits.result), log: limits.log },
+        })?;
+        // The zygote does not read it, because what it has seen its later forks could find in their memory.
+        let mut file = File::from(memfd_create("job", MemfdFlags::CLOEXEC)?);
+        file.write_all(&told)?;
+        // One that has died since is found when it is to fork; then there is another.
+        for _ in 0..2 {
+            if let Some(jobs) = files.directory.parent() {
+                self.start_zygote(jobs);
+            }
+            match self.zygote.as_ref().map(|zygote| zygote.fork(&files.directory, file.as_fd())) {
+                Some(Ok(process)) => return Ok(process),
+                Some(Err(_)) => self.zygote = None,
+                None => break,
+            }
+        }
+        files.write(&files.directory.join("job.json"), told)?;
+        Process::start(self.command(&files.directory, "run"))
+    }
+}

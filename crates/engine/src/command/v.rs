@@ -1,0 +1,166 @@
+//! Jobs in V: each script is compiled, unless it was before, and then its program runs.
+
+use std::collections::VecDeque;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::asking::Asking;
+use super::files::JobFiles;
+use super::process::Process;
+use super::{OURSELVES, environment};
+use crate::EngineJob;
+use crate::environment::expected;
+use hero_model::{ErrorKind, JobError, hex};
+use hero_process::confine::{self, JobRights, JobUser, Profile};
+
+/// The name of the script's file, and so what the compiler calls it.
+pub(super) const FILE: &str = "main.v";
+/// The name of the program beside it.
+const PROGRAM: &str = "main";
+/// What the compiler is told besides the names: its words go into errors.
+const ARGUMENTS: [&str; 2] = ["-nocolor", "-o"];
+/// How many programs are kept.
+const KEPT: usize = 64;
+/// What the owner may do with a program, and nobody else.
+const EXECUTABLE: u32 = 0o500;
+
+/// A compiler of V.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct V {
+    /// Its file.
+    pub compiler: PathBuf,
+    /// What it and the processes of jobs may read and run, besides the system's programs.
+    pub readable: Vec<PathBuf>,
+    /// Bytes of memory for the data of one process.
+    pub memory: u64,
+    /// The same for the compiler, if that is more.
+    pub to_compile: u64,
+}
+
+impl V {
+    /// Bytes of memory for the compiler, which frees none, unless its context may have less.
+    pub const TO_COMPILE: u64 = 4 << 30;
+}
+
+/// Compiles scripts and starts the processes of jobs.
+pub(super) struct Builder {
+    v: V,
+    /// Where programs are kept. No job can write there.
+    directory: PathBuf,
+    /// The hashes of their scripts; the one that was used last comes last.
+    kept: VecDeque<String>,
+}
+
+impl Builder {
+    pub(super) fn new(v: V, directory: PathBuf) -> Self {
+        Self { v, directory, kept: VecDeque::new() }
+    }
+
+    pub(super) fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
+        JobRights { readable: self.v.readable.clone(), ..JobRights::new(directory, self.v.memory, user.clone()) }
+    }
+
+    /// The program of a script, if that was compiled before.
+    pub(super) fn program(&mut self, script: &str) -> Option<PathBuf> {
+        let hash = hash(script);
+        let at = self.kept.iter().position(|kept| *kept == hash)?;
+        self.kept.remove(at);
+        let program = self.directory.join(&hash);
+        // Something that clears up old temporary files may have removed it.
+        program.is_file().then(|| self.kept.push_back(hash))?;
+        Some(program)
+    }
+
+    /// Bytes of memory for the data of the compiler.
+    pub(super) fn memory_to_compile(&self) -> u64 {
+        self.v.to_compile.max(self.v.memory)
+    }
+
+    /// Starts to compile the script in a directory. Nothing of a job is there, or the next one with this script might have it, too.
+    pub(super) fn compile(&self, files: &JobFiles) -> io::Result<Process> {
+        let rights = JobRights { memory: self.memory_to_compile(), ..self.rights(&files.directory, &files.user) };
+        let arguments = ARGUMENTS.into_iter().chain([PROGRAM, FILE]).collect::<Vec<_>>();
+        let mut command = confine::plain_command(Path::new(OURSELVES), &Profile::Job(rights), &self.v.compiler, &arguments);
+        command.current_dir(&files.directory);
+        let mut variables = expected(&files.directory);
+        for (name, directory) in [("VTMP", ".vtmp"), ("VMODULES", ".vmodules")] {
+            let directory = files.directory.join(directory);
+            // Some versions of the compiler do not make it themselves.
+            fs::create_dir(&directory)?;
+            files.user.give(&directory)?;
+            variables.insert(name.to_owned(), directory.to_string_lossy().into_owned());
+        }
+        environment::give(&mut command, variables);
+        let mut process = Process::start(command)?;
+        // It acts for nobody, so nobody answers it.
+        process.asking = Asking::default();
+        Ok(process)
+    }
+
+    /// Keeps the program that was compiled in the directory of a job.
+    pub(super) fn keep(&mut self, script: &str, files: &JobFiles) -> io::Result<PathBuf> {
+        let made = files.directory.join(PROGRAM);
+        // The compiler may have been made to leave a link there.
+        if !made.symlink_metadata()?.is_file() {
+            return Err(io::Error::other("the compiler made no program"));
+        }
+        if self.kept.len() >= KEPT
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            remove_if_there(&self.directory.join(oldest))?;
+        }
+        let hash = hash(script);
+        let program = self.directory.join(&hash);
+        fs::rename(made, &program)?;
+        fs::set_permissions(&program, Permissions::from_mode(EXECUTABLE))?;
+        files.user.admit(&program, JobUser::USE)?;
+        self.kept.push_back(hash);
+        Ok(program)
+    }
+
+    /// Starts the program of a job.
+    pub(super) fn start(&self, program: &Path, job: &EngineJob, files: &JobFiles) -> io::Result<Process> {
+        let profile = Profile::Job(self.rights(&files.directory, &files.user));
+        let mut command = confine::plain_command(Path::new(OURSELVES), &profile, program, &[] as &[&str]);
+        command.current_dir(&files.directory);
+        environment::give(&mut command, environment::of_job(job, files));
+        Process::start(command)
+    }
+}
+
+fn remove_if_there(file: &Path) -> io::Result<()> {
+    fs::remove_file(file).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+fn hash(script: &str) -> String {
+    hex(&Sha256::digest(script))
+}
+
+/// The error of the script in what the compiler said, if it names a place: `main.v:3:5: error: …`.
+pub(super) fn compile_error(lines: &[String]) -> Option<JobError> {
+    lines.iter().find_map(|line| {
+        let rest = line.strip_prefix("./").unwrap_or(line).strip_prefix(FILE)?.strip_prefix(':')?;
+        let mut parts = rest.splitn(3, ':');
+        let (line, column) = (parts.next()?.trim().parse().ok()?, parts.next()?.trim().parse().ok());
+        let message = parts.next()?.trim().strip_prefix("error:")?.trim();
+        Some(JobError { line: Some(line), column, ..JobError::new(ErrorKind::Script, message) })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_read_from_what_the_compiler_says() {
+        let lines = ["main.v:1:1: warning: x", "main.v:3:5: error: undefined ident: `y`", "    3 | y"].map(str::to_owned);
+        let error = compile_error(&lines).unwrap();
+        assert_eq!((error.message.as_str(), error.line, error.column), ("undefined ident: `y`", Some(3), Some(5)));
+        assert_eq!(compile_error(&["cc: error: x".to_owned(), "main.v: odd".to_owned()]), None);
+    }
+}

@@ -1,0 +1,307 @@
+use std::env;
+use std::ffi::{CStr, CString, OsStr};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, chmod, flock, fstat, fstatfs, openat, renameat, renameat_with,
+    statat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::path::Arg;
+use rustix::process::geteuid;
+use uuid::Uuid;
+
+use hero_process::closed;
+
+/// Nobody else may enter it.
+const PRIVATE: u32 = 0o700;
+/// Begins the names of the directories of engines. A number of 32 hexadecimal digits follows.
+const PREFIX: &str = "hero-jobs-";
+/// How often another directory is made in place of one that was taken for left behind before it was locked.
+const TRIES: usize = 3;
+/// How many names in the directory for temporary files are looked at for directories that were left.
+const LOOKED_AT: usize = 100_000;
+/// How many of these are removed at once. Each has the files of one job, which are bounded, and what its engine needs itself.
+const REMOVED: usize = 4;
+/// How many it is tried with: some may be such that they cannot be.
+const TRIED: usize = 64;
+
+/// File systems of one machine alone: ext, XFS, Btrfs, tmpfs, overlayfs, ZFS and F2FS. On others, locks of another machine may not be seen.
+const LOCAL: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010];
+
+/// The directory of an engine whose jobs are processes, below that for temporary files, where the jobs have theirs; or one that is made for a
+/// job elsewhere.
+///
+/// Who has made it and who works in it hold a lock on it, which ends with a process however that ends, also where processes of other
+/// namespaces look. So one without a lock was left by processes that were killed together, and [later ones](remove_left) remove it.
+/// What clears up old temporary files spares a directory with a lock, too.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    _lock: OwnedFd,
+}
+
+impl Directory {
+    pub(super) fn create() -> io::Result<Self> {
+        // Rules of confinement are about real paths.
+        Self::create_in(&env::temp_dir().canonicalize()?)
+    }
+
+    /// The same below another directory.
+    pub fn create_in(parent: &Path) -> io::Result<Self> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let path = parent.join(format!("{PREFIX}{}", Uuid::new_v4().simple()));
+            make_private(&path)?;
+            match lock(&path) {
+                Ok(lock) => return Ok(Self { path, _lock: lock }),
+                Err(Errno::WOULDBLOCK | Errno::NOENT) if tries < TRIES => {}
+                Err(error) => {
+                    let _ = fs::remove_dir(&path);
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it with everything in it. Nobody may be at work in it any more; what somebody puts there meanwhile a later one removes.
+    pub fn remove(self) {
+        if let Err(error) = remove(&self.path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(directory = %self.path.display(), %error, "the directory of an engine or a job could not be removed");
+        }
+    }
+}
+
+/// Holds the directory of an engine, until what is given is dropped. It fails where somebody has removed it, or is at it.
+pub(super) fn lock(directory: &Path) -> rustix::io::Result<OwnedFd> {
+    let held = closed::open(CWD, directory)?;
+    match flock(&held, FlockOperation::NonBlockingLockShared) {
+        // Where there are no locks, nobody else can get one to remove it.
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+        Err(error) => return Err(error),
+    }
+    // Somebody may have removed it before it was locked.
+    let (there, ours) = (statat(CWD, directory, AtFlags::SYMLINK_NOFOLLOW)?, fstat(&held)?);
+    if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) { Ok(held) } else { Err(Errno::NOENT) }
+}
+
+/// Removes directories of engines that processes of this user have left, because they were killed: a few at each call.
+pub(super) fn remove_left() {
+    let _ = remove_left_in(&env::temp_dir());
+}
+
+/// The same for those below another directory. Gives whether there may be more.
+pub fn remove_left_in(parent: &Path) -> bool {
+    let names = fs::read_dir(parent).into_iter().flatten().take(LOOKED_AT).flatten().map(|entry| entry.file_name());
+    let left = names.filter(|name| is_ours(name)).filter_map(|name| {
+        let path = parent.join(name);
+        Some((lock_left(&path).ok()?, path))
+    });
+    let mut removed = 0;
+    for (top, path) in left.take(TRIED) {
+        match empty(&top).map_err(io::Error::from).and_then(|()| fs::remove_dir(&path)) {
+            Ok(()) => {
+                tracing::info!(directory = %path.display(), "removed what processes that were killed had left");
+                removed += 1;
+                if removed == REMOVED {
+                    return true;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(directory = %path.display(), %error, "what processes that were killed had left could not be removed");
+            }
+        }
+    }
+    false
+}
+
+/// Whether the directory of an engine has such a name.
+fn is_ours(name: &OsStr) -> bool {
+    let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    number.is_some_and(|number| number.len() == 32 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Locks a directory of this user that nobody holds, so that nobody else removes it. A link is not followed.
+fn lock_left(directory: &Path) -> rustix::io::Result<OwnedFd> {
+    let top = closed::open(CWD, directory)?;
+    if fstat(&top)?.st_uid != geteuid().as_raw() || !LOCAL.contains(&fstatfs(&top)?.f_type) {
+        return Err(Errno::PERM);
+    }
+    flock(&top, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(top)
+}
+
+/// Makes a directory that must not exist yet.
+pub(super) fn make_private(directory: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(PRIVATE).create(directory)
+}
+
+/// Opens a directory whose owner has all rights to it from then on, also if he had taken them from himself. A link is not followed.
+pub(super) fn open_private(parent: impl AsFd, name: impl Arg) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let place = openat(parent, name, OFlags::PATH | OFlags::NOFOLLOW | flags, Mode::empty())?;
+    // What is only a place has no rights to change by itself.
+    chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::from_raw_mode(PRIVATE))?;
+    openat(&place, c".", OFlags::RDONLY | flags, Mode::empty())
+}
+
+/// Removes a directory with everything in it, and nothing elsewhere, whatever somebody who is still at work in it does.
+pub(super) fn remove(directory: &Path) -> io::Result<()> {
+    empty(&open_private(CWD, directory)?)?;
+    fs::remove_dir(directory)
+}
+
+/// Moves an entry to a name that is free.
+fn move_to_free(from: &OwnedFd, name: &CStr, to: &OwnedFd, free: &CStr) -> rustix::io::Result<()> {
+    match renameat_with(from, name, to, free, RenameFlags::NOREPLACE) {
+        // Not every file system can do that in one step, NFS for one.
+        Err(Errno::INVAL | Errno::NOSYS) => match statat(to, free, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Err(Errno::EXIST),
+            Err(_) => renameat(from, name, to, free),
+        },
+        moved => moved,
+    }
+}
+
+/// Removes what is in a directory.
+///
+/// A script may have nested directories deeper than there are descriptors, or than a path may be long. So each is moved
+/// up to the top before its turn comes.
+fn empty(top: &OwnedFd) -> rustix::io::Result<()> {
+    let (mut waiting, mut moved) = (directories(top)?, 0_u64);
+    while let Some(next) = waiting.pop() {
+        let inner = open_private(top, &next)?;
+        for name in directories(&inner)? {
+            // Only who may write to it may move it.
+            drop(open_private(&inner, &name)?);
+            let name_at_top = loop {
+                moved += 1;
+                let free = CString::new(format!("{moved}.removed")).expect("a number has no zero byte");
+                match move_to_free(&inner, &name, top, &free) {
+                    Err(Errno::EXIST) => {}
+                    renamed => break renamed.map(|()| free)?,
+                }
+            };
+            waiting.push(name_at_top);
+        }
+        unlinkat(top, &next, AtFlags::REMOVEDIR)?;
+    }
+    Ok(())
+}
+
+/// Removes what is in a directory, but for the directories, and gives the names of these.
+fn directories(directory: &OwnedFd) -> rustix::io::Result<Vec<CString>> {
+    let mut directories = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        let mode = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
+        if FileType::from_raw_mode(mode) == FileType::Directory {
+            directories.push(name.to_owned());
+        } else {
+            unlinkat(directory, name, AtFlags::empty())?;
+        }
+    }
+    Ok(directories)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_a_script_left_is_removed_however_deep_and_whoever_may_read_it() {
+        let directory = Directory::create().unwrap();
+        assert_eq!(fs::metadata(directory.path()).unwrap().permissions().mode() & 0o777, PRIVATE);
+        let outside = Directory::create().unwrap();
+        fs::write(outside.path().join("kept"), "x").unwrap();
+        let mut deep = directory.path().to_owned();
+        for _ in 0..500 {
+            deep.push("d");
+            fs::create_dir(&deep).unwrap();
+            fs::write(deep.join("file"), "x").unwrap();
+        }
+        fs::write(directory.path().join("1.removed"), "").unwrap();
+        std::os::unix::fs::symlink(outside.path(), deep.join("link")).unwrap();
+        fs::set_permissions(&deep, Permissions::from_mode(0o000)).unwrap();
+        let path = directory.path().to_owned();
+        directory.remove();
+        assert!(!path.exists());
+        assert!(outside.path().join("kept").exists(), "a link is not followed");
+        outside.remove();
+    }
+
+    #[test]
+    fn nothing_is_done_to_what_a_link_leads_to() {
+        let (directory, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("kept"), "x").unwrap();
+        fs::set_permissions(outside.path(), Permissions::from_mode(0o755)).unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        assert_eq!(open_private(CWD, &link).unwrap_err(), Errno::NOTDIR);
+        assert!(remove(&link).is_err() && outside.path().join("kept").exists());
+        assert_eq!(fs::metadata(outside.path()).unwrap().permissions().mode() & 0o777, 0o755);
+    }
+
+    #[test]
+    fn what_nobody_holds_any_more_is_removed_a_few_at_a_time_and_nothing_else() {
+        let (parent, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let made = || Directory::create_in(parent.path()).unwrap();
+        let names = || fs::read_dir(parent.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+        let held = made();
+        let (supervisor, of_supervisor) = {
+            // Who made it is gone, but not who works in it.
+            let made = made();
+            (lock(made.path()).unwrap(), made.path)
+        };
+        fs::write(outside.path().join("kept"), "x").unwrap();
+        std::os::unix::fs::symlink(outside.path(), parent.path().join(format!("{PREFIX}{:032x}", 1))).unwrap();
+        fs::write(parent.path().join(format!("{PREFIX}{:032x}", 2)), "a file").unwrap();
+        for other in [format!("{PREFIX}1"), format!("hero-{:032x}", 3), format!("{PREFIX}{:032x}.x", 4)] {
+            fs::create_dir(parent.path().join(other)).unwrap();
+        }
+        let kept = names().len();
+        for _ in 0..=REMOVED {
+            let left = made().path;
+            fs::create_dir_all(left.join("jobs/1")).unwrap();
+            fs::write(left.join("jobs/1/script"), "x").unwrap();
+        }
+        assert!(remove_left_in(parent.path()));
+        assert_eq!(names().len(), kept + 1);
+        assert!(!remove_left_in(parent.path()));
+        assert_eq!(names().len(), kept);
+        assert!(held.path().exists() && of_supervisor.exists() && outside.path().join("kept").exists());
+        drop(supervisor);
+        assert!(!remove_left_in(parent.path()));
+        assert!(!of_supervisor.exists() && held.path().exists() && names().len() == kept - 1);
+    }
+
+    #[test]
+    fn whoever_is_removed_while_he_begins_is_told() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = Directory::create_in(parent.path()).unwrap().path;
+        let remover = lock_left(&directory).unwrap();
+        assert_eq!(lock(&directory).unwrap_err(), Errno::WOULDBLOCK);
+        fs::remove_dir(&directory).unwrap();
+        drop(remover);
+        assert_eq!(lock(&directory).unwrap_err(), Errno::NOENT);
+    }
+}

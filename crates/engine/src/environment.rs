@@ -1,0 +1,51 @@
+//! The variables of the processes that act for a job, whoever starts them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::EngineJob;
+use hero_model::{ErrorKind, JobError};
+
+/// Where programs are looked for.
+pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Variables, by name.
+pub type Variables = BTreeMap<String, String>;
+
+/// What programs expect that are at home in this directory.
+pub fn expected(home: &Path) -> Variables {
+    let home = home.to_string_lossy().into_owned();
+    let expected = [("PATH", PATH.to_owned()), ("HOME", home.clone()), ("TMPDIR", home), ("LANG", "C.UTF-8".to_owned())];
+    named(expected).collect()
+}
+
+/// The variables of a job: its own, then those that tell of it.
+pub fn of_job(job: &EngineJob) -> Variables {
+    let mut all = job.env.clone();
+    all.extend(named([
+        ("HERO_JOB_ID", job.job_id.to_string()),
+        ("HERO_CALLER_ID", job.caller_id.clone()),
+        ("HERO_CONTEXT_ID", job.context_id.to_string()),
+        ("HERO_ATTEMPT", job.attempt.to_string()),
+    ]));
+    all
+}
+
+fn named<const N: usize>(variables: [(&str, String); N]) -> impl Iterator<Item = (String, String)> {
+    variables.map(|(name, value)| (name.to_owned(), value)).into_iter()
+}
+
+/// What of a job no process can be given, if there is any.
+pub fn fault(job: &EngineJob) -> Option<JobError> {
+    let refused = |what: String| Some(JobError::new(ErrorKind::Unavailable, what));
+    if let Some(name) = job.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        return refused(format!("env_vars: the name {name:?} is empty, or has a '=' or a zero byte in it"));
+    }
+    if let Some((name, _)) = job.env.iter().find(|(_, value)| value.contains('\0')) {
+        return refused(format!("env_vars: the value of {name:?} has a zero byte in it, which no process can be given"));
+    }
+    if job.caller_id.contains('\0') {
+        return refused("the name of the caller has a zero byte in it, which no process can be given".to_owned());
+    }
+    None
+}

@@ -1,0 +1,48 @@
+//! What functions have in common that ask the actor.
+
+use std::rc::Rc;
+
+use rhai::{Dynamic, NativeCallContext};
+use serde::de::DeserializeOwned;
+
+use crate::limits::Piece;
+use crate::rhai::convert;
+use crate::rhai::native::{Native, failed, too_long};
+use crate::rhai::run::Run;
+use crate::{Answer, Question, alloc};
+use hero_model::{exact, without_position};
+
+/// How long the JSON may be that goes to the actor, which says itself how large objects and jobs may be.
+const LONGEST: usize = 2 << 20;
+
+/// What a script gives, as the actor is told of it.
+pub(super) fn json<T: DeserializeOwned>(
+    context: &NativeCallContext<'_>,
+    write: impl FnOnce(usize) -> Result<String, convert::Refused>,
+) -> Native<T> {
+    alloc::apart(|| read(context, write(LONGEST)))
+}
+
+fn read<T: DeserializeOwned>(context: &NativeCallContext<'_>, written: Result<String, convert::Refused>) -> Native<T> {
+    let text = written.map_err(|refused| match refused {
+        convert::Refused::TooLarge => too_long(context, Piece::Text),
+        refused => failed(context, format!("what is given {refused}")),
+    })?;
+    // Reading would round an integer that has too many digits.
+    exact(&text, "it").map_err(|beyond| failed(context, beyond.to_string()))?;
+    // The script has not written the text.
+    serde_json::from_str(&text).map_err(|error| failed(context, without_position(&error.to_string())))
+}
+
+/// Asks the actor, and gives what it answers.
+pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, question: impl Into<Question>) -> Native<Dynamic> {
+    answered(context, run.ask(question.into())?)
+}
+
+/// What the actor answered, as a value.
+pub(super) fn answered(context: &NativeCallContext<'_>, answer: Answer) -> Native<Dynamic> {
+    let answer = answer.map_err(|refusal| failed(context, refusal))?;
+    let value = alloc::apart(|| answer.to_value()).map_err(|error| failed(context, error.to_string()))?;
+    // What scripts and clients store has no integer that scripts cannot hold.
+    Ok(convert::dynamic(&value).unwrap_or(Dynamic::UNIT))
+}

@@ -1,0 +1,130 @@
+use std::rc::Rc;
+
+use rhai::{FuncRegistration, Module, RhaiNativeFunc};
+
+use crate::Capability;
+use crate::rhai::run::Run;
+
+/// The definition of a function, as its author writes it.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    /// `name(parameter: type, other?: type) -> type`, where the name may begin with a namespace: `osis::get`. Types are those of [`TYPES`](crate::reference::TYPES), several with `|` between them.
+    /// Parameters with a question mark may be left out.
+    pub(crate) signature: &'static str,
+    /// What it does, in one or more sentences.
+    pub(crate) description: &'static str,
+    /// When it gives an error that scripts may catch; empty if never.
+    pub(crate) errors: &'static str,
+    /// A script that uses it.
+    pub(crate) example: &'static str,
+    /// The JSON of what the example gives; empty if it gives nothing, or something else each time.
+    pub(crate) result: &'static str,
+}
+
+/// A parameter: its name, its type, and whether it may be left out.
+pub(crate) type Parameter = (&'static str, &'static str, bool);
+
+impl Definition {
+    /// The name of the function.
+    pub(crate) fn name(&self) -> &'static str {
+        self.parts().0
+    }
+
+    /// The parameters, in order.
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        let parameter = |text: &'static str| {
+            let (name, kind) = text.split_once(": ").expect("a parameter has a type");
+            name.strip_suffix('?').map_or((name, kind, false), |name| (name, kind, true))
+        };
+        self.parts().1.split(", ").filter(|text| !text.is_empty()).map(parameter).collect()
+    }
+
+    /// The type of what the function gives.
+    pub(crate) fn returns(&self) -> &'static str {
+        self.parts().2
+    }
+
+    /// The name, the parameters and what is given.
+    fn parts(&self) -> (&'static str, &'static str, &'static str) {
+        let (name, rest) = self.signature.split_once('(').expect("a signature has parameters");
+        let (parameters, returns) = rest.rsplit_once(") -> ").expect("a signature says what is given");
+        (name, parameters, returns)
+    }
+
+    /// Whether it may be called with so many values.
+    fn takes(&self, count: usize) -> bool {
+        let parameters = self.parameters();
+        let optional = parameters.iter().filter(|(_, _, optional)| *optional).count();
+        (parameters.len() - optional..=parameters.len()).contains(&count)
+    }
+}
+
+/// The functions about one subject. All are in one namespace, or none is.
+pub(crate) struct Group {
+    /// The subject.
+    pub(crate) name: &'static str,
+    /// What a script needs to have them, if anything.
+    pub(crate) needs: Option<Capability>,
+    /// What is said of the functions.
+    pub(crate) definitions: &'static [Definition],
+    /// Adds the functions.
+    pub(super) add: fn(&mut Functions<'_>),
+}
+
+impl Group {
+    /// The namespace of the functions.
+    pub(super) fn namespace(&self) -> Option<&'static str> {
+        self.definitions.first().and_then(|first| first.name().split_once(NAMESPACE)).map(|(namespace, _)| namespace)
+    }
+
+    /// Adds the functions that have such names.
+    pub(super) fn add_to(&self, module: &mut Module, run: &Rc<Run>, names: Names) {
+        if names != Names::Global || self.namespace().is_none() {
+            (self.add)(&mut Functions { module, run, definitions: self.definitions, names });
+        }
+    }
+}
+
+/// Stands between a namespace and a name.
+const NAMESPACE: &str = "::";
+
+/// By what names functions are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Without a namespace: those that have none.
+    Global,
+    /// Without their namespace, into its module.
+    Bare,
+    /// `namespace_name`.
+    Joined,
+}
+
+/// Where the functions of a group are added.
+pub(super) struct Functions<'m> {
+    module: &'m mut Module,
+    run: &'m Rc<Run>,
+    definitions: &'static [Definition],
+    names: Names,
+}
+
+impl Functions<'_> {
+    /// Adds a function, or one more form of it. Its definition must allow so many values.
+    pub(super) fn add<A: 'static, const N: usize, const X: bool, R: Clone + 'static, const F: bool>(
+        &mut self,
+        name: &'static str,
+        function: impl RhaiNativeFunc<A, N, X, R, F> + 'static,
+    ) {
+        let registration = match (self.names, name.split_once(NAMESPACE)) {
+            (Names::Bare, Some((_, bare))) => FuncRegistration::new(bare),
+            (Names::Joined, Some((namespace, bare))) => FuncRegistration::new(format!("{namespace}_{bare}")),
+            _ => FuncRegistration::new(name),
+        };
+        let count = registration.set_into_module(self.module, function).num_params;
+        debug_assert!(self.definitions.iter().any(|known| known.name() == name && known.takes(count)), "{name}/{count} has no definition");
+    }
+
+    /// The running script: its limits and its log.
+    pub(super) fn run(&self) -> Rc<Run> {
+        Rc::clone(self.run)
+    }
+}

@@ -1,0 +1,86 @@
+//! The functions that scripts have besides Rhai's own, a file for each subject: first the definitions, which the reference shows, then the
+//! functions themselves.
+//!
+//! What a function makes is bounded before it is made, and an error that a script may catch says what is wrong with what it was given.
+
+mod array;
+mod asking;
+mod definition;
+mod encoding;
+mod file;
+mod job;
+mod json;
+mod key_value;
+mod log;
+mod net;
+mod number;
+mod object;
+mod process;
+mod random;
+mod regex;
+mod string;
+mod time;
+
+use std::rc::Rc;
+
+use rhai::{Module, Shared};
+
+use super::run::Run;
+use crate::Capability;
+use definition::Names;
+pub(crate) use definition::{Definition, Group};
+pub(super) use string::dedent;
+
+/// All functions, in the order of the documents.
+pub(crate) static GROUPS: [Group; 15] = [
+    Group { name: "log", needs: None, definitions: log::DEFINITIONS, add: log::add },
+    Group { name: "JSON", needs: None, definitions: json::DEFINITIONS, add: json::add },
+    Group { name: "strings", needs: None, definitions: string::DEFINITIONS, add: string::add },
+    Group { name: "regular expressions", needs: None, definitions: regex::DEFINITIONS, add: regex::add },
+    Group { name: "arrays", needs: None, definitions: array::DEFINITIONS, add: array::add },
+    Group { name: "numbers", needs: None, definitions: number::DEFINITIONS, add: number::add },
+    Group { name: "time", needs: None, definitions: time::DEFINITIONS, add: time::add },
+    Group { name: "encodings and hashes", needs: None, definitions: encoding::DEFINITIONS, add: encoding::add },
+    Group { name: "random values", needs: None, definitions: random::DEFINITIONS, add: random::add },
+    Group { name: "objects", needs: Some(Capability::Objects), definitions: object::DEFINITIONS, add: object::add },
+    Group { name: "jobs", needs: Some(Capability::Jobs), definitions: job::DEFINITIONS, add: job::add },
+    Group { name: "files", needs: Some(Capability::Fs), definitions: file::DEFINITIONS, add: file::add },
+    Group { name: "processes", needs: Some(Capability::Process), definitions: process::DEFINITIONS, add: process::add },
+    Group { name: "network", needs: Some(Capability::Net), definitions: net::DEFINITIONS, add: net::add },
+    Group { name: "Redis", needs: Some(Capability::Redis), definitions: key_value::DEFINITIONS, add: key_value::add },
+];
+
+/// The groups that scripts with these capabilities have.
+fn groups(capabilities: &[Capability]) -> impl Iterator<Item = &'static Group> {
+    GROUPS.iter().filter(|group| group.needs.is_none_or(|needed| capabilities.contains(&needed)))
+}
+
+/// Adds the functions without a namespace to a module.
+pub(super) fn add(module: &mut Module, run: &Rc<Run>) {
+    for group in groups(&run.capabilities) {
+        group.add_to(module, run, Names::Global);
+    }
+}
+
+/// The namespaces with their functions.
+pub(super) fn namespaces(run: &Rc<Run>) -> Vec<(&'static str, Shared<Module>)> {
+    let named = groups(&run.capabilities).filter_map(|group| Some((group.namespace()?, group)));
+    let of = |(namespace, group): (&'static str, &Group)| {
+        let mut module = Module::new();
+        module.set_id(namespace);
+        group.add_to(&mut module, run, Names::Bare);
+        // Otherwise that would be done for each engine.
+        module.build_index();
+        (namespace, module.into())
+    };
+    named.map(of).collect()
+}
+
+/// The functions of all namespaces by the names that HeroScript calls: `osis_get`.
+pub(super) fn of_namespaces(run: &Rc<Run>) -> Shared<Module> {
+    let mut module = Module::new();
+    for group in groups(&run.capabilities).filter(|group| group.namespace().is_some()) {
+        group.add_to(&mut module, run, Names::Joined);
+    }
+    module.into()
+}

@@ -1,0 +1,78 @@
+//! What functions that scripts call have in common: errors that a script may catch, and bounds on what they make.
+
+use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
+
+use super::text;
+use crate::Limits;
+use crate::limits::Piece;
+use hero_model as model;
+
+/// What a function gives, or the error that the script gets.
+pub(super) type Native<T> = Result<T, Box<EvalAltResult>>;
+
+/// How much of what a script gave is repeated in an error, in characters.
+const EXCERPT: usize = 100;
+
+/// An error that a script may catch.
+pub(super) fn failed(context: &NativeCallContext<'_>, message: impl Into<String>) -> Box<EvalAltResult> {
+    Box::new(EvalAltResult::ErrorRuntime(message.into().into(), context.call_position()))
+}
+
+/// The error of a text or an array that would be longer than those of scripts may be. No script catches it.
+pub(super) fn too_long(context: &NativeCallContext<'_>, what: Piece) -> Box<EvalAltResult> {
+    Box::new(EvalAltResult::ErrorDataTooLarge(what.too_long(), context.call_position()))
+}
+
+/// The beginning of a text, to be repeated in an error.
+pub(super) fn excerpt(text: &str) -> String {
+    model::excerpt(text, EXCERPT).into_owned()
+}
+
+/// A text that is made piece by piece, and no longer than texts of scripts may be.
+pub(super) struct Bounded<'c, 's> {
+    text: String,
+    context: &'c NativeCallContext<'s>,
+}
+
+impl<'c, 's> Bounded<'c, 's> {
+    pub(super) fn new(context: &'c NativeCallContext<'s>) -> Self {
+        Self { text: String::new(), context }
+    }
+
+    pub(super) fn push(&mut self, piece: &str) -> Native<()> {
+        if self.text.len() + piece.len() > Limits::TEXT {
+            return Err(too_long(self.context, Piece::Text));
+        }
+        self.text.push_str(piece);
+        Ok(())
+    }
+
+    /// Adds the text of a value, as `print` shows it.
+    pub(super) fn show(&mut self, value: &Dynamic) -> Native<()> {
+        text::shown(value, &mut self.text, Limits::TEXT).map_err(|_| too_long(self.context, Piece::Text))
+    }
+
+    /// How many characters it has so far.
+    pub(super) fn chars(&self) -> usize {
+        self.text.chars().count()
+    }
+
+    /// Adds so many characters of this text, from its beginning again and again. An empty text adds nothing.
+    pub(super) fn fill(&mut self, text: &str, characters: usize) -> Native<()> {
+        let whole = text.chars().count();
+        if whole == 0 {
+            return Ok(());
+        }
+        // So much is bounded before it is made: a character has a byte at least.
+        if characters > Limits::TEXT {
+            return Err(too_long(self.context, Piece::Text));
+        }
+        self.push(&text.repeat(characters / whole))?;
+        let rest = text.char_indices().nth(characters % whole).map_or(text.len(), |(at, _)| at);
+        self.push(&text[..rest])
+    }
+
+    pub(super) fn done(self) -> ImmutableString {
+        self.text.into()
+    }
+}

@@ -1,0 +1,156 @@
+//! Replacements for functions of Rhai's standard package that could not be stopped.
+//!
+//! Reviewed for rhai 1.27.0, to be reviewed at each upgrade. Rhai itself is given no limits of sizes: as soon as there is one, it walks through all that is in an array or
+//! a map after each call of a method, `len` too, so that a loop takes a time that grows with the square of their length. What operators make is seen by
+//! the memory that it takes in one piece (`engine/alloc.rs`); they and the functions of Rhai grow values by a factor that is small enough for that and
+//! the memory limit to be looked at afterwards. These do not, and are replaced:
+//!
+//! `sort` and `order` compare long texts for seconds, and `==` takes a kilobyte of stack for each level of arrays and maps (`comparing.rs`); `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a string to gigabytes in one step; `blob` and `pad` make what
+//! they are told, and `pad` never ends where the padding is empty; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
+//! a bound, and recurse for ever through cycles. `sin`, `cos` and `tan` of decimal numbers panic beyond those.
+
+use std::rc::Rc;
+
+use rhai::{Array, Blob, Dynamic, FnPtr, FuncRegistration, INT, ImmutableString, Map, Module, NativeCallContext};
+use rust_decimal::{Decimal, MathematicalOps as _};
+
+use super::comparing;
+use super::native::{Bounded, Native, failed, too_long};
+use super::run::{Ended, Run};
+use super::text;
+use crate::Limits;
+use crate::limits::Piece;
+
+pub(super) fn module(run: &Rc<Run>) -> Module {
+    let mut module = Module::new();
+    replace(&mut module);
+    pad(&mut module, run);
+    decimals(&mut module);
+    texts(&mut module, run);
+    comparing::add(&mut module, run);
+    module
+}
+
+fn replace(module: &mut Module) {
+    let register = || FuncRegistration::new("replace").with_purity(false);
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, from: &str, to: &str| {
+        replaced(&context, string, from, to)
+    });
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, from: &str, to: char| {
+        replaced(&context, string, from, to.encode_utf8(&mut [0; 4]))
+    });
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, from: char, to: &str| {
+        replaced(&context, string, from.encode_utf8(&mut [0; 4]), to)
+    });
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, from: char, to: char| {
+        replaced(&context, string, from.encode_utf8(&mut [0; 4]), to.encode_utf8(&mut [0; 4]))
+    });
+}
+
+/// Replaces as the standard package does, after computing how long the string will be.
+fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from: &str, to: &str) -> Native<()> {
+    if string.is_empty() {
+        return Ok(());
+    }
+    let found = string.matches(from).count();
+    let length = (string.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
+    if length > Limits::TEXT {
+        return Err(too_long(context, Piece::Text));
+    }
+    *string = string.replace(from, to).into();
+    Ok(())
+}
+
+fn pad(module: &mut Module, run: &Rc<Run>) {
+    let register = || FuncRegistration::new("pad").with_purity(false);
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, length: INT, padding: &str| {
+        padded_string(&context, string, length, padding)
+    });
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, length: INT, padding: char| {
+        padded_string(&context, string, length, padding.encode_utf8(&mut [0; 4]))
+    });
+    let run = Rc::clone(run);
+    register().set_into_module(module, move |context: NativeCallContext, items: &mut Array, length: INT, item: Dynamic| {
+        padded_array(&context, &run, items, length, &item)
+    });
+    register().set_into_module(module, |context: NativeCallContext, bytes: &mut Blob, length: INT, byte: INT| -> Native<()> {
+        let length = blob_length(&context, length)?;
+        bytes.resize(length.max(bytes.len()), lowest_byte(byte));
+        Ok(())
+    });
+    let register = || FuncRegistration::new("blob");
+    register()
+        .set_into_module(module, |context: NativeCallContext, length: INT| -> Native<Blob> { Ok(vec![0; blob_length(&context, length)?]) });
+    register().set_into_module(module, |context: NativeCallContext, length: INT, byte: INT| -> Native<Blob> {
+        Ok(vec![lowest_byte(byte); blob_length(&context, length)?])
+    });
+}
+
+/// Pads as the standard package does. An empty padding changes nothing.
+fn padded_string(context: &NativeCallContext<'_>, string: &mut ImmutableString, length: INT, padding: &str) -> Native<()> {
+    let missing = usize::try_from(length).unwrap_or(0).saturating_sub(string.chars().count());
+    if missing > 0 {
+        let mut text = Bounded::new(context);
+        text.push(string)?;
+        text.fill(padding, missing)?;
+        *string = text.done();
+    }
+    Ok(())
+}
+
+/// Pads as the standard package does, and looks after each element whether the script may go on: an element may hold any amount of memory.
+fn padded_array(context: &NativeCallContext<'_>, run: &Run, items: &mut Array, length: INT, item: &Dynamic) -> Native<()> {
+    let length = usize::try_from(length).unwrap_or(0);
+    if length > Limits::ARRAY {
+        return Err(too_long(context, Piece::Array));
+    }
+    while items.len() < length {
+        items.push(item.clone());
+        run.go_on()?;
+    }
+    Ok(())
+}
+
+/// How long a blob is that a script wants so long.
+fn blob_length(context: &NativeCallContext<'_>, length: INT) -> Native<usize> {
+    let length = usize::try_from(length).unwrap_or(0);
+    if length > Limits::TEXT { Err(too_long(context, Piece::Text)) } else { Ok(length) }
+}
+
+/// What is left of an integer in a byte, as in the standard package.
+fn lowest_byte(number: INT) -> u8 {
+    number.to_le_bytes()[0]
+}
+
+/// Functions of decimal numbers that could only fail by a panic, which no script can catch.
+fn decimals(module: &mut Module) {
+    let mut add = |name: &'static str, function: fn(&Decimal) -> Option<Decimal>| {
+        FuncRegistration::new(name).set_into_module(module, move |context: NativeCallContext, number: Decimal| {
+            function(&number).ok_or_else(|| failed(&context, format!("the {name} of {number} is beyond decimal numbers")))
+        });
+    };
+    add("sin", Decimal::checked_sin);
+    add("cos", Decimal::checked_cos);
+    add("tan", Decimal::checked_tan);
+}
+
+fn texts(module: &mut Module, run: &Rc<Run>) {
+    for name in ["print", "to_string", "debug", "to_debug"] {
+        let at = Rc::clone(run);
+        FuncRegistration::new(name)
+            .set_into_module(module, move |value: &mut Array| shown(&at, |out| text::array(value, out, Limits::TEXT)));
+        let at = Rc::clone(run);
+        FuncRegistration::new(name).set_into_module(module, move |value: &mut Map| shown(&at, |out| text::map(value, out, Limits::TEXT)));
+        FuncRegistration::new(name).set_into_module(module, |value: &mut FnPtr| text::function(value));
+    }
+}
+
+/// The text that `write` makes. Rhai swallows errors of these functions and falls back to its own endless text, so a text that
+/// grows too large is cut, and the script ends at its next operation.
+pub(super) fn shown(run: &Run, write: impl FnOnce(&mut String) -> Result<(), text::TooLarge>) -> ImmutableString {
+    let mut out = String::new();
+    if write(&mut out).is_err() {
+        run.end(Ended::TooLong(Piece::Text));
+    }
+    out.into()
+}
