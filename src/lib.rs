@@ -113,7 +113,7 @@ pub use hero_engine as engine; // Script engines and their processes.
 pub mod rhailib; // A client of rhailib's workers.
 
 #[doc(hidden)]
-pub mod sal; // What scripts may do outside of their engines.
+pub use hero_sal as sal; // What scripts may do outside of their engines.
 
 #[doc(hidden)]
 pub mod actor; // Pools, actors, presence.

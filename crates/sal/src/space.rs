@@ -10,9 +10,9 @@ use rustix::process::Pid;
 use tokio_util::sync::CancellationToken;
 
 use super::walk::{self, ENTRY};
-use crate::engine::size;
-use crate::process::held::Held;
-use crate::process::tree;
+use hero_engine::size;
+use hero_process::held::Held;
+use hero_process::tree;
 
 /// How long a measurement counts. Others than this process may write there, too.
 const FRESH: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::place::told;
 use super::unless_cancelled;
-use crate::process::closed::{open, open_closed};
+use hero_process::closed::{open, open_closed};
 
 /// What an entry takes besides what is in it, so that empty files are bounded, too.
 pub(super) const ENTRY: u64 = 1024;

@@ -12,8 +12,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::hosts::{Hosts, plain};
-use crate::engine::{Answer, LARGEST_TEXT, NetCall, size};
-use crate::model::{Json, excerpt};
+use hero_engine::{Answer, LARGEST_TEXT, NetCall, size};
+use hero_model::{Json, excerpt};
 
 /// How long a request may take, with its redirects.
 const WHOLE: Duration = Duration::from_secs(30);

@@ -6,9 +6,9 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::place::PRIVATE;
-use crate::engine::directory::{Directory, remove_left_in};
-use crate::process::Spawner;
-use crate::process::confine::JobUser;
+use hero_engine::directory::{Directory, remove_left_in};
+use hero_process::Spawner;
+use hero_process::confine::JobUser;
 
 /// The directory of all homes, below that of the data.
 pub(super) const DIRECTORY: &str = "homes";

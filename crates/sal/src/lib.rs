@@ -3,6 +3,7 @@
 //! An [`Outside`] is what a pool may use in one context, and a [`Session`] what one attempt of a job does with it. Everything is bounded, and
 //! everything ends at once when the answer is not waited for any more, as when a job is stopped or its time is over: whoever waits
 //! drops the future.
+#![deny(unsafe_code)]
 
 mod files;
 mod home;
@@ -25,11 +26,11 @@ use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::environment::Variables;
-use crate::engine::{Answer, OutsideCall};
-use crate::process::keep::Used;
-use crate::store::GrantedRedis;
 pub use files::Files;
+use hero_engine::environment::Variables;
+use hero_engine::{Answer, OutsideCall};
+use hero_process::keep::Used;
+use hero_store::GrantedRedis;
 use home::Home;
 pub use hosts::{Hosts, WrongHost};
 pub use net::Net;

@@ -6,9 +6,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::place::{PRIVATE, Why, open, told};
 use super::space::Space;
-use crate::engine::{LARGEST_TEXT, size};
-use crate::model::excerpt;
-use crate::process::confine::JobUser;
+use hero_engine::{LARGEST_TEXT, size};
+use hero_model::excerpt;
+use hero_process::confine::JobUser;
 
 /// The parts that a path may have.
 const DEEPEST: usize = 64;

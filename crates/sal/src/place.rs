@@ -6,7 +6,7 @@ use std::path::Path;
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 
-use crate::model::excerpt;
+use hero_model::excerpt;
 
 /// The mode of directories that nobody else may enter.
 pub(super) const PRIVATE: u32 = 0o700;

@@ -17,10 +17,10 @@ use super::space::Space;
 use super::unless_cancelled;
 use super::view::View;
 use super::walk::{Depth, visit};
-use crate::engine::{Answer, FileCall};
-use crate::model::{ContextId, Json};
-use crate::process::Spawner;
-use crate::process::confine::JobUser;
+use hero_engine::{Answer, FileCall};
+use hero_model::{ContextId, Json};
+use hero_process::Spawner;
+use hero_process::confine::JobUser;
 
 /// The directory of all files, below that of the data.
 const DIRECTORY: &str = "files";

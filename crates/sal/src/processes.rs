@@ -12,13 +12,13 @@ use tokio::time::{Instant, sleep, timeout};
 use super::home::Home;
 use super::running::{Keeper, MOST, exceeded, list, terminate};
 use super::{Files, Session, blocking};
-use crate::engine::environment::{PATH, expected};
-use crate::engine::{Answer, ProcessCall, size};
-use crate::process::Spawner;
-use crate::process::cgroup::Group;
-use crate::process::confine::{JobRights, OF_JOB};
-use crate::process::held::{MEMORIES, pause_after};
-use crate::process::keep::{self, Said};
+use hero_engine::environment::{PATH, expected};
+use hero_engine::{Answer, ProcessCall, size};
+use hero_process::Spawner;
+use hero_process::cgroup::Group;
+use hero_process::confine::{JobRights, OF_JOB};
+use hero_process::held::{MEMORIES, pause_after};
+use hero_process::keep::{self, Said};
 
 /// The bytes that a command may have.
 const LONGEST_COMMAND: usize = 64 << 10;

@@ -17,12 +17,12 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::space::{Counted, Space};
-use crate::engine::size;
-use crate::model::excerpt;
-use crate::process::cgroup::Group;
-use crate::process::held::{MEMORIES, MOST_PROCESSES};
-use crate::process::keep::{Said, Used};
-use crate::process::{Spawner, keep, tree};
+use hero_engine::size;
+use hero_model::excerpt;
+use hero_process::cgroup::Group;
+use hero_process::held::{MEMORIES, MOST_PROCESSES};
+use hero_process::keep::{Said, Used};
+use hero_process::{Spawner, keep, tree};
 
 /// How many commands of a job may have left something running.
 pub(super) const MOST: usize = 8;

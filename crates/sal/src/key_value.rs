@@ -3,8 +3,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::engine::{Answer, LARGEST_TEXT, RedisCall, RedisCommand};
-use crate::store::GrantedRedis;
+use hero_engine::{Answer, LARGEST_TEXT, RedisCall, RedisCommand};
+use hero_store::GrantedRedis;
 
 /// How long a command may take.
 const WHOLE: Duration = Duration::from_secs(5);

@@ -12,8 +12,8 @@ use super::place::{Why, open, told};
 use super::unless_cancelled;
 use super::view::View;
 use super::walk::{Depth, visit};
-use crate::engine::{Answer, LARGEST_TEXT};
-use crate::model::excerpt;
+use hero_engine::{Answer, LARGEST_TEXT};
+use hero_model::excerpt;
 
 /// How many entries are looked at in one search.
 const MOST_SEARCHED: usize = 200_000;
