@@ -32,6 +32,37 @@
 //! # }
 //! ```
 //!
+//! # By the operations of the legacy layout
+//!
+//! ```
+//! use hero::Dispatcher;
+//! use hero::model::{JobSpec, Status};
+//!
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/ground.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let ground = Ground::new().await?;
+//! # let url = &*ground.url;
+//! let (dispatcher, loops) = Dispatcher::connect(url).await?; // "redis://localhost"
+//! let script = |text: &str| JobSpec { script: text.to_owned(), ..JobSpec::default() };
+//!
+//! // Any worker or actor of this Redis may run it.
+//! assert_eq!(dispatcher.run_job_and_await_result(script("40 + 2"), "worker").await?, "42");
+//!
+//! let id = dispatcher.create_job(script("40 + 2")).await?;
+//! assert_eq!(dispatcher.get_job_status(&id).await?, Status::Created);
+//! assert_eq!(dispatcher.get_job_logs(&id).await?, None);
+//! assert_eq!(dispatcher.list_jobs().await?.len(), 2);
+//!
+//! dispatcher.stop_job(&id).await?;
+//! assert_eq!(dispatcher.get_job_status(&id).await?, Status::Error);
+//! assert!(dispatcher.start_job(&id).await.is_err());
+//!
+//! loops.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # From anywhere: over the wire
 //!
 //! ```
@@ -97,7 +128,7 @@ pub use hero_store::keys; // Every Redis key. // Child processes, started by one
 #[doc(hidden)]
 pub use hero_audit as audit; // The audit log.
 #[doc(hidden)]
-pub mod log_file; // Log files, confined to one directory.
+pub use hero_jobs::log_file; // Log files, confined to one directory.
 #[doc(hidden)]
 pub use hero_service as service; // Tick loops.
 
@@ -107,16 +138,16 @@ pub use hero_store as store; // Redis, and the only place that knows it.
 #[doc(hidden)]
 pub use hero_access as access; // Who may call: identities, tokens, rights.
 pub mod conveyor; // The conveyor layout: producer and consumer.
-pub mod dispatch; // Create, start, wait for and stop jobs.
 #[doc(hidden)]
-pub use hero_engine as engine; // Script engines and their processes.
+pub use hero_engine as engine;
+pub use hero_jobs::dispatch; // Create, start, wait for and stop jobs. // Script engines and their processes.
 pub mod rhailib; // A client of rhailib's workers.
 
 #[doc(hidden)]
 pub use hero_sal as sal; // What scripts may do outside of their engines.
 
 #[doc(hidden)]
-pub mod actor; // Pools, actors, presence.
+pub use hero_jobs::actor; // Pools, actors, presence.
 
 #[doc(hidden)]
 pub mod coordinator; // Flows, runners and messages.

@@ -1,0 +1,238 @@
+mod give_back;
+mod recording;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use self::waiting::{PendingStops, WaitingClaims};
+use super::handle::ActorHandle;
+use super::lease::HeldLeases;
+use super::prefetch::Prefetch;
+use super::status::PoolStatus;
+use super::worker::{Report, Work};
+use hero_audit::Audit;
+use hero_model::{ContextId, ErrorKind, JobError, JobId, Timestamp};
+use hero_store::{ActorRoom, Claimed, Ended, Outcome, Post};
+
+/// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
+pub(super) struct ActorSet {
+    actors: Vec<ActorHandle>,
+    start_worker: StartWorker,
+    leases: HeldLeases,
+    status: Arc<PoolStatus>,
+    /// Jobs that were taken ahead of their run, for the actor that is free first.
+    waiting: VecDeque<(Instant, Claimed)>,
+    /// The claims among those and among the actors' own.
+    claims: WaitingClaims,
+    /// How claims ended, in the order in which it is to be recorded.
+    pub(super) ends: Vec<Ended>,
+    prefetch: Prefetch,
+    to_stop: PendingStops,
+    /// Where attempts are recorded, and their context.
+    audit: (Audit, ContextId),
+}
+
+/// Starts one more worker of an actor, given the index of the actor and the worker's index in it, and gives where to send its jobs.
+pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
+
+impl ActorSet {
+    /// One actor for each post. Each may run up to `side_by_side` concurrent jobs at a time.
+    pub(super) fn new(posts: &[Post], start_worker: StartWorker, side_by_side: usize, leases: HeldLeases, status: Arc<PoolStatus>) -> Self {
+        let actors = posts
+            .iter()
+            .enumerate()
+            .map(|(index, post)| ActorHandle::new(post.to_string(), start_worker(index, 0), side_by_side))
+            .collect();
+        let (waiting, claims, to_stop) = (VecDeque::new(), WaitingClaims::default(), PendingStops::default());
+        let audit = (Audit::default(), ContextId(0));
+        Self { actors, start_worker, leases, status, waiting, claims, ends: Vec::new(), prefetch: Prefetch::default(), to_stop, audit }
+    }
+
+    /// The same, whose attempts of jobs of this context are recorded there.
+    pub(super) fn recorded(self, audit: Audit, context: ContextId) -> Self {
+        Self { audit: (audit, context), ..self }
+    }
+
+    /// The leases that the pool holds.
+    pub(super) fn leases(&self) -> &HeldLeases {
+        &self.leases
+    }
+
+    /// Whether no actor runs a job.
+    pub(super) fn is_idle(&self) -> bool {
+        self.actors.iter().all(|actor| actor.running() == 0)
+    }
+
+    /// Whether every actor has its next job.
+    pub(super) fn has_enough(&self) -> bool {
+        self.waiting.len() > self.actors.len()
+    }
+
+    /// How many jobs all actors together can take.
+    pub(super) fn room(&self) -> usize {
+        self.rooms().iter().map(|of_actor| of_actor.room).sum()
+    }
+
+    /// How many jobs each actor can take.
+    pub(super) fn rooms(&self) -> Vec<ActorRoom> {
+        let depth = self.prefetch.depth();
+        let mut waiting = self.waiting.len();
+        let mut rooms: Vec<ActorRoom> =
+            self.actors.iter().map(|actor| ActorRoom { actor: actor.name.clone(), room: actor.room(depth) }).collect();
+        for of_actor in &mut rooms {
+            let less = waiting.min(of_actor.room);
+            of_actor.room -= less;
+            waiting -= less;
+        }
+        rooms
+    }
+
+    /// Adds a job that Redis has given to this pool.
+    pub(super) fn add_job(&mut self, job: Claimed, now: Instant) {
+        // A job has one lease at a time, so an earlier claim of it is lost.
+        self.lose(&job.job, |claim| claim != job.claim);
+        self.leases.add(&job.job, job.claim);
+        if self.to_stop.take(&job.job, now) {
+            return self.ends.push(stopped(job));
+        }
+        self.claims.add(&job.job);
+        match self.actors.get_mut(job.actor_index) {
+            Some(actor) if job.owned => actor.own.push_back((now, job)),
+            _ => self.waiting.push_back((now, job)),
+        }
+    }
+
+    /// Handles what a worker reports. Gives how long a job ran, if one has ended.
+    pub(super) fn handle_report(&mut self, report: Report, now: Timestamp) -> Option<Duration> {
+        match report {
+            Report::Ready { actor, worker } => {
+                self.actors[actor].ready(worker);
+                None
+            }
+            Report::Rests { actor, worker } => {
+                self.actors[actor].rest(worker);
+                None
+            }
+            Report::Failed { actor, worker } => {
+                let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
+                tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
+                self.record(actor, &failed, &Outcome::Crashed);
+                self.end(failed.lost, Ended::of(failed.job, failed.attempt, failed.claim, now, Outcome::Crashed));
+                None
+            }
+            Report::Done { actor, worker, ended, ran, ready } => {
+                let running = self.actors[actor].done(worker, ready);
+                if let Some(running) = &running {
+                    self.record(actor, running, &ended.outcome);
+                }
+                let lost = running.is_some_and(|running| running.lost);
+                self.status.set_running(actor, self.actors[actor].running(), worker > 0 || ready);
+                tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
+                self.end(lost, *ended);
+                self.prefetch.ran(ran);
+                Some(ran)
+            }
+        }
+    }
+
+    /// Notes how a run ended, to be recorded. Nothing is recorded if its lease was lost: then another server has the job, or its end is recorded already.
+    fn end(&mut self, lost: bool, ended: Ended) {
+        if lost {
+            self.leases.remove(&ended.job, ended.claim);
+        } else {
+            self.ends.push(ended);
+        }
+    }
+
+    /// Has waiting jobs begin, in the order in which they were taken. So a job that must run alone is not overtaken by jobs that need not.
+    pub(super) fn assign(&mut self) {
+        for index in 0..self.actors.len() {
+            while self.actors[index].own.front().is_some_and(|(_, job)| self.actors[index].accepts(job)) {
+                let next = self.actors[index].own.pop_front();
+                self.begin(index, next);
+            }
+        }
+        while let Some((_, job)) = self.waiting.front() {
+            let indices = std::iter::once(job.actor_index).chain(0..self.actors.len());
+            let mut accepting = indices.filter(|index| self.actors.get(*index).is_some_and(|actor| actor.accepts(job)));
+            // One whose engine would have to start is the last choice.
+            let awake = accepting.clone().find(|index| !self.actors[*index].rests());
+            let Some(index) = awake.or_else(|| accepting.next()) else { return };
+            let next = self.waiting.pop_front();
+            self.begin(index, next);
+        }
+    }
+
+    fn begin(&mut self, index: usize, job: Option<(Instant, Claimed)>) {
+        if let Some((_, job)) = job {
+            self.claims.remove(&job.job);
+            let actor = &mut self.actors[index];
+            tracing::debug!(job = %job.job, actor = %actor.name, attempt = job.attempt, "a job starts");
+            actor.begin(job, |worker| (self.start_worker)(index, worker));
+            self.status.set_running(index, actor.running(), true);
+        }
+    }
+
+    /// Since when the job waits that has waited longest.
+    pub(super) fn oldest_waiting(&self) -> Option<Instant> {
+        let own = self.actors.iter().filter_map(|actor| actor.own.front());
+        own.chain(self.waiting.front()).map(|(since, _)| *since).min()
+    }
+
+    /// Stops a job, whichever attempt of it is here or on its way here.
+    pub(super) fn stop(&mut self, job: &JobId, now: Instant) {
+        if self.actors.iter().any(|actor| actor.stop(job)) {
+            return;
+        }
+        if let Some(waiting) = self.take_out(job, |_| true) {
+            return self.ends.push(stopped(waiting));
+        }
+        self.to_stop.add(job, now);
+    }
+
+    /// Forgets the stop requests for jobs that did not arrive, because no job is on its way any more.
+    pub(super) fn forget_stops(&mut self) {
+        self.to_stop.clear();
+    }
+
+    /// Drops the claims of a job whose leases were lost. A running script is told to stop, and its end will not be recorded.
+    pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) {
+        for actor in &mut self.actors {
+            if actor.lose(job, &is_lost) {
+                tracing::warn!(%job, "the lease of a running job was lost; it is stopped here, and somebody else may run it");
+            }
+        }
+        while let Some(waiting) = self.take_out(job, &is_lost) {
+            self.leases.remove(&waiting.job, waiting.claim);
+        }
+    }
+
+    /// Removes a claim of a job from the waiting jobs, and gives it.
+    fn take_out(&mut self, job: &JobId, which: impl Fn(u32) -> bool) -> Option<Claimed> {
+        if !self.claims.contain(job) {
+            return None;
+        }
+        let queues = self.actors.iter_mut().map(|actor| &mut actor.own).chain([&mut self.waiting]);
+        for queue in queues {
+            if let Some(at) = queue.iter().position(|(_, waiting)| waiting.job == *job && which(waiting.claim)) {
+                self.claims.remove(job);
+                return queue.remove(at).map(|(_, job)| job);
+            }
+        }
+        None
+    }
+}
+
+/// The end of a job that was to be stopped before it began.
+fn stopped(job: Claimed) -> Ended {
+    let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
+    let outcome = Outcome::Failed { error, retry_in: Duration::ZERO };
+    Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome)
+}

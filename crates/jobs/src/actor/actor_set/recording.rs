@@ -1,0 +1,30 @@
+use super::ActorSet;
+use crate::actor::handle::Running;
+use hero_audit::{self as audit, Execution, Record, Who};
+use hero_store::Outcome;
+
+/// What the audit log has of attempts: each that began here has one record, with its actor, its end and how long it took.
+impl ActorSet {
+    /// Records how an attempt ended that an actor ran.
+    pub(super) fn record(&self, actor: usize, run: &Running, outcome: &Outcome) {
+        let (audit, context) = &self.audit;
+        audit.note(|| {
+            let (outcome, end) = match outcome {
+                // Somebody else has the job by now, or its end is recorded already.
+                _ if run.lost => (audit::Outcome::Bad, "lost"),
+                Outcome::Finished(_) => (audit::Outcome::Ok, "finished"),
+                Outcome::Failed { error, .. } | Outcome::Refused(error) => (audit::Outcome::Bad, error.kind.as_str()),
+                Outcome::Crashed => (audit::Outcome::Bad, "crashed"),
+                Outcome::GivenBack => (audit::Outcome::Bad, "given_back"),
+            };
+            let duration_ms = Some(u64::try_from(run.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+            Record {
+                context: Some(*context),
+                object: Some(format!("job:{}", run.job)),
+                caller: run.caller.clone(),
+                execution: Some(Execution { attempt: run.attempt, end, duration_ms }),
+                ..Record::new(Who::Actor(self.actors[actor].name.clone()), "execute", outcome)
+            }
+        });
+    }
+}

@@ -1,0 +1,248 @@
+use std::sync::Mutex;
+
+use super::*;
+use hero_model::Output;
+use hero_model::OutputFormat;
+
+/// A pool of one actor that may run three concurrent jobs side by side, and the work that its workers got.
+struct TestPool {
+    actors: ActorSet,
+    workers: Arc<Mutex<Vec<mpsc::Receiver<Work>>>>,
+}
+
+impl TestPool {
+    fn new() -> Self {
+        Self::of(1)
+    }
+
+    /// With so many actors.
+    fn of(actors: u32) -> Self {
+        let workers: Arc<Mutex<Vec<mpsc::Receiver<Work>>>> = Arc::default();
+        let all = workers.clone();
+        let start_worker: StartWorker = Box::new(move |_, _| {
+            let (work, incoming) = mpsc::channel(1);
+            all.lock().unwrap().push(incoming);
+            work
+        });
+        let post = |instance| Post { script_type: "sal".parse().unwrap(), group: "default".parse().unwrap(), instance };
+        let posts: Vec<Post> = (1..=actors).map(post).collect();
+        let mut actors = ActorSet::new(&posts, start_worker, 3, HeldLeases::default(), Arc::default());
+        for actor in 0..posts.len() {
+            actors.handle_report(Report::Ready { actor, worker: 0 }, Timestamp::local());
+        }
+        Self { actors, workers }
+    }
+
+    fn take(&mut self, job: &Claimed) {
+        self.actors.add_job(job.clone(), Instant::now());
+        self.actors.assign();
+    }
+
+    /// The work that a worker was handed and has not read.
+    fn work(&self, worker: usize) -> Option<Work> {
+        self.workers.lock().unwrap()[worker].try_recv().ok()
+    }
+
+    fn done(&mut self, worker: usize, job: &Claimed, outcome: Outcome) {
+        let ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, outcome);
+        let ran = Duration::from_secs(1);
+        self.actors.handle_report(Report::Done { actor: 0, worker, ended: Box::new(ended), ran, ready: true }, Timestamp::local());
+    }
+
+    fn ends(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.actors.ends)
+    }
+}
+
+fn job(concurrent: bool) -> Claimed {
+    Claimed {
+        actor_index: 0,
+        owned: false,
+        job: JobId::random(),
+        attempt: 1,
+        claim: 1,
+        started_at: Timestamp::local(),
+        script: None,
+        args: None,
+        env_vars: None,
+        timeout: Ok(None),
+        caller_id: None,
+        log_path: None,
+        retry_backoff: None,
+        failures: 0,
+        queued_at: None,
+        concurrent,
+    }
+}
+
+fn finished() -> Outcome {
+    Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json })
+}
+
+#[test]
+fn an_actor_whose_engine_would_have_to_start_is_the_last_choice() {
+    let (mut pool, first, second) = (TestPool::of(2), Claimed { actor_index: 1, ..job(false) }, job(false));
+    pool.actors.handle_report(Report::Rests { actor: 1, worker: 0 }, Timestamp::local());
+    pool.take(&first);
+    assert!(pool.work(0).is_some_and(|work| work.job.job == first.job) && pool.work(1).is_none(), "the other one was awake");
+    pool.take(&second);
+    assert!(pool.work(1).is_some_and(|work| work.job.job == second.job), "there was no other");
+}
+
+#[test]
+fn what_must_run_alone_is_not_overtaken_by_what_was_on_its_way_when_it_was_given_back() {
+    let (mut pool, first, alone, fourth) = (TestPool::new(), job(true), job(false), job(true));
+    pool.take(&first);
+    pool.take(&alone);
+    assert_eq!(pool.actors.room(), 1);
+    // A turn is under way that asked for one more, when the one that must run alone has waited long enough.
+    pool.actors.give_back_what_waits(true);
+    pool.take(&fourth);
+    assert!(pool.work(0).is_some_and(|work| work.job.job == first.job) && pool.workers.lock().unwrap().len() == 1, "it overtook");
+    assert_eq!(pool.actors.room(), 0);
+    pool.done(0, &first, finished());
+    assert_eq!(pool.actors.room(), 0, "the fourth has it");
+}
+
+#[test]
+fn jobs_that_are_given_back_together_come_back_in_the_order_in_which_they_were_taken() {
+    let (mut pool, first, alone, fourth) = (TestPool::new(), job(true), job(false), job(true));
+    for job in [&first, &alone, &fourth] {
+        pool.take(job);
+    }
+    pool.actors.give_back_what_waits(true);
+    // Each goes to the front of its queue.
+    assert_eq!(pool.ends().into_iter().map(|end| end.job).collect::<Vec<_>>(), [fourth.job, alone.job]);
+    assert_eq!(pool.actors.room(), 0);
+    pool.done(0, &first, finished());
+    assert_eq!(pool.actors.room(), 1);
+}
+
+#[test]
+fn a_job_of_one_actor_alone_gets_it_to_itself_although_others_could_run_beside_what_runs() {
+    let (mut pool, first, own) = (TestPool::new(), job(true), Claimed { owned: true, ..job(false) });
+    pool.take(&first);
+    pool.take(&own);
+    pool.actors.give_back_what_waits(true);
+    assert_eq!(pool.actors.room(), 0, "others would keep it waiting for ever");
+}
+
+#[test]
+fn a_run_whose_lease_was_lost_is_stopped_and_its_end_is_not_recorded_while_the_next_attempt_goes_on() {
+    let (mut pool, first) = (TestPool::new(), job(true));
+    let second = Claimed { attempt: 2, claim: 2, ..first.clone() };
+    pool.take(&first);
+    let lost = pool.work(0).unwrap();
+    pool.take(&second);
+    let next = pool.work(1).unwrap();
+    pool.actors.lose(&first.job, |claim| claim == 1);
+    assert!(lost.stop.is_cancelled() && !next.stop.is_cancelled());
+    let stopped = JobError::new(ErrorKind::Stopped, "stopped_by_request");
+    pool.done(0, &first, Outcome::Failed { error: stopped, retry_in: Duration::ZERO });
+    assert!(pool.ends().is_empty());
+    assert!(!pool.actors.leases().contains(&(first.job.clone(), 1)) && pool.actors.leases().contains(&(first.job.clone(), 2)));
+    // Somebody who wants the job stopped means the attempt that counts.
+    pool.actors.stop(&first.job, Instant::now());
+    assert!(next.stop.is_cancelled());
+    pool.done(1, &second, finished());
+    assert_eq!(pool.ends().into_iter().map(|end| end.claim).collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn a_lost_claim_that_has_not_begun_is_dropped() {
+    let (mut pool, first, alone) = (TestPool::new(), job(true), job(false));
+    pool.take(&first);
+    pool.take(&alone);
+    pool.actors.lose(&alone.job, |claim| claim == 1);
+    assert!(pool.actors.oldest_waiting().is_none() && pool.ends().is_empty());
+    assert!(!pool.actors.leases().contains(&(alone.job, 1)));
+}
+
+#[test]
+fn a_stop_that_comes_before_its_job_is_not_lost() {
+    let (mut pool, first) = (TestPool::new(), job(true));
+    pool.actors.stop(&first.job, Instant::now());
+    pool.take(&first);
+    assert!(pool.work(0).is_none());
+    let ends = pool.ends();
+    assert!(matches!(&ends[..], [Ended { outcome: Outcome::Failed { error, .. }, .. }] if error.kind == ErrorKind::Stopped));
+    // When nothing is on its way any more, it is not kept.
+    pool.actors.stop(&first.job, Instant::now());
+    pool.actors.forget_stops();
+    pool.take(&Claimed { claim: 2, ..first });
+    assert!(pool.work(0).is_some());
+}
+
+#[test]
+fn a_stop_of_a_job_that_was_not_here_does_not_end_an_attempt_long_after_it() {
+    let (mut pool, soon, late, now) = (TestPool::new(), job(true), job(true), Instant::now());
+    pool.actors.stop(&soon.job, now);
+    pool.actors.stop(&late.job, now);
+    pool.actors.add_job(soon.clone(), now + Duration::from_secs(1));
+    assert_eq!(pool.ends().into_iter().map(|end| end.job).collect::<Vec<_>>(), [soon.job]);
+    pool.actors.add_job(late.clone(), now + Duration::from_secs(60));
+    pool.actors.assign();
+    assert!(pool.ends().is_empty() && pool.work(0).is_some_and(|work| work.job.job == late.job));
+}
+
+#[test]
+fn what_is_said_to_be_lost_of_a_run_that_has_ended_stops_nobody() {
+    let (mut pool, first) = (TestPool::new(), job(false));
+    pool.take(&first);
+    let work = pool.work(0).unwrap();
+    pool.done(0, &first, Outcome::Crashed);
+    // A renewal found the end that a turn had just recorded, or was about to; meanwhile the job runs again here.
+    let again = Claimed { claim: 2, ..first.clone() };
+    pool.actors.lose(&first.job, |claim| claim == first.claim);
+    assert!(!work.stop.is_cancelled());
+    assert_eq!(pool.ends().len(), 1, "the end is recorded all the same");
+    pool.take(&again);
+    let running = pool.work(0).unwrap();
+    pool.actors.lose(&first.job, |claim| claim == first.claim);
+    assert!(!running.stop.is_cancelled());
+    pool.actors.lose(&again.job, |claim| claim == again.claim);
+    assert!(running.stop.is_cancelled(), "a claim that is lost is stopped");
+}
+
+#[test]
+fn what_a_worker_that_failed_ran_ends_with_its_own_attempt_and_claim() {
+    let (mut pool, now) = (TestPool::new(), Timestamp::local());
+    pool.take(&Claimed { attempt: 2, claim: 5, ..job(true) });
+    pool.take(&Claimed { attempt: 3, claim: 7, ..job(true) });
+    pool.actors.handle_report(Report::Failed { actor: 0, worker: 0 }, now);
+    pool.actors.give_back_what_runs(now);
+    let ends: Vec<(u32, u32, Outcome)> = pool.ends().into_iter().map(|end| (end.attempt, end.claim, end.outcome)).collect();
+    assert_eq!(ends, [(2, 5, Outcome::Crashed), (3, 7, Outcome::GivenBack)]);
+}
+
+#[test]
+fn what_a_job_that_arrives_costs_does_not_grow_with_those_that_wait() {
+    let (mut pool, now, begun) = (TestPool::new(), Instant::now(), std::time::Instant::now());
+    let many = 150_000;
+    for _ in 0..many {
+        pool.actors.add_job(job(false), now);
+        pool.actors.stop(&JobId::random(), now);
+    }
+    // To look through all that wait for each of them would take minutes.
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    pool.actors.give_back_what_waits(false);
+    assert_eq!(pool.ends().len(), many);
+}
+
+#[test]
+fn a_job_that_was_claimed_twice_and_waits_is_dropped_claim_by_claim() {
+    let (mut pool, running, waits, now) = (TestPool::new(), job(false), job(false), Instant::now());
+    pool.take(&running);
+    pool.take(&waits);
+    let own = Claimed { claim: 2, owned: true, ..waits.clone() };
+    pool.take(&own);
+    // The later claim is the one that counts: it stands alone.
+    assert!(!pool.actors.leases().contains(&(waits.job.clone(), 1)) && pool.actors.leases().contains(&(waits.job.clone(), 2)));
+    pool.actors.stop(&waits.job, now);
+    let ends: Vec<(JobId, u32)> = pool.ends().into_iter().map(|end| (end.job, end.claim)).collect();
+    assert_eq!(ends, [(waits.job.clone(), 2)]);
+    // Nothing of it waits any more, so this stop is for a claim on its way.
+    pool.actors.stop(&waits.job, now);
+    pool.take(&Claimed { claim: 3, ..waits });
+    assert_eq!(pool.ends().into_iter().map(|end| end.claim).collect::<Vec<_>>(), [3]);
+}

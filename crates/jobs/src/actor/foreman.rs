@@ -1,0 +1,348 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::Histogram;
+use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::actor_set::ActorSet;
+use super::prefetch::STALE;
+use super::reconcile::Reconciler;
+use super::settings::PoolSettings;
+use super::worker::Report;
+use hero_model::JobId;
+use hero_store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Outcome, Post, Store, Turn, Turned};
+
+/// The queues are looked at this often, whatever wakes us.
+const POLL: Duration = Duration::from_secs(1);
+/// When turns have failed for this long, for one reason, it is logged.
+const LASTING: Duration = Duration::from_secs(5);
+/// How long to wait after a turn that failed.
+const PAUSE: Duration = Duration::from_millis(200);
+/// At most so many ends of jobs are recorded in one turn.
+const MOST_ENDS: usize = 128;
+
+/// When so many ends of jobs wait to be recorded, a turn is taken even if no actor has room.
+const ENOUGH_ENDS: usize = 24;
+
+/// What a pool is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Orders {
+    /// Take jobs and run them.
+    Work,
+    /// Take none. Those that run go on.
+    Pause,
+    /// Take none, and end when those that run have ended.
+    Leave,
+}
+
+/// Runs the pool: takes jobs, hands them out, records how they ended. One turn is under way at a time.
+pub(super) struct Foreman {
+    store: Store,
+    settings: Arc<PoolSettings>,
+    actors: ActorSet,
+    /// Each with the index of the actor it belongs to, in the order in which they are served.
+    queues: Arc<[(String, usize)]>,
+    /// Those of them that are of no instance.
+    shared_queues: Arc<[(String, usize)]>,
+    layout_queues: Arc<LayoutQueues>,
+    reports: mpsc::Receiver<Report>,
+    stops: broadcast::Receiver<JobId>,
+    /// Where lost leases are told, each as its job and claim.
+    losses: mpsc::Receiver<(JobId, u32)>,
+    wake_up: Arc<Notify>,
+    /// The room that this pool offers to jobs that start in the function that stores them.
+    direct_start: Arc<DirectStart>,
+    started: mpsc::UnboundedReceiver<Claimed>,
+    idle: watch::Sender<bool>,
+    orders: watch::Receiver<Orders>,
+    /// Whether there may be jobs in the queues, so that a turn is worth taking for them.
+    may_have_jobs: bool,
+    /// Whether there may be jobs in the queues of instances: few are put there, so a turn looks there only then.
+    instances_may_have_jobs: bool,
+    /// How many jobs the turn that is under way asked for.
+    asked_for: usize,
+    /// Whether Redis may count jobs as taken by this pool that the pool does not know of.
+    unsure: bool,
+    reconciler: Reconciler,
+    failing: Option<Failing>,
+    wait_time: Histogram,
+    run_time: Histogram,
+}
+
+/// Turns that keep failing for one reason.
+struct Failing {
+    reason: String,
+    since: Instant,
+    logged: bool,
+}
+
+/// The answer to a call to Redis.
+enum Answer {
+    /// Of a turn: the ends that it recorded, how many jobs it asked for, and what Redis answered.
+    Turned(Vec<Ended>, usize, Result<Turned, Error>),
+    /// The claims that Redis counts for this pool.
+    Held(Result<Vec<(JobId, u32)>, Error>),
+}
+
+/// A call to Redis that is under way.
+type Call = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+impl Foreman {
+    #[expect(clippy::too_many_arguments, reason = "the one place where the parts of a pool come together")]
+    pub(super) fn new(
+        store: Store,
+        settings: Arc<PoolSettings>,
+        posts: &[Post],
+        actors: ActorSet,
+        reports: mpsc::Receiver<Report>,
+        losses: mpsc::Receiver<(JobId, u32)>,
+        wake_up: Arc<Notify>,
+        idle: watch::Sender<bool>,
+        orders: watch::Receiver<Orders>,
+    ) -> Self {
+        let labels = store.labels([("script_type", settings.script_type.to_string())]);
+        let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
+        let names = posts.iter().map(ToString::to_string).collect();
+        let layout_queues = Arc::new(store.layout_queues(&settings.script_type, &settings.layouts));
+        let (direct_start, started) =
+            store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()));
+        Self {
+            direct_start,
+            started,
+            actors,
+            shared_queues: queues.iter().filter(|(_, owner)| *owner == 0).cloned().collect(),
+            queues,
+            layout_queues,
+            stops: store.inbox().stops(),
+            wait_time: metrics::histogram!("hero_job_wait_seconds", labels.clone()),
+            run_time: metrics::histogram!("hero_job_run_seconds", labels),
+            store,
+            settings,
+            reports,
+            losses,
+            wake_up,
+            idle,
+            orders,
+            may_have_jobs: true,
+            instances_may_have_jobs: true,
+            asked_for: 0,
+            unsure: false,
+            reconciler: Reconciler::default(),
+            failing: None,
+        }
+    }
+
+    /// Works until shutdown, or until it is told to leave, and then until all ends are recorded.
+    ///
+    /// At shutdown what runs has the grace period. Who leaves, or pauses, has it run as long as it takes.
+    pub(super) async fn run(mut self, shutdown: CancellationToken) {
+        let (mut call, mut again_at, mut reports): (Option<Call>, Option<Instant>, Vec<Report>) = (None, None, Vec::new());
+        let mut poll = tokio::time::interval(POLL);
+        let (mut stop_by, mut given_back): (Option<Instant>, bool) = (None, false);
+        loop {
+            let takes = stop_by.is_none() && *self.orders.borrow() == Orders::Work;
+            if takes {
+                self.actors.assign();
+            } else {
+                self.actors.give_back_what_waits(false);
+            }
+            if self.direct_start.take_unsure() {
+                self.unsure = true;
+                self.reconciler.note_unanswered(self.store.periods().lease);
+            }
+            let stale = self.actors.oldest_waiting().map(|since| since + STALE);
+            let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
+            if overdue || !takes {
+                self.direct_start.set_room(0);
+            }
+            let asked_for = if call.is_some() { self.asked_for } else { 0 };
+            // A job that took room of a direct start is sent here before `is_closed` says so.
+            let nothing_on_its_way = self.direct_start.is_closed() && self.started.is_empty();
+            if nothing_on_its_way && asked_for == 0 {
+                self.actors.forget_stops();
+                if overdue {
+                    // Only when nothing is on its way: a job that comes later would be put into the queue before those that are given back now.
+                    self.actors.give_back_what_waits(true);
+                    overdue = false;
+                }
+            }
+            if call.is_none() && again_at.is_none() {
+                call = self.next_call(!takes || overdue);
+            }
+            if !overdue && takes {
+                self.direct_start.set_room(self.actors.room().saturating_sub(if call.is_some() { self.asked_for } else { 0 }));
+            }
+            let is_idle = self.actors.leases().len() == 0;
+            self.idle.send_if_modified(|idle| std::mem::replace(idle, is_idle) != is_idle);
+            let leaves = stop_by.is_some() || *self.orders.borrow() == Orders::Leave;
+            if leaves && nothing_on_its_way && call.is_none() && self.actors.ends.is_empty() && self.actors.is_idle() {
+                return;
+            }
+            tokio::select! {
+                biased;
+                answer = async { call.as_mut().expect("the branch has a condition").await }, if call.is_some() => {
+                    call = None;
+                    again_at = self.handle_answer(answer, leaves, stop_by);
+                }
+                _ = self.reports.recv_many(&mut reports, 64) => {
+                    reports.drain(..).for_each(|report| self.handle_report(report));
+                }
+                Some(job) = self.started.recv() => self.add_job(job, Instant::now()),
+                () = self.direct_start.closed(), if overdue || !takes => {}
+                Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
+                () = self.wake_up.notified() => self.look_everywhere(),
+                stop = self.stops.recv() => match stop {
+                    Ok(job) => self.actors.stop(&job, Instant::now()),
+                    // A stop request that was missed here is in the control queue, too.
+                    Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return,
+                },
+                () = at(stale), if stale.is_some() && !overdue => {}
+                () = at(again_at), if again_at.is_some() => again_at = None,
+                _ = poll.tick() => {
+                    self.look_everywhere();
+                    self.unsure |= self.reconciler.has_more_to_compare();
+                }
+                Ok(()) = self.orders.changed() => self.look_everywhere(),
+                () = shutdown.cancelled(), if stop_by.is_none() => stop_by = Some(Instant::now() + self.settings.grace),
+                () = at(stop_by), if stop_by.is_some() && !given_back => {
+                    given_back = true;
+                    self.actors.give_back_what_runs(self.store.clock().now());
+                }
+            }
+        }
+    }
+
+    /// The next call to Redis, if one is needed: a turn, or the question which claims Redis counts for this pool.
+    ///
+    /// With `full` the turn takes no jobs.
+    fn next_call(&mut self, full: bool) -> Option<Call> {
+        if self.unsure && self.actors.ends.is_empty() {
+            self.asked_for = 0;
+            let (store, settings) = (self.store.clone(), self.settings.clone());
+            return Some(Box::pin(async move { Answer::Held(store.list_leases(&settings.script_type, &settings.group).await) }));
+        }
+        if !full && self.actors.has_enough() && self.actors.ends.len() < ENOUGH_ENDS {
+            // Every actor has its next job, so ends can wait until there are more: a turn with one costs as much as one with many.
+            return None;
+        }
+        let mut rooms = self.actors.rooms();
+        let take = !full && !self.unsure && rooms.iter().any(|of_actor| of_actor.room > 0);
+        if self.actors.ends.is_empty() && !(take && self.may_have_jobs) {
+            return None;
+        }
+        if !self.may_have_jobs {
+            // No queue is known to have jobs, so half of the room is kept for jobs that start in the function that stores them.
+            rooms.iter_mut().for_each(|of_actor| of_actor.room = of_actor.room.div_ceil(2));
+        }
+        // Jobs that are given back have to be in their queues before jobs are taken from there, so a turn that cannot record all ends takes none.
+        let take = take && self.actors.ends.len() <= MOST_ENDS;
+        self.asked_for = if take { rooms.iter().map(|of_actor| of_actor.room).sum() } else { 0 };
+        let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
+        let ends = std::mem::replace(&mut self.actors.ends, rest);
+        let (store, settings) = (self.store.clone(), self.settings.clone());
+        // What is to run again may go back to the queue of its actor.
+        self.instances_may_have_jobs |= ends.iter().any(|end| matches!(end.outcome, Outcome::Crashed | Outcome::GivenBack));
+        let queues = if self.instances_may_have_jobs { self.queues.clone() } else { self.shared_queues.clone() };
+        let layout_queues = self.layout_queues.clone();
+        // What is put into a queue from here on may not be seen by this turn.
+        self.may_have_jobs &= !take;
+        self.instances_may_have_jobs &= !take;
+        Some(Box::pin(async move {
+            let (rooms, queues) = if take { (&rooms[..], &queues[..]) } else { (&[][..], &[][..]) };
+            let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
+            let turned = store.turn_and_import(&turn, &layout_queues, settings.fair).await;
+            Answer::Turned(ends, rooms.iter().map(|of_actor| of_actor.room).sum(), turned)
+        }))
+    }
+
+    /// Handles what Redis answered. After a failure it gives the time at which to try again.
+    fn handle_answer(&mut self, answer: Answer, leaves: bool, stop_by: Option<Instant>) -> Option<Instant> {
+        match answer {
+            Answer::Turned(ends, wanted, Ok(turned)) => {
+                self.failing = None;
+                for end in &ends {
+                    self.actors.leases().remove(&end.job, end.claim);
+                }
+                // If as many jobs were found as were asked for, there may be more.
+                self.may_have_jobs |= turned.more || !turned.taken.is_empty() && turned.taken.len() >= wanted;
+                self.instances_may_have_jobs |= turned.more || turned.instances_left;
+                let now = Instant::now();
+                turned.taken.into_iter().for_each(|job| self.add_job(job, now));
+                None
+            }
+            Answer::Turned(mut ends, _, Err(error)) => {
+                tracing::debug!(%error, "a turn failed and is taken again");
+                self.note_failure(&error);
+                ends.append(&mut self.actors.ends);
+                self.actors.ends = ends;
+                self.unsure = true;
+                self.look_everywhere();
+                self.reconciler.note_unanswered(self.store.periods().lease);
+                // When the grace period is over the pool does not wait for Redis any more. The jobs run again when their leases have expired.
+                if stop_by.is_some_and(|until| Instant::now() >= until) {
+                    self.actors.ends.clear();
+                    self.unsure = false;
+                }
+                Some(Instant::now() + PAUSE)
+            }
+            Answer::Held(Ok(held)) => {
+                self.unsure = false;
+                let lost = self.reconciler.compare(held, self.actors.leases(), leaves);
+                let now = self.store.clock().now();
+                // Redis says the claim alone, and nobody is told of an attempt that is given back.
+                let given_back = |(job, claim)| Ended::of(job, 0, claim, now, Outcome::GivenBack);
+                self.actors.ends.extend(lost.into_iter().map(given_back));
+                None
+            }
+            Answer::Held(Err(error)) => {
+                self.note_failure(&error);
+                self.unsure = stop_by.is_none_or(|until| Instant::now() < until);
+                Some(Instant::now() + PAUSE)
+            }
+        }
+    }
+
+    /// Has the next turn look into all queues.
+    fn look_everywhere(&mut self) {
+        (self.may_have_jobs, self.instances_may_have_jobs) = (true, true);
+    }
+
+    /// Notes that a turn failed, and logs it once when turns have failed for a while: the pool takes no jobs meanwhile.
+    fn note_failure(&mut self, error: &Error) {
+        let reason = error.to_string();
+        let known = self.failing.take_if(|failing| failing.reason == reason);
+        let failing = known.unwrap_or_else(|| Failing { reason, since: Instant::now(), logged: false });
+        let lasts = failing.since.elapsed() >= LASTING;
+        if lasts && !failing.logged {
+            tracing::warn!(%error, script_type = %self.settings.script_type, "turns keep failing, so this pool takes no jobs; it tries again");
+        }
+        self.failing = Some(Failing { logged: failing.logged || lasts, ..failing });
+    }
+
+    /// Adds a job that was taken for this pool.
+    fn add_job(&mut self, job: Claimed, now: Instant) {
+        if let Some(queued) = job.queued_at {
+            self.wait_time.record(job.started_at.since(queued).as_secs_f64());
+        }
+        self.actors.add_job(job, now);
+    }
+
+    fn handle_report(&mut self, report: Report) {
+        self.may_have_jobs |= matches!(report, Report::Ready { .. });
+        if let Some(ran) = self.actors.handle_report(report, self.store.clock().now()) {
+            self.run_time.record(ran.as_secs_f64());
+        }
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}

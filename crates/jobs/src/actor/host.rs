@@ -1,0 +1,157 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::job_log::JobLog;
+use super::patience::Patience;
+use super::progress::ProgressTeller;
+use crate::dispatch::{Dispatcher, Error, Room};
+use hero_access::Authority;
+use hero_audit::Audit;
+use hero_engine::{Answer, Capability, Host, JobCall, LogRecord, ObjectCall, Question, Use};
+use hero_model::{ContextId, JobId, Json, LogLevel, Progress};
+use hero_process::keep::Used;
+use hero_sal::Session;
+use hero_store::{self as store, Store};
+
+/// What one attempt of a job has of the outside: its log, its progress, and what its actor answers it.
+///
+/// Context, caller and rights are fixed here. An engine that was taken over asks for no more than a script of its pool may.
+pub(super) struct JobHost {
+    pub(super) log: JobLog,
+    pub(super) asker: Asker,
+    pub(super) capabilities: Vec<Capability>,
+    /// What the job does outside.
+    pub(super) session: Arc<Session>,
+    pub(super) progress: Option<ProgressTeller>,
+}
+
+/// In whose name a script asks.
+#[derive(Clone)]
+pub(super) struct Asker {
+    pub(super) dispatcher: Dispatcher,
+    pub(super) store: Store,
+    pub(super) context: ContextId,
+    pub(super) job: JobId,
+    /// The number of the claim, for what only its holder may do.
+    pub(super) claim: u32,
+    pub(super) caller: String,
+    /// How many questions it has asked in this attempt, and how many jobs it has created.
+    pub(super) asked: Arc<AtomicU32>,
+    pub(super) created: Arc<AtomicU32>,
+    /// How the store is asked.
+    pub(super) patience: Patience,
+    /// Where it is recorded that it has.
+    pub(super) audit: Audit,
+    /// Who may do what, if anybody has to be asked.
+    pub(super) authority: Option<Authority>,
+}
+
+impl Host for JobHost {
+    fn log(&mut self, records: Vec<LogRecord>) {
+        self.log.log(records);
+    }
+
+    fn answer(&mut self, question: Question) -> BoxFuture<'static, Answer> {
+        let needed = question.needs();
+        if !self.capabilities.contains(&needed) {
+            return Box::pin(std::future::ready(Err(format!("that is for {}", needed.who()))));
+        }
+        let (uses, name) = (question.uses(), question.name());
+        if let Question::Progress(progress) = question {
+            self.tell(progress);
+            return Box::pin(std::future::ready(Ok(Value::Null.into())));
+        }
+        let (asker, session) = (self.asker.clone(), self.session.clone());
+        Box::pin(async move {
+            asker.may(uses, name).await?;
+            match question {
+                Question::Objects(call) => asker.of_objects(call).await.map_err(|error| told(&error, uses)),
+                Question::Jobs(call) => asker.of_jobs(call).await.map_err(|error| told(&error, uses)),
+                Question::Outside(call) => session.answer(call).await,
+                Question::Progress(_) => Ok(Value::Null.into()),
+            }
+        })
+    }
+}
+
+impl JobHost {
+    fn tell(&mut self, progress: Progress) {
+        let Asker { store, job, claim, .. } = &self.asker;
+        let new = || ProgressTeller::new(store.clone(), job.clone(), *claim, self.log.masker());
+        self.progress.get_or_insert_with(new).say(progress);
+    }
+
+    /// Waits until log and progress are written, and nothing is left running. Says whether there was a log, and what was used outside.
+    pub(super) async fn finish(mut self) -> (bool, Used) {
+        let (used, why_ended) = self.session.finish().await;
+        if let Some(text) = why_ended {
+            self.log.log(vec![LogRecord { level: LogLevel::Warn, text }]);
+        }
+        if let Some(progress) = self.progress {
+            progress.finish().await;
+        }
+        (self.log.finish().await, used)
+    }
+}
+
+impl Asker {
+    async fn of_objects(&self, call: ObjectCall) -> Result<Json, Error> {
+        let (job, number) = (self.job.clone(), self.asked.fetch_add(1, Ordering::Relaxed));
+        let (call, question) = (&call, &store::Question { job, claim: self.claim, number });
+        self.patience.ask(|| self.ask_objects(call, question)).await
+    }
+
+    async fn ask_objects(&self, call: &ObjectCall, question: &store::Question) -> Result<Json, Error> {
+        let (objects, question) = (self.dispatcher.objects(self.context).await?, Some(question));
+        Ok(match call {
+            ObjectCall::Set { collection, object } => objects.set_once(collection, object, question).await?.as_str().into(),
+            ObjectCall::Get { collection, id } => objects.get(collection, id).await?.unwrap_or_else(|| Value::Null.into()),
+            ObjectCall::Has { collection, id } => objects.exists(collection, id).await?.into(),
+            ObjectCall::Delete { collection, id } => objects.delete_once(collection, id, question).await?.into(),
+            ObjectCall::Find { collection, query } => written(&objects.find(collection, query, Room::OF_SCRIPT).await?)?,
+            ObjectCall::Index { collection, fields } => {
+                objects.index(collection, fields).await?;
+                Value::Null.into()
+            }
+            ObjectCall::DropIndex { collection, field } => objects.drop_index_once(collection, field, question).await?.into(),
+        })
+    }
+
+    async fn of_jobs(&self, call: JobCall) -> Result<Json, Error> {
+        Ok(match call {
+            JobCall::Spawn { spec, as_heir } => self.spawn(&spec, as_heir).await?.as_str().into(),
+            JobCall::Inputs => written(&self.patience.ask(|| self.dispatcher.inputs(self.context, &self.job)).await?)?,
+            JobCall::Slot => {
+                let slot = self.patience.ask(|| self.dispatcher.slot(self.context, &self.job)).await?;
+                slot.map_or(Value::Null, Value::from).into()
+            }
+        })
+    }
+}
+
+/// As JSON that an engine reads. What is nested deeper than that may be cannot be told.
+fn written(value: &impl Serialize) -> Result<Json, Error> {
+    let text = serde_json::to_string(value).and_then(|text| serde_json::from_str(&text));
+    text.map_err(|error| Error::Invalid { param: "answer", message: format!("cannot be told: {error}") })
+}
+
+/// What a script is told. What went wrong in the store stays outside.
+fn told(error: &Error, uses: Use) -> String {
+    if let Error::Store { source, .. } = error {
+        tracing::debug!(error = %source, "a question of a script was not answered");
+    }
+    match error {
+        Error::Store { source, .. } if source.is_spoilt() => format!("{source}; nothing was done"),
+        Error::Store { .. } if matches!(uses, Use::Itself | Use::Inputs | Use::Read) => "the store cannot be read".to_owned(),
+        Error::Store { not_done: true, .. } => "the store is unavailable; nothing was done".to_owned(),
+        Error::Store { job_id: Some(id), .. } => format!("the store is unavailable; whether it was done is unknown (job {id})"),
+        Error::Store { .. } => "the store is unavailable; whether it was done is unknown".to_owned(),
+        // The script gave no parameters of these names.
+        Error::Invalid { param: what @ ("object" | "job" | "answer"), message } => format!("the {what} {message}"),
+        error => error.to_string(),
+    }
+}

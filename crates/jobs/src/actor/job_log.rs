@@ -1,0 +1,226 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::mask::{Mask, Masker};
+use super::patience::Patience;
+use crate::log_file::{self, LogDirectory, LogFile};
+use hero_engine::LogRecord;
+use hero_model::{JobError, JobId, LogLevel, Secrets, Timestamp, excerpt};
+use hero_store::{self as store, Store};
+
+/// How many lines go to Redis at once.
+const BATCH: usize = 128;
+/// How long the end of a job waits for its log. While the store is away, the end cannot be written either.
+const FLUSH: Duration = Duration::from_secs(30);
+/// How many characters of an error the log file has.
+const LONGEST: usize = 1000;
+/// How long a job waits for its log file.
+const OPEN: Duration = Duration::from_secs(5);
+
+/// Takes the log lines of one attempt of a job. They go to the job's stream in Redis and to its log file.
+pub(super) struct JobLog {
+    store: Store,
+    job: JobId,
+    /// When the attempt began, by the clock of Redis.
+    began: Timestamp,
+    masker: Masker,
+    file: Option<LogFile>,
+    writer: Option<Writer>,
+    /// Whether there were lines.
+    has_lines: bool,
+}
+
+struct Writer {
+    lines: mpsc::UnboundedSender<Entry>,
+    task: JoinHandle<()>,
+}
+
+/// What the writer of a log is given.
+enum Entry {
+    /// A line of the script.
+    Line(LogRecord),
+    /// How the attempt failed, without its secrets. Only the file gets it: the function that records the end writes it to the stream.
+    Failure(String),
+}
+
+impl JobLog {
+    /// A log for one attempt. Opens the log file, if the job names one. Fails only if the job may not have the file that it names.
+    pub(super) async fn new(
+        store: &Store,
+        (job, began): (&JobId, Timestamp),
+        mask: &Mask,
+        secrets: Secrets,
+        file: Option<(&LogDirectory, &str)>,
+    ) -> Result<Self, log_file::Error> {
+        let masker = Masker { mask: mask.clone(), secrets };
+        let mut log = Self { store: store.clone(), job: job.clone(), began, masker, file: None, writer: None, has_lines: false };
+        if let Some((directory, path)) = file {
+            match open(store, directory, job, path).await {
+                Ok(file) => log.file = Some(file),
+                Err(Unopened::Refused(error)) => return Err(error),
+                // It is better to run the script without its log file than not to run it.
+                Err(Unopened::Unavailable(why)) => {
+                    tracing::debug!(%job, %why, "the log file of a job is not available, so nothing is written there");
+                    log.log(vec![LogRecord { level: LogLevel::Warn, text: format!("the log file is not available: {why}") }]);
+                }
+            }
+        }
+        Ok(log)
+    }
+
+    /// An error of the script with its secrets masked, because others store and show it.
+    pub(super) async fn masked(&self, error: JobError) -> JobError {
+        self.masker.error(error).await
+    }
+
+    /// What masks other texts of the script.
+    pub(super) fn masker(&self) -> Masker {
+        self.masker.clone()
+    }
+
+    /// Waits until every line is written. Gives whether there were any.
+    pub(super) async fn finish(self) -> bool {
+        let Some(Writer { lines, mut task }) = self.writer else { return false };
+        drop(lines);
+        if tokio::time::timeout(FLUSH, &mut task).await.is_err() {
+            task.abort();
+            tracing::warn!(job = %self.job, "the log of a job could not be written in time, its last lines are missing");
+        }
+        self.has_lines
+    }
+
+    /// Takes what the script logged, in order. Does not block.
+    pub(super) fn log(&mut self, records: Vec<LogRecord>) {
+        self.has_lines = true;
+        self.take(records.into_iter().map(Entry::Line));
+    }
+
+    /// Has the log file, if there is one, say how the attempt failed, in the words of the log in Redis (`attempts.lua`).
+    pub(super) fn failed(&mut self, attempt: u32, error: &JobError) {
+        if self.file.is_none() && self.writer.is_none() {
+            return;
+        }
+        let column = error.column.map(|column| format!(", column {column}")).unwrap_or_default();
+        let place = error.line.map(|line| format!(" (line {line}{column})")).unwrap_or_default();
+        self.take(std::iter::once(Entry::Failure(format!("attempt {attempt} failed: {}{place}", excerpt(&error.message, LONGEST)))));
+    }
+
+    fn take(&mut self, entries: impl Iterator<Item = Entry>) {
+        let writer = self.writer.get_or_insert_with(|| {
+            // The log limit of the engine bounds how much can wait here.
+            let (lines, incoming) = mpsc::unbounded_channel();
+            let stream = Stream { store: self.store.clone(), job: self.job.clone(), last: before(self.began), failed: false };
+            let task = write(stream, self.masker.clone(), self.file.take(), incoming);
+            Writer { lines, task: tokio::spawn(task) }
+        });
+        for entry in entries {
+            // The writer reads until this sender is dropped, so this cannot fail.
+            let _ = writer.lines.send(entry);
+        }
+    }
+}
+
+/// Why there is no log file.
+enum Unopened {
+    /// The job cannot have it.
+    Refused(log_file::Error),
+    /// It could not be opened, or not in time.
+    Unavailable(String),
+}
+
+/// Opens the log file of a job, away from the threads that serve connections.
+async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) -> Result<LogFile, Unopened> {
+    let identity = store.redis_id().await.map_err(|error| Unopened::Unavailable(error.to_string()))?;
+    let (directory, job, path) = (directory.clone(), job.clone(), path.to_owned());
+    let opening = tokio::task::spawn_blocking(move || {
+        let opened = directory.append_for(&identity, &job, &path);
+        directory.note(&opened);
+        opened
+    });
+    match tokio::time::timeout(OPEN, opening).await {
+        Ok(Ok(Ok(file))) => Ok(file),
+        Ok(Ok(Err(error))) if error.is_of_path() => Err(Unopened::Refused(error)),
+        Ok(Ok(Err(error))) => Err(Unopened::Unavailable(error.to_string())),
+        Ok(Err(_)) => Err(Unopened::Unavailable("opening it failed".into())),
+        Err(_) => Err(Unopened::Unavailable(format!("the file system has not answered for {OPEN:?}"))),
+    }
+}
+
+async fn write(mut stream: Stream, masker: Masker, file: Option<LogFile>, mut incoming: mpsc::UnboundedReceiver<Entry>) {
+    let (mut file, mut entries) = (file, Vec::new());
+    while incoming.recv_many(&mut entries, BATCH).await > 0 {
+        let (mut records, mut failures) = (Vec::new(), Vec::new());
+        for entry in entries.drain(..) {
+            match entry {
+                Entry::Line(record) => records.push(record),
+                Entry::Failure(text) => failures.push((LogLevel::Error, text)),
+            }
+        }
+        let mut lines = masker.lines(records).await;
+        if let Some(open) = file.take() {
+            match append(open, stream.store.clock().now(), [lines.clone(), failures].concat()).await {
+                Ok(open) => file = Some(open),
+                Err(why) => lines.push((LogLevel::Warn, format!("the log file cannot be written any more, and ends here: {why}"))),
+            }
+        }
+        if !lines.is_empty() {
+            stream.append(lines).await;
+        }
+    }
+}
+
+/// The stream of a job, to which one attempt appends.
+struct Stream {
+    store: Store,
+    job: JobId,
+    /// The entry behind which everything is of this attempt and not known to be written.
+    last: String,
+    /// Whether it was said that lines are lost.
+    failed: bool,
+}
+
+impl Stream {
+    /// Appends lines, each once. While the store is away it goes on trying: whoever logs has no place for more than the log may have.
+    async fn append(&mut self, lines: Vec<(LogLevel, String)>) {
+        let (patience, has_tried) = (Patience::default(), AtomicBool::new(false));
+        let (this, lines) = (&*self, &lines);
+        let append = || async {
+            // What an earlier call has written of which no answer came is not written again.
+            let tried = has_tried.swap(true, Ordering::Relaxed);
+            let (written, last) = if tried { this.store.appended_to_log(&this.job, &this.last, lines).await? } else { (0, None) };
+            Ok(this.store.append_log(&this.job, &lines[written..]).await?.or(last))
+        };
+        let appended: Result<Option<String>, store::Error> = patience.ask(append).await;
+        match appended {
+            Ok(Some(last)) => self.last = last,
+            Ok(None) => {}
+            // That Redis is full is logged elsewhere, once for all jobs.
+            Err(error) => {
+                if !error.out_of_memory() && !std::mem::replace(&mut self.failed, true) {
+                    tracing::warn!(job = %self.job, %error, "log lines of a job are lost");
+                }
+            }
+        }
+    }
+}
+
+/// An entry before all that are written from then on.
+fn before(time: Timestamp) -> String {
+    format!("{}-0", time.as_millis().saturating_sub(1).max(0))
+}
+
+/// Appends lines to the file, away from the threads that serve connections. Gives the file back, or why it cannot be written.
+async fn append(mut file: LogFile, now: Timestamp, lines: Vec<(LogLevel, String)>) -> Result<LogFile, String> {
+    let written = tokio::task::spawn_blocking(move || {
+        for (level, text) in &lines {
+            for line in text.lines() {
+                file.write_line(&format!("{now} {} {line}", level.as_str())).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(file)
+    });
+    written.await.unwrap_or_else(|_| Err("writing it failed".to_owned()))
+}

@@ -1,0 +1,40 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use tokio::time::Instant;
+
+use hero_store::{Error, PRESENCE, Post, Recovered, Store};
+
+/// The servers that ran the actors of a pool before, and died. Their jobs are to run again.
+///
+/// A lease counts as long as its server may be alive. That the server's presence is gone proves nothing, because Redis may have been
+/// unreachable. So a server counts as dead when its process has ended on this machine, or when this process has not heard of it
+/// for as long as a presence lasts. A live server that has lost its posts still says that it lives.
+#[derive(Debug, Default)]
+pub(super) struct PreviousServers {
+    dead: BTreeSet<String>,
+    /// Servers that hold leases in the name of these actors and say nothing, each with the time since when.
+    silent: BTreeMap<String, Instant>,
+}
+
+impl PreviousServers {
+    /// Adds a server, by its incarnation, whose process has ended.
+    pub(super) fn add_dead(&mut self, incarnation: String) {
+        self.dead.insert(incarnation);
+    }
+
+    /// Ends the leases of dead ones, so that their jobs run again. Gives whether no other server holds leases of these actors any more.
+    pub(super) async fn recover(&mut self, store: &Store, posts: &[Post]) -> Result<bool, Error> {
+        let recovered = store.recover(posts, &self.dead).await?;
+        if recovered.ended > 0 {
+            tracing::warn!(jobs = recovered.ended, "jobs of an earlier incarnation of these actors, which died, run again");
+        }
+        self.silent.retain(|server, _| recovered.silent.contains(server));
+        for server in &recovered.silent {
+            let since = *self.silent.entry(server.clone()).or_insert_with(Instant::now);
+            if since.elapsed() >= PRESENCE {
+                self.dead.insert(server.clone());
+            }
+        }
+        Ok(recovered == Recovered::default())
+    }
+}

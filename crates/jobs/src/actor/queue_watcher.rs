@@ -1,0 +1,66 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use hero_store::{LayoutQueues, Peek, Store};
+
+/// A pool that has been idle for this long has its queues watched, which takes a blocking connection for each.
+const IDLE: Duration = Duration::from_millis(20);
+/// A queue whose jobs this pool may not take is looked at this often.
+const PAUSE: Duration = Duration::from_secs(1);
+/// At most so many queues are watched, because each takes a connection. Jobs in the others are found by the foreman's poll.
+const MOST_QUEUES: usize = 16;
+
+/// The queues that are watched for a pool: its type queue, and those of other layouts.
+pub(super) fn watched_queues(type_queue: String, layout_queues: &LayoutQueues) -> impl Iterator<Item = String> {
+    std::iter::once(type_queue).chain(layout_queues.keys().cloned()).take(MOST_QUEUES)
+}
+
+/// Watches one queue while the pool has nothing to do, so that a push by any client wakes it at once.
+///
+/// While the pool is busy its next turn finds the jobs anyway.
+pub(super) async fn watch_queue(
+    store: Store,
+    queue: String,
+    wake_up: Arc<Notify>,
+    mut idle: watch::Receiver<bool>,
+    shutdown: CancellationToken,
+) {
+    let mut peek = Peek::new(store);
+    let watching = async {
+        loop {
+            if idle.wait_for(|idle| *idle).await.is_err() {
+                return;
+            }
+            // Still idle after a moment: no job runs that would bring the next turn.
+            if tokio::time::timeout(IDLE, idle.wait_for(|idle| !idle)).await.is_ok() {
+                continue;
+            }
+            let found = tokio::select! {
+                found = peek.wait(&queue) => found,
+                changed = idle.wait_for(|idle| !idle) => match changed {
+                    Ok(_) => continue,
+                    Err(_) => return,
+                },
+            };
+            match found {
+                Ok(true) => {
+                    wake_up.notify_one();
+                    // If the pool does not get busy, it may not take what it sees.
+                    let _ = tokio::time::timeout(PAUSE, idle.wait_for(|idle| !idle)).await;
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "peeking at {queue} failed");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = watching => {}
+        () = shutdown.cancelled() => {}
+    }
+}

@@ -1,0 +1,44 @@
+//! Whether the caller of a job may do what its script asks for.
+
+use super::host::Asker;
+use hero_access::{Allowed, Concern, Permission, lacking};
+use hero_audit::{Outcome, Record, Who};
+use hero_engine::Use;
+use hero_model::{ContextId, IdentityId, JobId};
+
+/// The code of the wire that such a refusal has in the audit log: permission denied.
+const DENIED: i32 = 1004;
+
+/// What the caller of a job needs to do something by its script, and what that concerns.
+pub fn script_right(uses: Use, context: ContextId, job: &JobId) -> (Permission, Concern<'_>) {
+    match uses {
+        Use::Itself => (Permission::Public, Concern::Job(context, job)),
+        Use::Inputs => (Permission::Read, Concern::Job(context, job)),
+        Use::Read => (Permission::Read, Concern::Context(context)),
+        Use::Change => (Permission::Submit, Concern::Context(context)),
+        Use::Spawn => (Permission::Submit, Concern::NewJobs(context, Vec::new())),
+    }
+}
+
+impl Asker {
+    /// Whether the caller of the job may do this by its script, or what it lacks. The job is its own, and so is what its prerequisites gave.
+    pub(super) async fn may(&self, uses: Use, name: &'static str) -> Result<(), String> {
+        let Some(authority) = self.authority.as_ref().filter(|authority| authority.has_login()) else { return Ok(()) };
+        let Some(identity) = IdentityId::of_caller(&self.caller) else { return Ok(()) };
+        let (permission, concern) = script_right(uses, self.context, &self.job);
+        if authority.allowed(identity, permission, &concern) != Allowed::No {
+            return Ok(());
+        }
+        // Another server may have granted it just now.
+        if let Err(error) = self.patience.ask(|| authority.follow()).await {
+            tracing::debug!(%error, job = %self.job, "what the caller of a job may do cannot be read now");
+            return Err(format!("what identity {identity} may do cannot be read now, because Redis does not give it; try again"));
+        }
+        if authority.allowed(identity, permission, &concern) != Allowed::No {
+            return Ok(());
+        }
+        let refused = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), name, Outcome::Refused(DENIED)) };
+        self.audit.refusal(refused);
+        Err(lacking(identity, Some(self.context), permission))
+    }
+}

@@ -1,0 +1,76 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use hero_engine::{Child, Died, EngineSettings};
+use hero_model::JobError;
+use hero_process::Spawner;
+
+/// Compiles scripts in an engine process of its own, one after another.
+///
+/// So the process that serves reads no script, and checks and running scripts do not wait for each other.
+#[derive(Debug)]
+pub struct ScriptChecker {
+    spawner: Spawner,
+    settings: EngineSettings,
+    engine: Arc<Mutex<Option<Child>>>,
+    /// The task that ends the engine when it has been idle for a while.
+    idle: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// How long a check may take, including the start of the engine and the checks before it.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// An engine that has been idle for this long is ended.
+const IDLE: Duration = Duration::from_secs(60);
+
+impl ScriptChecker {
+    /// A checker for the scripts of a pool with these engine settings. It starts its engine at the first check.
+    pub fn new(spawner: Spawner, settings: EngineSettings) -> Self {
+        Self { spawner, settings, engine: Arc::default(), idle: Mutex::default() }
+    }
+
+    /// The error in a script, if there is one. Gives `None`, too, where no engine answered within 5 s.
+    pub async fn check(&self, script: &str) -> Option<JobError> {
+        let known = timeout(TIMEOUT, self.compile(script)).await;
+        self.end_when_idle().await;
+        match known {
+            Ok(Ok(error)) => error,
+            Ok(Err(died)) => {
+                tracing::warn!(%died, "a script could not be checked");
+                None
+            }
+            Err(_) => {
+                tracing::warn!("a script could not be checked within {} s", TIMEOUT.as_secs());
+                None
+            }
+        }
+    }
+
+    async fn compile(&self, script: &str) -> Result<Option<JobError>, Died> {
+        let mut engine = self.engine.lock().await;
+        // An engine that died, or whose check was abandoned, cannot be used again.
+        engine.take_if(|engine| !engine.is_alive());
+        let engine = match &mut *engine {
+            Some(engine) => engine,
+            none => {
+                let started = Child::start(&self.spawner, &self.settings).await;
+                none.insert(started.map_err(|error| Died { how: error.to_string(), had_job: false })?)
+            }
+        };
+        engine.check(script, TIMEOUT).await
+    }
+
+    async fn end_when_idle(&self) {
+        let engine = Arc::clone(&self.engine);
+        let ending = tokio::spawn(async move {
+            sleep(IDLE).await;
+            drop(engine.lock().await.take());
+        });
+        if let Some(before) = self.idle.lock().await.replace(ending) {
+            before.abort();
+        }
+    }
+}

@@ -1,0 +1,36 @@
+use std::time::Duration;
+
+use super::lease::HeldLeases;
+use hero_model::ScriptType;
+use hero_service::Service;
+use hero_store::{Error, LayoutQueues, Post, Store};
+
+/// Looks for stop requests in the control queues, where any client may push them.
+pub(super) struct StopRequests {
+    store: Store,
+    leases: HeldLeases,
+    queues: Vec<String>,
+}
+
+impl StopRequests {
+    pub(super) fn new(store: Store, leases: HeldLeases, script_type: &ScriptType, posts: &[Post], layout_queues: &LayoutQueues) -> Self {
+        let keys = store.keys();
+        let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
+        let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(layout_queues.stops().iter().cloned()).collect();
+        Self { store, leases, queues }
+    }
+}
+
+impl Service for StopRequests {
+    type Error = Error;
+
+    const NAME: &'static str = "reading stops for jobs that run here";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        for job in self.store.control(&self.queues).await? {
+            self.store.inbox().stop(job);
+        }
+        // While scripts run a stop request has to be found soon. Without any, the request can wait.
+        Ok(Duration::from_millis(if self.leases.len() > 0 { 25 } else { 1000 }))
+    }
+}

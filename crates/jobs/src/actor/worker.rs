@@ -1,0 +1,306 @@
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use rand::random;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::host::{Asker, JobHost};
+use super::job_log::JobLog;
+use super::patience::Patience;
+use super::settings::PoolSettings;
+use super::status::PoolStatus;
+use crate::dispatch::Dispatcher;
+use hero_engine::{Child, EngineJob, environment};
+use hero_model::{Backoff, ErrorKind, JobError, Seconds, Secrets, exact};
+use hero_process::Spawner;
+use hero_sal::Session;
+use hero_service::away;
+use hero_store::{Claimed, Ended, Outcome, Store};
+
+/// A job for an actor.
+pub(super) struct Work {
+    pub(super) job: Claimed,
+    pub(super) stop: CancellationToken,
+}
+
+/// What an actor tells its foreman.
+pub(super) enum Report {
+    /// Its engine is ready.
+    Ready { actor: usize, worker: usize },
+    /// Its engine has ended because there was nothing to do, and starts again for the next job.
+    Rests { actor: usize, worker: usize },
+    /// A job ended. `ready` says whether the worker can take the next one at once.
+    Done { actor: usize, worker: usize, ended: Box<Ended>, ran: Duration, ready: bool },
+    /// The worker panicked and has ended.
+    Failed { actor: usize, worker: usize },
+}
+
+/// Has jobs run by one engine process after another. An actor is one of them, or several while concurrent jobs run.
+pub(super) struct Worker {
+    /// The index of its actor in the pool.
+    pub(super) actor: usize,
+    /// Its index in the actor. All workers but the first end when they have had nothing to do for a while. The first one of each actor but the first of the pool lets
+    /// its engine end then, and starts another for the next job.
+    pub(super) worker: usize,
+    pub(super) store: Store,
+    pub(super) dispatcher: Dispatcher,
+    pub(super) spawner: Spawner,
+    pub(super) settings: Arc<PoolSettings>,
+    pub(super) status: Arc<PoolStatus>,
+    pub(super) work: mpsc::Receiver<Work>,
+    /// A job that waits for an engine to start.
+    pub(super) next: Option<Work>,
+    pub(super) reports: mpsc::Sender<Report>,
+}
+
+/// How long to wait before an engine that did not start is tried again, at first and at most.
+const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
+
+impl Worker {
+    /// Works until the foreman ends. If the worker panics, the foreman is told.
+    pub(super) async fn supervised(self) {
+        let (actor, worker, reports) = (self.actor, self.worker, self.reports.clone());
+        if AssertUnwindSafe(self.run()).catch_unwind().await.is_err() {
+            // If the foreman has ended, there is nobody to tell.
+            let _ = reports.send(Report::Failed { actor, worker }).await;
+        }
+    }
+
+    async fn run(mut self) {
+        'engines: loop {
+            let Some(mut engine) = self.start_engine().await else { return };
+            self.status.engine(self.actor, self.worker, engine.meter(), engine.confinement());
+            if self.reports.send(Report::Ready { actor: self.actor, worker: self.worker }).await.is_err() {
+                return;
+            }
+            let mut successor: Option<JoinHandle<Option<Child>>> = None;
+            loop {
+                let idle = self.settings.engine_idle;
+                let work = match self.next.take() {
+                    Some(work) => Some(work),
+                    None => tokio::select! {
+                        biased;
+                        // If an engine dies between jobs, no job loses an attempt.
+                        () = engine.death() => continue 'engines,
+                        work = self.work.recv() => work,
+                        () = tokio::time::sleep(idle), if !idle.is_zero() && self.worker > 0 => {
+                            // A job that was sent just before is still run.
+                            self.work.close();
+                            self.work.recv().await
+                        }
+                        () = tokio::time::sleep(idle), if !idle.is_zero() && self.worker == 0 && self.actor > 0 => {
+                            drop((engine, successor));
+                            self.status.engine_ended(self.actor, self.worker);
+                            if self.reports.send(Report::Rests { actor: self.actor, worker: self.worker }).await.is_err() {
+                                return;
+                            }
+                            self.next = self.work.recv().await;
+                            match self.next {
+                                Some(_) => continue 'engines,
+                                None => return,
+                            }
+                        }
+                    },
+                };
+                let Some(work) = work else {
+                    self.status.engine_ended(self.actor, self.worker);
+                    return;
+                };
+                let began = Instant::now();
+                if !self.settings.has_limits(engine.limits())
+                    && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine_now()).await
+                {
+                    (engine, successor) = (fresh, None);
+                    self.status.engine(self.actor, self.worker, engine.meter(), engine.confinement());
+                }
+                let ended = tokio::select! {
+                    ended = self.attempt(&mut engine, &work) => ended,
+                    // The foreman has given the job back and ended, so a result would be refused.
+                    () = self.reports.closed() => return,
+                };
+                // An engine that is to be replaced goes on until its successor is ready.
+                if successor.is_none() && engine.worn_out() {
+                    let (spawner, settings) = (self.spawner.clone(), self.settings.engine_now());
+                    successor = Some(tokio::spawn(async move { Child::start(&spawner, &settings).await.ok() }));
+                }
+                if let Some(started) = successor.take_if(|successor| successor.is_finished())
+                    && let Ok(Some(fresh)) = started.await
+                {
+                    engine = fresh;
+                    self.status.engine(self.actor, self.worker, engine.meter(), engine.confinement());
+                }
+                let ready = engine.is_alive();
+                let report = Report::Done { actor: self.actor, worker: self.worker, ended: Box::new(ended), ran: began.elapsed(), ready };
+                if self.reports.send(report).await.is_err() {
+                    return;
+                }
+                if !ready {
+                    continue 'engines;
+                }
+            }
+        }
+    }
+
+    /// Starts an engine, however long that takes. Gives `None` if the foreman has ended.
+    async fn start_engine(&mut self) -> Option<Child> {
+        let mut attempt = 0;
+        loop {
+            match Child::start(&self.spawner, &self.settings.engine_now()).await {
+                Ok(engine) => return Some(engine),
+                Err(error) => {
+                    attempt += 1;
+                    if attempt == 1 {
+                        tracing::error!(actor = self.actor, script_type = %self.settings.script_type, %error, "an engine does not start; it is tried again");
+                    }
+                    self.give_back().await;
+                    tokio::select! {
+                        () = tokio::time::sleep(RESTART.wait(attempt, random())) => {}
+                        () = self.reports.closed() => return None,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives back a job that waits for an engine that does not start.
+    async fn give_back(&mut self) {
+        if let Some(Work { job, .. }) = self.next.take().or_else(|| self.work.try_recv().ok()) {
+            let ended = Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
+            // If the foreman has ended, the job runs again when its lease has expired.
+            let _ = self
+                .reports
+                .send(Report::Done {
+                    actor: self.actor,
+                    worker: self.worker,
+                    ended: Box::new(ended),
+                    ran: Duration::from_secs(1),
+                    ready: false,
+                })
+                .await;
+        }
+    }
+
+    async fn attempt(&self, engine: &mut Child, work: &Work) -> Ended {
+        let job = &work.job;
+        let mut ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, Outcome::Crashed);
+        let (run, log) = match self.prepared(job).await {
+            Ok(prepared) => prepared,
+            Err(outcome) => {
+                ended.outcome = outcome;
+                return ended;
+            }
+        };
+        let patience = Patience::default();
+        let mut host = JobHost {
+            log,
+            asker: Asker {
+                dispatcher: self.dispatcher.clone(),
+                store: self.store.clone(),
+                context: self.store.context(),
+                job: job.job.clone(),
+                claim: job.claim,
+                caller: run.caller_id.clone(),
+                asked: Arc::default(),
+                created: Arc::default(),
+                patience: patience.clone(),
+                audit: self.settings.audit.clone(),
+                authority: self.settings.authority.clone(),
+            },
+            capabilities: self.settings.engine.capabilities.clone(),
+            session: self.session(&run),
+            progress: None,
+        };
+        let mut ran = engine.run(&run, &mut host, &work.stop).await;
+        // If the engine died before it got the job, another engine is tried, and the job loses no attempt.
+        if ran.as_ref().is_err_and(|died| !died.had_job)
+            && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine_now()).await
+        {
+            *engine = fresh;
+            self.status.engine(self.actor, self.worker, engine.meter(), engine.confinement());
+            ran = engine.run(&run, &mut host, &work.stop).await;
+        }
+        match ran {
+            Ok(outcome) => {
+                ended.usage = Some(outcome.usage);
+                ended.outcome = match outcome.result {
+                    Ok(output) => Outcome::Finished(output),
+                    // Its time went by without its doing.
+                    Err(error) if error.kind == ErrorKind::Timeout && patience.waited(&self.store).await => {
+                        tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is given back");
+                        Outcome::GivenBack
+                    }
+                    Err(error) => {
+                        let error = host.log.masked(error).await;
+                        if error.kind != ErrorKind::Stopped {
+                            host.log.failed(job.attempt, &error);
+                        }
+                        self.failed(job, error)
+                    }
+                };
+            }
+            Err(died) => {
+                let labels = self.store.labels([("script_type", self.settings.script_type.to_string())]);
+                metrics::counter!("hero_engine_deaths_total", labels).increment(1);
+                tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
+                host.log.failed(job.attempt, &JobError::new(ErrorKind::Crashed, "the engine or actor died under it"));
+            }
+        }
+        let (logged, used) = host.finish().await;
+        ended.logged = logged;
+        if let Some(usage) = &mut ended.usage {
+            usage.cpu_us = usage.cpu_us.saturating_add(used.cpu_us);
+            usage.peak_memory = usage.peak_memory.max(used.peak_memory);
+        }
+        ended
+    }
+
+    /// What a job does outside.
+    fn session(&self, run: &EngineJob) -> Arc<Session> {
+        let outside = self.settings.outside.clone();
+        let variables = match environment::fault(run) {
+            Some(fault) => Err(fault.message),
+            None if outside.processes.is_some() => Ok(environment::of_job(run)),
+            None => Ok(BTreeMap::new()),
+        };
+        Session::new(outside, variables)
+    }
+
+    /// What the engine gets of a job and where it logs, or why the job cannot be run.
+    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), Outcome> {
+        let unavailable = |message| JobError::new(ErrorKind::Unavailable, message);
+        let run = prepare(job, self.store.context(), self.settings.timeout).map_err(|why| Outcome::Refused(unavailable(why)))?;
+        let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
+        let (env, bytes) = (run.env.clone(), run.env.values().map(String::len).sum());
+        let secrets = away(bytes, move || Secrets::of(&env)).await.ok_or(Outcome::GivenBack)?;
+        let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, secrets, file).await;
+        log.map(|log| (run, log)).map_err(|error| self.failed(job, unavailable(format!("log_path: {error}"))))
+    }
+
+    fn failed(&self, job: &Claimed, error: JobError) -> Outcome {
+        let first = job.retry_backoff.map_or(Backoff::DEFAULT, Seconds::duration);
+        Outcome::Failed { error, retry_in: Backoff::starting_with(first).wait(job.failures.saturating_add(1), random()) }
+    }
+}
+
+/// What the engine gets of a job, or why the hash of a foreign client cannot be run.
+fn prepare(job: &Claimed, context: hero_model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
+    let script = job.script.clone().ok_or("the job's hash has no field script")?;
+    // Numbers are checked in the text, because reading would round them. Jobs of foreign programs have not been checked before.
+    let args = job.args.as_deref().map(|args| exact(args, "args")).transpose().map_err(|beyond| beyond.to_string())?;
+    let args = args.map(|args| serde_json::from_str(&args)).transpose().map_err(|error| format!("args can't be read as JSON: {error}"))?;
+    let env = match job.env_vars.as_deref() {
+        None | Some("{}") => BTreeMap::new(),
+        Some(text) => serde_json::from_str(text).map_err(|error| {
+            // The parser's message may repeat the value, which is secret.
+            format!("env_vars is not a JSON object of texts: line {}, column {}", error.line(), error.column())
+        })?,
+    };
+    let timeout = job.timeout.clone()?.map_or(default_timeout, Seconds::duration);
+    let caller_id = job.caller_id.clone().unwrap_or_default();
+    Ok(EngineJob { job_id: job.job.clone(), caller_id, context_id: context, attempt: job.attempt, script, args, env, timeout })
+}

@@ -1,0 +1,194 @@
+use std::collections::{HashMap, HashSet};
+
+use super::error::RETRY_AFTER;
+use super::{Dispatcher, Error};
+use hero_model::{ContextId, JobId, JobSpec, ScriptType, Status};
+use hero_store::{Created, NewJob, Store, Weight};
+
+/// How many jobs may be created together.
+const MOST_JOBS: usize = 1000;
+/// How many relations jobs that are created together may have, in all.
+const MOST_RELATIONS: usize = 2000;
+/// How many bytes jobs that are created together may have, in all.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+
+/// What is wrong with one of several jobs.
+fn entry(index: usize) -> impl Fn(Error) -> Error {
+    move |error| Error::Entry { index, error: Box::new(error) }
+}
+
+/// A job that is there.
+pub(super) struct Stored {
+    pub(super) id: JobId,
+    pub(super) status: Status,
+    /// It was there before, made with the same idempotency key. That says nothing of its id: both calls may name the same.
+    pub(super) earlier: bool,
+}
+
+impl Dispatcher {
+    /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
+    pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
+        let job = self.prepare(spec).await?;
+        self.store_job(job).await.map(|stored| stored.id)
+    }
+
+    /// Stores all of these jobs, or none if one of them is refused. Those that have a `job_id` may be named by others.
+    ///
+    /// All are of one context. One step in Redis decides that all of them are there. Where they are many they come to their places after it, some at a
+    /// time, so that others may see a part of them for some milliseconds; all are there before this returns.
+    pub async fn create_many(&self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
+        let Some(context) = specs.first().map(|spec| spec.context_id) else { return Ok(Vec::new()) };
+        if specs.len() > MOST_JOBS {
+            return Err(Error::invalid("jobs", format!("has {} entries; at most {MOST_JOBS} jobs can be created together", specs.len())));
+        }
+        let mut jobs = Vec::with_capacity(specs.len());
+        for (index, spec) in specs.into_iter().enumerate() {
+            if spec.context_id != context {
+                let error =
+                    Error::invalid("context_id", format!("differs from that of the first entry, {context}; jobs of one call share it"));
+                return Err(entry(index)(error));
+            }
+            jobs.push(self.prepare(spec).await.map_err(entry(index))?);
+        }
+        join(&mut jobs).map_err(|(index, error)| entry(index)(error))?;
+        let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
+        if relations > MOST_RELATIONS {
+            let message =
+                format!("name {relations} other jobs; jobs that are created together name at most {MOST_RELATIONS}, so use several calls");
+            return Err(Error::invalid("jobs", message));
+        }
+        if bytes > MOST_BYTES {
+            return Err(Error::TooLarge { what: "jobs", size: bytes, limit: MOST_BYTES, setting: "a fixed limit; use several calls" });
+        }
+        self.store_together(context, jobs).await
+    }
+
+    /// Stores all of these jobs, or none if one of them is refused.
+    #[doc(hidden)]
+    pub async fn store_together(&self, context: ContextId, jobs: Vec<NewJob>) -> Result<Vec<JobId>, Error> {
+        let store = self.store(context).await?;
+        let answers = store.create_all_or_none(&jobs).await.map_err(|error| Error::store(error, None))?;
+        // The entry that was refused says why none was stored; `None` only says that another one was.
+        if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
+            let (job, answer) = (&jobs[index], answers[index].clone());
+            let is_of_all = matches!(answer, Created::TooFast(_) | Created::ManyStaged | Created::Closed | Created::Busy);
+            let error = outcome(context, job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()));
+            return Err(if is_of_all { error } else { entry(index)(error) });
+        }
+        let ids = jobs.into_iter().zip(answers).map(|(job, answer)| {
+            let stored = outcome(context, job.id, &job.spec.script_type, answer)?;
+            if !stored.earlier {
+                log_creation(&store, &stored.id, &job.spec.script_type);
+            }
+            Ok(stored.id)
+        });
+        ids.collect()
+    }
+
+    pub(super) async fn store_job(&self, job: NewJob) -> Result<Stored, Error> {
+        let (store, id, script_type) = (self.store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
+        let created = store.create(job).await.map_err(|error| Error::store(error, Some(&id)))?;
+        let stored = outcome(store.context(), id, &script_type, created)?;
+        if !stored.earlier {
+            log_creation(&store, &stored.id, &script_type);
+        }
+        Ok(stored)
+    }
+}
+
+/// Writes the id of a new job to the log, so that a single job can be followed there.
+pub(super) fn log_creation(store: &Store, id: &JobId, script_type: &ScriptType) {
+    tracing::debug!(job = %id, %script_type, context = %store.context(), "a job was created");
+}
+
+/// Has jobs that are stored together name each other in one direction only: a dependent gets a prerequisite.
+fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
+    let mut positions: HashMap<JobId, usize> = HashMap::new();
+    for (index, job) in jobs.iter().enumerate() {
+        if positions.insert(job.id.clone(), index).is_some() {
+            return Err((index, Error::invalid("job_id", format!("{} is the id of an earlier entry", job.id))));
+        }
+    }
+    let mut keys = HashSet::new();
+    for (index, NewJob { spec, .. }) in jobs.iter().enumerate() {
+        if let Some(key) = &spec.idempotency_key
+            && !keys.insert((&spec.caller_id, key))
+        {
+            return Err((index, Error::invalid("idempotency_key", format!("{key:?} is that of an earlier entry"))));
+        }
+    }
+    for index in 0..jobs.len() {
+        let (id, spec) = (jobs[index].id.clone(), jobs[index].spec.clone());
+        let named = spec.named();
+        if let Some(other) =
+            named.into_iter().find(|other| positions.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some()))
+        {
+            // It may turn out to be an older job with another id.
+            let error = Error::invalid(
+                "idempotency_key",
+                format!("is not possible for {other}, because jobs[{index}] names it; its job_id does the same"),
+            );
+            return Err((positions[other], error));
+        }
+        let (here, elsewhere): (Vec<JobId>, Vec<JobId>) =
+            spec.dependents.into_iter().partition(|other| *other != id && positions.contains_key(other));
+        jobs[index].spec.dependents = elsewhere;
+        for other in here {
+            let prerequisites = &mut jobs[positions[&other]].spec.prerequisites;
+            if !prerequisites.contains(&id) {
+                prerequisites.push(id.clone());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names no job twice.
+pub(super) fn distinct(ids: &mut Vec<JobId>) {
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(id.clone()));
+}
+
+/// What is told to the caller of what became of a job.
+fn outcome(context: ContextId, id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
+    match created {
+        Created::Created(status) => Ok(Stored { id, status, earlier: false }),
+        Created::Same(id, status) => Ok(Stored { id, status, earlier: true }),
+        Created::Exists(status) => Err(Error::Exists { job_id: id, status }),
+        Created::Reused(id) => Err(Error::IdempotencyReused(id)),
+        Created::Full(length) => Err(Error::queue_full(script_type, length)),
+        Created::NoRelative(param, others) => match others.as_slice() {
+            [other] => Err(Error::invalid(param, format!("job {other} does not exist"))),
+            others => Err(Error::invalid(param, format!("jobs {} do not exist", list(others)))),
+        },
+        Created::Late(other, status) => Err(Error::invalid("dependents", format!("job {other} is {status}, so it cannot wait any more"))),
+        Created::Crowded(other) => Err(Error::invalid(
+            "dependents",
+            format!("job {other} waits for as many others as it may; a job between them could wait for some"),
+        )),
+        Created::Unreleased => Err(Error::Full {
+            what: format!("a job that had the id {id} is gone, and those that waited for it are still being let go"),
+            retry_after: RETRY_AFTER,
+        }),
+        Created::Busy => Err(Error::relations_busy()),
+        Created::Cycle(others) => match others.as_slice() {
+            [other] => Err(Error::invalid("prerequisites", format!("job {other} would wait for itself"))),
+            others => Err(Error::invalid("prerequisites", format!("jobs {} would wait for each other", list(others)))),
+        },
+        Created::Tangled => {
+            Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
+        }
+        Created::TooFast(retry_after) => Err(Error::TooFast { retry_after }),
+        Created::ManyStaged => Err(Error::Full {
+            what: "as many lists of jobs are being created in this context as may be at once".into(),
+            retry_after: RETRY_AFTER,
+        }),
+        Created::Closed => Err(Error::Deleting(context)),
+        Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have an occurrence"),
+        Created::None => Err(Error::invalid("jobs", "another entry was refused")),
+    }
+}
+
+fn list(ids: &[JobId]) -> String {
+    ids.iter().map(JobId::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,286 @@
+use std::time::Duration;
+
+use hero_model::{ContextId, ErrorKind, JobError, JobId, Name, ObjectId, Reason, ScheduleId, ScriptType, Status};
+use hero_store::{self as store, NO_LIST};
+
+/// When to try again what was refused because something is full.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Why an operation on jobs was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A parameter that cannot be meant.
+    #[error("{param}: {message}")]
+    Invalid {
+        /// The parameter.
+        param: &'static str,
+        /// What is wrong with it and what to do.
+        message: String,
+    },
+    /// There is no such context here.
+    #[error("context {0} does not exist here; list_contexts gives those that do, and create_context makes one")]
+    NoContext(ContextId),
+    /// The context is being deleted.
+    #[error("context {0} is being deleted, and takes no calls")]
+    Deleting(ContextId),
+    /// More jobs of a context are created in a second than may be.
+    #[error("as many jobs are created in a second in this context as may be (jobs_per_second); try again in {} ms", retry_after.as_millis())]
+    TooFast {
+        /// When there is room.
+        retry_after: Duration,
+    },
+    /// There is no such job (any more).
+    #[error("job {0} does not exist")]
+    NotFound(JobId),
+    /// The job has finished, and was gone before its result was read.
+    #[error("job {0} finished, but was deleted, or its retention ended, before there was room for its result")]
+    Gone(JobId),
+    /// There is no such schedule (any more).
+    #[error("schedule {0} does not exist; list_schedules gives those that do")]
+    NoSchedule(ScheduleId),
+    /// There is no such object (any more).
+    #[error("there is no object {id} in {collection}; find_objects gives those that there are")]
+    NoObject {
+        /// Where it was looked for.
+        collection: Name,
+        /// Its id.
+        id: ObjectId,
+    },
+    /// A schedule with this id exists already.
+    #[error("schedule {0} exists already; leave schedule_id out for a new one, or delete that one first")]
+    ScheduleExists(ScheduleId),
+    /// The idempotency key stands for a schedule with other parameters.
+    #[error("idempotency_key: was used with other parameters for schedule {0}; use another key, or the same parameters")]
+    ScheduleReused(ScheduleId),
+    /// The job's status does not allow this.
+    #[error("job {job_id} {}, so it cannot be {action}", standing(*status))]
+    State {
+        /// The job.
+        job_id: JobId,
+        /// The status it has.
+        status: Status,
+        /// What was wanted, as a past participle.
+        action: &'static str,
+    },
+    /// A prerequisite of the job is in error.
+    #[error("job {job_id} cannot run again while its prerequisite {prerequisite} is in error; retry that one first")]
+    Blocked {
+        /// The job.
+        job_id: JobId,
+        /// The prerequisite.
+        prerequisite: JobId,
+    },
+    /// One of several jobs that were to be created together was refused, so none was.
+    #[error("jobs[{index}]: {error}")]
+    Entry {
+        /// Which one, from 0.
+        index: usize,
+        /// Why.
+        error: Box<Error>,
+    },
+    /// A job with this id exists already.
+    #[error("job {job_id} exists already ({status})")]
+    Exists {
+        /// The job.
+        job_id: JobId,
+        /// The status it has.
+        status: Status,
+    },
+    /// Nobody knows this script type.
+    #[error("script type {script_type} is not built in, not configured and has no live actor (known: {known}){}", of_programs(script_type))]
+    UnknownScriptType {
+        /// The type asked for.
+        script_type: ScriptType,
+        /// The types that would do, as a list for people.
+        known: String,
+    },
+    /// The queue is full, or Redis nearly is.
+    #[error("{what}; try again in {} ms", retry_after.as_millis())]
+    Full {
+        /// What is full.
+        what: String,
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// Too many do the same at once.
+    #[error("{what}; try again in {} ms", retry_after.as_millis())]
+    Busy {
+        /// What there is too much of.
+        what: &'static str,
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// Something is larger than allowed.
+    #[error("{what} has {size} bytes, the limit is {limit} ({setting})")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it is.
+        size: usize,
+        /// How large it may be.
+        limit: usize,
+        /// The setting that moves the limit, or that none does.
+        setting: &'static str,
+    },
+    /// The script does not compile.
+    #[error("script: {}{}", .0.message, location(.0))]
+    Script(Box<JobError>),
+    /// The idempotency key stands for a job with other parameters.
+    #[error("idempotency key was used with other parameters for job {0}")]
+    IdempotencyReused(JobId),
+    /// The job ended badly.
+    #[error("job {job_id} {}", ending(error))]
+    Failed {
+        /// The job.
+        job_id: JobId,
+        /// Why.
+        error: Box<JobError>,
+        /// The attempt that failed.
+        attempt: u32,
+    },
+    /// The wait is over, the job is not.
+    #[error("job {job_id} is still {status}: {explanation}")]
+    StillRunning {
+        /// The job; `wait_job` waits on.
+        job_id: JobId,
+        /// The status it has.
+        status: Status,
+        /// Why it has not ended.
+        explanation: String,
+        /// The same in a word, unless this process ends or the state cannot be read.
+        reason: Option<Reason>,
+    },
+    /// Redis did not do its part.
+    #[error("store unavailable: {source}")]
+    Store {
+        /// The job that may or may not have been stored.
+        job_id: Option<JobId>,
+        /// Whether it is certain that nothing was done.
+        not_done: bool,
+        /// The cause.
+        source: store::Error,
+    },
+}
+
+impl Error {
+    /// A parameter that cannot be meant.
+    pub(super) fn invalid(param: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid { param, message: message.into() }
+    }
+
+    /// A cursor that was not given out here.
+    pub(super) fn bad_cursor(hint: &str) -> Self {
+        Self::invalid("cursor", format!("is not a cursor; {hint}"))
+    }
+
+    /// A failure of the store in something that concerns a job.
+    pub(super) fn store(source: store::Error, job: Option<&JobId>) -> Self {
+        if source.out_of_memory() {
+            return Self::out_of_memory();
+        }
+        Self::Store { job_id: job.cloned(), not_done: source.not_done(), source }
+    }
+
+    /// A failure of the store in something that concerns no job.
+    #[doc(hidden)]
+    pub fn of_store(source: store::Error) -> Self {
+        Self::store(source, None)
+    }
+
+    /// A store that takes no more.
+    pub(super) fn out_of_memory() -> Self {
+        Self::Full {
+            what: "the memory of Redis is nearly full (redis_max_memory, at a Redis of your own maxmemory)".into(),
+            retry_after: RETRY_AFTER,
+        }
+    }
+
+    /// So many contexts are open that another one has to wait.
+    #[doc(hidden)]
+    pub const fn many_contexts() -> Self {
+        Self::Busy { what: "as many contexts are in use at once as may be here", retry_after: RETRY_AFTER }
+    }
+
+    /// The queue of a job that takes no more.
+    pub(super) fn queue_of_job_full(id: &JobId, length: u64) -> Self {
+        Self::Full { what: full(&format!("the queue of job {id}"), length), retry_after: RETRY_AFTER }
+    }
+
+    /// Relations that have to wait for those of others to be followed.
+    pub(super) fn relations_busy() -> Self {
+        Self::Full {
+            what: "so many relations of jobs were followed lately that those of this job have to wait".into(),
+            retry_after: RETRY_AFTER,
+        }
+    }
+
+    /// A queue that takes no more.
+    pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
+        Self::Full { what: full(&format!("the queue for {script_type}"), length), retry_after: RETRY_AFTER }
+    }
+}
+
+/// What is to be said of a script type whose jobs programs run that join by themselves.
+fn of_programs(script_type: &ScriptType) -> &'static str {
+    if script_type.as_str() == ScriptType::RUST {
+        "; jobs of it are run by programs in Rust that take them from Redis, and none is here: start one that says that it is there (docs/protocol.md), or name the type in the setting script_types so that its jobs wait for one"
+    } else {
+        ""
+    }
+}
+
+/// That a queue takes no more jobs.
+fn full(queue: &str, length: u64) -> String {
+    if length == NO_LIST {
+        return format!("{queue} takes no jobs, because somebody made something else of its key; delete that");
+    }
+    format!("{queue} holds {length} jobs, and takes no more (queue_length)")
+}
+
+/// Where a job is in its life, for people: all bad ends have one word on the wire.
+fn standing(status: Status) -> String {
+    match status {
+        Status::Error => "has ended in error".to_owned(),
+        status => format!("is {status}"),
+    }
+}
+
+/// How a job ended, for people. The protocol has words of its own for ends that have no message.
+fn ending(error: &JobError) -> String {
+    match (error.kind, error.message.as_str()) {
+        (ErrorKind::Stopped, "stopped") => "was stopped before it ran".to_owned(),
+        (ErrorKind::Stopped, "stopped_by_request") => "was stopped by request".to_owned(),
+        (ErrorKind::Stopped, message) => format!("was stopped: {message}"),
+        (ErrorKind::Timeout, "timeout") => "timed out: it took longer than its timeout".to_owned(),
+        (ErrorKind::Timeout, message) => format!("timed out: {message}"),
+        (_, message) => format!("failed: {message}{}", location(error)),
+    }
+}
+
+fn location(error: &JobError) -> String {
+    match (error.line, error.column) {
+        (Some(line), Some(column)) => format!(" (line {line}, column {column})"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_told_how_a_job_ended_in_their_words() {
+        let id = || "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse::<JobId>().unwrap();
+        let told = |mut error: JobError| {
+            (error.line, error.column) = (Some(2), Some(5));
+            let told = Error::Failed { job_id: id(), error: Box::new(error), attempt: 1 }.to_string();
+            told.split_once(' ').unwrap().1.split_once(' ').unwrap().1.to_owned()
+        };
+        assert_eq!(told(JobError::new(ErrorKind::Stopped, "stopped_by_request")), "was stopped by request");
+        assert_eq!(told(JobError::new(ErrorKind::Stopped, "stopped")), "was stopped before it ran");
+        assert_eq!(told(JobError::new(ErrorKind::Timeout, "timeout")), "timed out: it took longer than its timeout");
+        assert_eq!(told(JobError::new(ErrorKind::Script, "no")), "failed: no (line 2, column 5)");
+        let refused = Error::State { job_id: id(), status: Status::Error, action: "stopped" }.to_string();
+        assert!(refused.ends_with("has ended in error, so it cannot be stopped"), "{refused}");
+    }
+}

@@ -1,0 +1,208 @@
+use std::time::Instant;
+
+use super::{Dispatcher, Error};
+use hero_model::{
+    ContextId, ErrorKind, Explanation, Job, JobId, MessageStatus, Queue, Reason, RunnerId, Status, Target, Timestamp, WaitsFor,
+};
+
+/// How many jobs a message names.
+const NAMED: usize = 3;
+/// The longest text of prerequisites that is read, in bytes: the ids of as many as a job can have are shorter.
+const LONGEST: usize = 64 * 1024;
+/// What an explanation is made of.
+const FIELDS: [&str; 15] = [
+    "status",
+    "attempt",
+    "run_at",
+    "actor",
+    "started_at",
+    "prerequisites",
+    "parent_id",
+    "predecessor_id",
+    "script_type",
+    "group",
+    "instance",
+    "priority",
+    "error",
+    "error_kind",
+    "progress",
+];
+
+impl Dispatcher {
+    /// Why a job has not ended: a word, a sentence for people, and the facts behind it.
+    pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
+        let (explained, store) = (self.explained(context, id, None).await?, self.store(context).await?);
+        let attempts = store.earlier_attempts(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        Ok(Explanation { attempts, ..explained })
+    }
+
+    /// The same for a waiter that has waited since then. It costs little, because many waits can run out together: they share one list of
+    /// actors, and the position in the queue is not looked for.
+    pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
+        let job = self.part(context, id, &FIELDS, LONGEST).await?;
+        let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);
+        let at = |time: Option<Timestamp>, or: &str| time.map_or_else(|| or.to_owned(), |time| time.to_string());
+        Ok(match job.status {
+            Status::Created => because(Reason::NotStarted, "it was never started; start_job starts it".into()),
+            Status::Scheduled => {
+                let due_at = self.store(context).await?.due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
+                let (reason, message) = match job.attempt {
+                    0 => (Reason::DueLater, format!("it is due at {}", at(job.run_at.or(due_at), "a later time"))),
+                    attempt => (
+                        Reason::WaitingForRetry,
+                        format!("attempt {} is due at {}, since attempt {attempt} failed", attempt + 1, at(due_at, "this moment")),
+                    ),
+                };
+                Explanation { due_at, ..because(reason, message) }
+            }
+            Status::WaitingForPrerequisites => self.explain_waiting(context, &job).await?,
+            Status::Dispatched => self.explain_queued(context, &job, since).await?,
+            Status::Started => {
+                let actor = job.actor.as_deref().unwrap_or("an actor");
+                if let Some(message) = self.explain_away(context, &job).await? {
+                    return Ok(because(Reason::Running, message));
+                }
+                let progress = job.progress.clone();
+                let far =
+                    progress.as_ref().map_or_else(String::new, |progress| format!("; it is at {}, {}", progress.value, progress.text));
+                let far = far.trim_end_matches(", ");
+                let running = because(Reason::Running, format!("{actor} runs it since {}{far}", at(job.started_at, "an unknown time")));
+                Explanation { progress, ..running }
+            }
+            Status::Error if job.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Prerequisite) => {
+                let error = job.error.as_ref().map_or("", |error| &error.message);
+                because(Reason::Ended, format!("it has ended without being run: {error}"))
+            }
+            Status::Finished | Status::Error => because(Reason::Ended, "it has ended; get_result gives its result".into()),
+        })
+    }
+
+    /// Where a job is that went to a runner elsewhere, with a message; nothing if it did not.
+    async fn explain_away(&self, context: ContextId, job: &Job) -> Result<Option<String>, Error> {
+        let of_store = |error| Error::store(error, Some(&job.job_id));
+        if !job.actor.as_deref().is_some_and(|actor| actor.contains(":runner")) {
+            return Ok(None);
+        }
+        let store = self.store(context).await?;
+        let Some(key) = store.message_of_job(&job.job_id).await.map_err(of_store)? else { return Ok(None) };
+        let Some(message) = store.message(key).await.map_err(of_store)?.map(|stored| stored.shown) else { return Ok(None) };
+        let to = message.address.as_ref().map_or_else(|| "its runner".to_owned(), ToString::to_string);
+        Ok(Some(match (message.status, message.logs.last()) {
+            (MessageStatus::Dispatched, Some(last)) => format!("it goes to {to} as {key}, and {}", last.text),
+            (MessageStatus::Dispatched, None) => format!("it goes to {to} as {key}, and nobody there has said yet that it has come"),
+            _ => format!("{to} has it since {}, as {key}; what it does is seen there", message.updated_at),
+        }))
+    }
+
+    /// The first relation that holds a job back: prerequisites, then its parent, then its predecessor.
+    async fn explain_waiting(&self, context: ContextId, job: &Job) -> Result<Explanation, Error> {
+        let mut relatives = job.prerequisites.clone();
+        relatives.extend(job.parent_id.iter().chain(&job.predecessor_id).cloned());
+        let statuses = self.store(context).await?.statuses(&relatives).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let status = |of: &Option<JobId>| relatives.iter().position(|id| Some(id) == of.as_ref()).and_then(|at| statuses[at]);
+        let open = relatives.iter().zip(&statuses).take(job.prerequisites.len());
+        let prerequisites: Vec<WaitsFor> = open
+            .filter_map(|(id, status)| Some(WaitsFor { job_id: id.clone(), status: (*status)? }))
+            .filter(|other| other.status != Status::Finished)
+            .collect();
+        let one =
+            |id: &Option<JobId>| id.iter().filter_map(|other| Some(WaitsFor { job_id: other.clone(), status: status(id)? })).collect();
+        let (reason, waiting_for): (_, Vec<WaitsFor>) = if !prerequisites.is_empty() {
+            (Reason::WaitingForPrerequisites, prerequisites)
+        } else if status(&job.parent_id).is_some_and(|status| !status.is_final()) {
+            (Reason::WaitingForParent, one(&job.parent_id))
+        } else if job.predecessor_id.is_some() {
+            (Reason::WaitingForPredecessor, one(&job.predecessor_id))
+        } else {
+            (Reason::WaitingForPrerequisites, Vec::new())
+        };
+        let named: Vec<String> = waiting_for.iter().take(NAMED).map(|other| format!("{} ({})", other.job_id, other.status)).collect();
+        let more = if waiting_for.len() > NAMED { format!(" and {} more", waiting_for.len() - NAMED) } else { String::new() };
+        let named = format!("{}{more}", named.join(", "));
+        // An heir runs, whatever became of its predecessor.
+        let ending = &relatives[..relatives.len() - usize::from(job.predecessor_id.is_some())];
+        let deleted = if waiting_for.is_empty() { self.deleted(context, job, ending, &statuses).await? } else { None };
+        let message = match reason {
+            _ if deleted.is_some() => deleted.unwrap_or_default(),
+            _ if waiting_for.is_empty() => "what it waited for has ended; it is let go in a moment".into(),
+            Reason::WaitingForParent => format!("the script of its parent must return first: {named}"),
+            Reason::WaitingForPredecessor => format!("its predecessor and all descendants of that must end first: {named}"),
+            _ => format!("other jobs must finish first: {named}"),
+        };
+        Ok(Explanation { waiting_for, ..Explanation::new(job.job_id.clone(), job.status, reason, message) })
+    }
+
+    /// What is said of a job that waits for one that is gone: it was deleted before it let this one go.
+    async fn deleted(&self, context: ContextId, job: &Job, others: &[JobId], statuses: &[Option<Status>]) -> Result<Option<String>, Error> {
+        let gone: Vec<JobId> = others.iter().zip(statuses).filter(|(_, status)| status.is_none()).map(|(id, _)| id.clone()).collect();
+        let waits =
+            self.store(context).await?.still_waits(&job.job_id, &gone).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let deleted = gone.iter().zip(waits).find(|(_, waits)| *waits).map(|(id, _)| id);
+        Ok(deleted.map(|id| format!("job {id}, which it waits for, was deleted; that ends it in a moment, else stop_job does")))
+    }
+
+    /// Why nobody takes what is in a queue of a runner, if that is because it has another script type, or is gone.
+    async fn wrong_runner(&self, context: ContextId, queue: &Queue) -> Result<Option<String>, Error> {
+        let (Target::Group(group) | Target::Instance(group, _)) = &queue.target else { return Ok(None) };
+        let Some(number) = RunnerId::of_group(group) else { return Ok(None) };
+        let runner = self.store(context).await?.runner(number).await.map_err(|error| Error::store(error, None))?;
+        Ok(match runner {
+            None => Some(format!("the job is for runner {number}, and context {context} has none with that number")),
+            Some(runner) if runner.script_type != queue.script_type => {
+                Some(format!("runner {number} runs jobs of {}, and this one is of {}", runner.script_type, queue.script_type))
+            }
+            Some(_) => None,
+        })
+    }
+
+    async fn explain_queued(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
+        let store = self.store(context).await?;
+        let (script_type, failed) = (job.script_type.clone().unwrap_or_default(), |error| Error::store(error, Some(&job.job_id)));
+        let target = Target::of(job.group.clone(), job.instance);
+        let of = match &target {
+            Target::Type => script_type.to_string(),
+            Target::Group(group) => format!("{script_type}, group {group}"),
+            Target::Instance(group, instance) => format!("{script_type}, group {group}, instance {instance}"),
+        };
+        let queue = Queue { script_type, target, priority: job.priority };
+        let in_queue = store.queue_position(&job.job_id, &queue, since.is_none()).await.map_err(failed)?;
+        let actors = match since {
+            None => store.actors_now().await,
+            Some(since) => store.actors_since(since).await,
+        };
+        let actors = actors.map_err(failed)?.iter().filter(|actor| actor.takes_from(&queue)).count();
+        let most = store.max_running() as u64;
+        let turn = self.0.turns.get().and_then(|turns| turns(context, &queue));
+        let (reason, message) = if in_queue.paused {
+            (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))
+        } else if let Some(why) = turn {
+            (Reason::WaitingForTurn, why)
+        } else if actors == 0
+            && let Some(why) = self.wrong_runner(context, &queue).await?
+        {
+            (Reason::NoLiveActor, why)
+        } else if actors == 0 {
+            let why =
+                self.0.settings.absent.get(&queue.script_type).map_or_else(String::new, |why| format!("; this server offers none: {why}"));
+            (Reason::NoLiveActor, format!("no live actor takes jobs of {of}; it waits in its queue until one starts{why}"))
+        } else if most > 0 && in_queue.running >= most {
+            (
+                Reason::AtConcurrencyCap,
+                format!("{} jobs run in context {context}, as many as may (max_running); it waits until one ends", in_queue.running),
+            )
+        } else if in_queue.depth == 0 {
+            (Reason::InNoQueue, "it is in no queue: an actor may just have taken it; else it is put back within a minute".into())
+        } else {
+            (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {} jobs", in_queue.depth))
+        };
+        Ok(Explanation {
+            queue: Some(in_queue.queue),
+            depth: Some(in_queue.depth),
+            position: in_queue.position,
+            actors: Some(u32::try_from(actors).unwrap_or(u32::MAX)),
+            running: Some(in_queue.running),
+            max_running: (most > 0).then_some(most),
+            ..Explanation::new(job.job_id.clone(), job.status, reason, message)
+        })
+    }
+}

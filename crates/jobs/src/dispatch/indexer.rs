@@ -1,0 +1,172 @@
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, Hash, RandomState};
+use std::time::{Duration, Instant};
+
+use hero_model::{ContextId, IdentityId};
+use hero_service::Service;
+use hero_store::{Error, Pace, Score, Store, Unlisted};
+
+/// Finds the jobs and identities that foreign programs wrote, by walking through all jobs again and again.
+pub struct Indexer {
+    store: Store,
+    cursor: u64,
+    began: Instant,
+    pace: Pace,
+    /// How many keys there were when it looked last.
+    keys: u64,
+    /// Whether there were more or fewer since it forgot what it had met.
+    changed: bool,
+    forgot: Instant,
+    hasher: RandomState,
+    /// Hashes of the jobs, and of the identities with their keys, met in this round and in the one before: these need not be looked at again.
+    met: HashSet<u64>,
+    met_before: HashSet<u64>,
+    /// Identities of which the log has said that they are not listed.
+    refused: HashSet<IdentityId>,
+    /// Behind which identities those are that it is looked at next whether they are there; nothing: all are.
+    looked_at: Option<Score>,
+}
+
+/// The pause between two steps, each of which looks at about a thousand keys.
+const STEP: Duration = Duration::from_millis(100);
+/// The pause between two rounds where keys come, or three times as long as the last one took; and between two looks at whether they do.
+const ROUND: Duration = Duration::from_secs(2);
+/// How many are remembered, at 8 bytes each; others are looked at in every round.
+const REMEMBERED: usize = 1 << 20;
+/// After this, or so many times what a round takes, everything is looked at once more, because a foreign program may use an id again.
+const FORGET: Duration = Duration::from_secs(60);
+const FORGET_ROUNDS: u32 = 120;
+/// The same where the number of keys has not changed meanwhile: then an id is used again only where its key went and came between two looks.
+const FORGET_AT_REST: Duration = Duration::from_secs(600);
+
+/// Of how many identities the log says that they are not listed.
+const MOST_TOLD: usize = 64;
+
+impl Indexer {
+    /// An indexer for one context.
+    pub fn new(store: Store) -> Self {
+        let (hasher, began) = (RandomState::new(), Instant::now());
+        Self {
+            store,
+            cursor: 0,
+            began,
+            pace: Pace::new(),
+            keys: 0,
+            changed: false,
+            forgot: began,
+            hasher,
+            met: HashSet::new(),
+            met_before: HashSet::new(),
+            refused: HashSet::new(),
+            looked_at: None,
+        }
+    }
+
+    fn remember<T: Hash>(&mut self, met: &[T]) {
+        for one in met {
+            if self.met.len() < REMEMBERED {
+                self.met.insert(self.hasher.hash_one(one));
+            }
+        }
+    }
+
+    /// Lists those of some identities that other programs wrote, and has them log in by the public keys that they have now. Nothing new begins while the memory
+    /// of Redis is full.
+    async fn admit(&mut self, identities: &[IdentityId]) -> Result<(), Error> {
+        let mut written = self.store.written_identities(identities).await?;
+        let refused = match self.store.admit_identities(&self.new_of(&written)).await {
+            Ok(refused) => refused,
+            Err(error) if error.out_of_memory() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for (identity, why) in refused {
+            if why == Unlisted::Owned {
+                // That one may give it up, and no key comes or goes then.
+                written.retain(|(id, _)| *id != identity);
+            } else if self.refused.len() < MOST_TOLD && self.refused.insert(identity) {
+                tracing::warn!(%identity, "an identity is refused: actor:{identity} was written by another program, and {why}");
+            }
+        }
+        self.remember(&written);
+        Ok(())
+    }
+
+    /// Deletes the identities whose hashes other programs have deleted, so that nobody else comes by their tokens. A step looks at a part of them, until all
+    /// were looked at.
+    async fn delete_gone(&mut self) -> Result<(), Error> {
+        let Some(from) = self.looked_at else { return Ok(()) };
+        let (deleted, next) = self.store.delete_gone_identities(from).await?;
+        self.looked_at = next;
+        for identity in deleted {
+            tracing::warn!(%identity, "actor:{identity} was deleted by another program: its tokens and logins end, and its number is not given again");
+        }
+        Ok(())
+    }
+
+    /// Looks whether a round is due, and begins it. Identities are where context 0 is, and one that was deleted is a key less.
+    async fn begins(&mut self) -> Result<bool, Error> {
+        let (keys, now) = (self.store.number_of_keys().await?, Instant::now());
+        let is_due = self.pace.is_due(keys, now);
+        if (is_due || keys != self.keys) && self.store.context() == ContextId(0) {
+            self.looked_at.get_or_insert(Score::from(0));
+        }
+        self.changed |= keys != self.keys;
+        self.keys = keys;
+        if is_due {
+            self.began = now;
+            self.pace.begin(keys);
+        }
+        Ok(is_due)
+    }
+
+    /// The pause before it looks again while no round is under way.
+    fn pause(&self) -> Duration {
+        if self.looked_at.is_some() { STEP } else { ROUND }
+    }
+
+    /// Those that were not met lately.
+    fn new_of<T: Hash + Clone>(&self, met: &[T]) -> Vec<T> {
+        let is_new = |one: &&T| {
+            let hash = self.hasher.hash_one(one);
+            !self.met.contains(&hash) && !self.met_before.contains(&hash)
+        };
+        met.iter().filter(is_new).cloned().collect()
+    }
+}
+
+impl Service for Indexer {
+    type Error = Error;
+
+    const NAME: &'static str = "finding what other programs wrote";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if self.cursor == 0 && !self.begins().await? {
+            self.delete_gone().await?;
+            return Ok(self.pause());
+        }
+        let walked = self.store.walk_jobs(self.cursor).await?;
+        let (next, jobs) = (walked.next, &walked.jobs);
+        let discovered = self.store.discover(&self.new_of(jobs)).await?;
+        if discovered > 0 {
+            metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(discovered as u64);
+        }
+        // This comes after the jobs, because ends that are settled may make room in Redis.
+        self.store.note_walked(&walked).await?;
+        self.admit(&walked.identities).await?;
+        self.delete_gone().await?;
+        self.remember(jobs);
+        self.cursor = next;
+        if next != 0 {
+            return Ok(STEP);
+        }
+        let (now, took) = (Instant::now(), self.began.elapsed());
+        self.met_before = std::mem::take(&mut self.met);
+        let forget = if self.changed { FORGET } else { FORGET_AT_REST };
+        if self.forgot.elapsed() >= forget.max(took * FORGET_ROUNDS) {
+            self.met_before.clear();
+            (self.forgot, self.changed) = (now, false);
+        }
+        self.pace.end(ROUND.max(took * 3), now);
+        Ok(self.pause())
+    }
+}

@@ -1,0 +1,34 @@
+use super::{Dispatcher, Error};
+use hero_model::{ContextId, Input, JobId};
+
+/// How many bytes the outputs of all prerequisites may have together.
+const MOST_BYTES: usize = 4 << 20;
+/// The labels of a job of a schedule: which it is of, and when it was due.
+const SCHEDULE: &str = "schedule";
+const SLOT: &str = "slot";
+
+impl Dispatcher {
+    /// What the prerequisites of a job gave, in their order. Fails if one of them is gone: what would be made without it would be wrong.
+    pub async fn inputs(&self, context: ContextId, id: &JobId) -> Result<Vec<Input>, Error> {
+        let store = self.store(context).await?;
+        let failed = |error| Error::store(error, Some(id));
+        // One that came by a message has them with it.
+        if let Some(inputs) = store.far_inputs(id).await.map_err(failed)? {
+            return Ok(inputs);
+        }
+        let job = store.job(id).await.map_err(failed)?.ok_or_else(|| Error::NotFound(id.clone()))?;
+        let size = store.output_sizes(&job.prerequisites).await.map_err(failed)?.iter().sum();
+        if size > MOST_BYTES {
+            return Err(Error::TooLarge { what: "what the prerequisites gave", size, limit: MOST_BYTES, setting: "a fixed limit" });
+        }
+        let outputs = store.outputs(&job.prerequisites).await.map_err(failed)?;
+        let of = |(id, output): (&JobId, Option<Input>)| output.ok_or_else(|| Error::NotFound(id.clone()));
+        job.prerequisites.iter().zip(outputs).map(of).collect()
+    }
+
+    /// When a job of a schedule was due, as its label says; nothing of another job.
+    pub async fn slot(&self, context: ContextId, id: &JobId) -> Result<Option<String>, Error> {
+        let mut labels = self.part(context, id, &["labels"], usize::MAX).await?.labels;
+        Ok(labels.remove(SLOT).filter(|_| labels.contains_key(SCHEDULE)))
+    }
+}

@@ -1,0 +1,148 @@
+use std::time::Duration;
+
+use crate::log_file::{self, Kept, LogDirectory, Owner, Walk};
+use hero_service::Service;
+use hero_store::{Error, Store};
+
+/// Removes the log files whose jobs are gone, and the oldest ones when all together are too large.
+///
+/// It touches only what our actors wrote, in the directories of this process; each machine with actors has a sweeper of its own.
+pub struct LogSweeper {
+    /// Gives each open context with its directory.
+    open: Directories,
+    /// Those of this round.
+    directories: Vec<(Store, LogDirectory)>,
+    quota: u64,
+    /// The directory that is walked now, by its number.
+    at: usize,
+    walk: Option<Walk>,
+    /// The files met in this round, with the number of their directory; too many are not remembered, but count.
+    files: Vec<(usize, Kept)>,
+    bytes: u64,
+}
+
+/// Gives each context that is open, with its directory.
+pub(super) type Directories = Box<dyn Fn() -> Vec<(Store, LogDirectory)> + Send>;
+
+/// How many entries are looked at in one step, and how many files are removed.
+const STEP: usize = 500;
+/// The pause between two steps.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The pause between two rounds.
+const ROUND: Duration = Duration::from_secs(60);
+/// How many files are candidates for removal in a round.
+const REMEMBERED: usize = 1 << 20;
+
+impl LogSweeper {
+    /// A sweeper for these contexts, whose log files may have `quota` bytes together; 0 is no limit.
+    pub fn new(directories: Vec<(Store, LogDirectory)>, quota: u64) -> Self {
+        Self::of(Box::new(move || directories.clone()), quota)
+    }
+
+    /// A sweeper for the contexts that are open when a round begins.
+    pub(super) fn of(open: Directories, quota: u64) -> Self {
+        for reason in ["job", "quota"] {
+            metrics::counter!("hero_log_files_removed_total", "reason" => reason).increment(0);
+        }
+        let directories = open();
+        Self { open, directories, quota, at: 0, walk: None, files: Vec::new(), bytes: 0 }
+    }
+
+    /// Looks at the next entries of a directory. True: they were the last.
+    async fn look(&mut self, store: &Store, directory: &LogDirectory) -> Result<bool, Error> {
+        let mut walk = self.walk.take().unwrap_or_else(|| directory.walk());
+        let stepped = tokio::task::spawn_blocking(move || (walk.step(STEP), walk)).await;
+        let Ok((owners, walk)) = stepped else { return Ok(true) };
+        if owners.is_empty() {
+            self.bytes += walk.files.iter().map(|file| file.bytes).sum::<u64>();
+            let room = REMEMBERED.saturating_sub(self.files.len());
+            self.files.extend(walk.files.into_iter().take(room).map(|file| (self.at, file)));
+            return Ok(true);
+        }
+        self.walk = Some(walk);
+        let gone = gone(store, owners).await?;
+        let directory = directory.clone();
+        let removing = move || removed(gone, |owner| directory.forget_owner(owner));
+        let removed = tokio::task::spawn_blocking(removing).await.unwrap_or_default();
+        metrics::counter!("hero_log_files_removed_total", "reason" => "job").increment(removed.len() as u64);
+        if let Some(walk) = &mut self.walk {
+            removed.iter().for_each(|owner| walk.removed(owner));
+        }
+        Ok(false)
+    }
+
+    /// Removes the oldest files until the rest is small enough, in steps. True: it is.
+    async fn shrink(&mut self) -> bool {
+        let (mut oldest, mut left) = (Vec::new(), self.bytes);
+        // The oldest stand at the end.
+        while self.quota > 0 && left > self.quota && oldest.len() < STEP {
+            let Some((at, file)) = self.files.pop() else { break };
+            left -= file.bytes.min(left);
+            oldest.extend(self.directories.get(at).map(|(_, directory)| (directory.clone(), file)));
+        }
+        self.bytes = left;
+        if oldest.is_empty() {
+            return true;
+        }
+        let removing = move || removed(oldest, |(directory, file)| directory.remove_kept(file).map(|bytes| bytes > 0)).len();
+        let removed = tokio::task::spawn_blocking(removing).await.unwrap_or(0);
+        metrics::counter!("hero_log_files_removed_total", "reason" => "quota").increment(removed as u64);
+        tracing::warn!(files = removed, limit = self.quota, "the log files take too much room: the oldest were removed");
+        false
+    }
+}
+
+/// Those of some owners whose jobs are gone. Jobs of another Redis are not known here, and count as present.
+async fn gone(store: &Store, owners: Vec<Owner>) -> Result<Vec<Owner>, Error> {
+    let identity = store.known_redis_id().await?;
+    let ours: Vec<Owner> = owners.into_iter().filter(|owner| Some(&owner.identity) == identity.as_ref()).collect();
+    let jobs: Vec<_> = ours.iter().map(|owner| owner.job.clone()).collect();
+    let exist = store.exist(&jobs).await?;
+    // Another Redis may have taken the place of the one that was asked before.
+    if store.known_redis_id().await? != identity {
+        return Ok(Vec::new());
+    }
+    Ok(ours.into_iter().zip(exist).filter(|(_, exists)| !exists).map(|(owner, _)| owner).collect())
+}
+
+/// Removes files, and gives those that went. One that cannot be removed is tried again in the next round.
+fn removed<T>(files: Vec<T>, remove: impl Fn(&T) -> Result<bool, log_file::Error>) -> Vec<T> {
+    let mut went = Vec::new();
+    for file in files {
+        match remove(&file) {
+            Ok(true) => went.push(file),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(%error, "a log file cannot be removed");
+                // Each of the others would wait as long.
+                if matches!(error, log_file::Error::Busy { .. }) {
+                    break;
+                }
+            }
+        }
+    }
+    went
+}
+
+impl Service for LogSweeper {
+    type Error = Error;
+
+    const NAME: &'static str = "removing log files of jobs that are gone";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if let Some((store, directory)) = self.directories.get(self.at).cloned() {
+            if self.look(&store, &directory).await? {
+                self.at += 1;
+                self.files.sort_unstable_by(|(_, one), (_, other)| other.cmp(one));
+            }
+            return Ok(PAUSE);
+        }
+        if !self.shrink().await {
+            return Ok(PAUSE);
+        }
+        metrics::gauge!("hero_log_files_bytes").set(self.bytes as f64);
+        (self.at, self.bytes, self.directories) = (0, 0, (self.open)());
+        self.files.clear();
+        Ok(ROUND)
+    }
+}

@@ -1,0 +1,109 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Dispatcher, Error};
+use crate::log_file;
+use hero_model::{ContextId, JobId, LogLine, Status};
+use hero_store::{LogLines, is_cursor};
+
+/// Lines that a job logged, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LogPage {
+    /// The lines.
+    pub lines: Vec<LogLine>,
+    /// Where to go on reading, now or later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+    /// Whether the job has ended and nothing follows.
+    pub ended: bool,
+}
+
+/// The longest path of a log file.
+const LONGEST: usize = 4096;
+/// The most bytes of a page of a log, unless its first line is longer.
+const LARGEST_PAGE: usize = 1024 * 1024;
+
+impl Dispatcher {
+    /// Removes the log file of a job that is gone, if no other has it.
+    pub(super) async fn remove_log_file(&self, context: ContextId, id: &JobId, path: String) {
+        let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
+        let Ok(store) = self.store(context).await else { return };
+        // Without an identity no file was written; what could not be removed the sweeper removes.
+        let Ok(Some(identity)) = store.known_redis_id().await else { return };
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
+            tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
+        }
+    }
+
+    /// Lines that a job logged behind `cursor`, at most `limit`. There may be fewer, because a page holds no more than about a megabyte.
+    ///
+    /// Read from the stream that every actor writes; for a foreign actor that only wrote the file at `log_path`, from there.
+    pub async fn logs(&self, context: ContextId, id: &JobId, cursor: Option<&str>, limit: usize) -> Result<LogPage, Error> {
+        self.logs_within(context, id, cursor, limit, LARGEST_PAGE).await
+    }
+
+    /// The same with a limit on the bytes, which also holds no more than about a megabyte.
+    pub async fn logs_within(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        cursor: Option<&str>,
+        limit: usize,
+        bytes: usize,
+    ) -> Result<LogPage, Error> {
+        self.log_page(context, id, cursor, limit, bytes.min(LARGEST_PAGE)).await.map(|(page, _)| page)
+    }
+
+    /// A page of the log, and whether lines between it and `cursor` are gone.
+    pub(super) async fn log_page(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        cursor: Option<&str>,
+        limit: usize,
+        bytes: usize,
+    ) -> Result<(LogPage, bool), Error> {
+        // The job first: lines that come after it ended are not missed that way.
+        let job = self.part(context, id, &["status", "actor", "log_path"], LONGEST).await?;
+        let of_file = is_of_file(cursor)?;
+        let LogLines { mut lines, mut lost, mut full } = LogLines::default();
+        if !of_file {
+            let store = self.store(context).await?;
+            LogLines { lines, lost, full } =
+                store.read_log(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        }
+        // What our actors log is in the stream; the file is read for a job that a foreign actor ran.
+        let foreign = job.actor.is_none() && (job.status == Status::Started || job.status.is_final());
+        if foreign
+            && lines.is_empty()
+            && (of_file || cursor.is_none())
+            && let Some(path) = &job.log_path
+        {
+            let offset = cursor.and_then(|cursor| cursor.strip_prefix("file-")?.parse().ok()).unwrap_or(0);
+            let (directory, path) = (self.0.settings.log_directory.of(context), path.clone());
+            let read = tokio::task::spawn_blocking(move || directory.read(&path, offset, limit, bytes)).await;
+            match read.unwrap_or_else(|panic| Err(std::io::Error::other(panic).into())) {
+                Ok(found) => {
+                    let line = |(end, text)| LogLine { cursor: format!("file-{end}"), time: None, level: hero_model::LogLevel::Info, text };
+                    (lines, full) = (found.0.into_iter().map(line).collect(), found.1);
+                }
+                Err(log_file::Error::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {} // Nothing was logged yet.
+                Err(error) => tracing::info!(job = %id, %error, "log file cannot be read"),
+            }
+        }
+        let ended = job.status.is_final() && !full;
+        let next_cursor = lines.last().map(|line| line.cursor.clone()).or_else(|| cursor.map(ToOwned::to_owned));
+        Ok((LogPage { lines, next_cursor, ended }, lost))
+    }
+}
+
+/// Whether a cursor is a position in a file. A text that is no cursor is refused.
+pub(super) fn is_of_file(cursor: Option<&str>) -> Result<bool, Error> {
+    match cursor {
+        None => Ok(false),
+        Some(cursor) if is_cursor(cursor) => Ok(false),
+        Some(cursor) if cursor.strip_prefix("file-").is_some_and(|offset| offset.parse::<u64>().is_ok()) => Ok(true),
+        Some(_) => Err(Error::bad_cursor("use the cursor of a line, or next_cursor")),
+    }
+}

@@ -1,0 +1,254 @@
+//! Creates, starts, waits for and stops jobs.
+//!
+//! [`Dispatcher`] is the library's front door; the loops beside it keep jobs moving, whichever server made them.
+
+mod connect;
+mod create;
+mod cron;
+mod error;
+mod explain;
+mod follow;
+mod indexer;
+mod inputs;
+mod log_sweeper;
+mod logs;
+mod objects;
+mod owner;
+mod pause;
+mod pressure;
+mod promoter;
+mod protocol;
+mod pruner;
+mod query;
+mod readiness;
+mod reaper;
+mod releaser;
+mod schedule;
+mod scheduler;
+mod served;
+mod spec;
+mod spelling;
+mod stopper;
+mod surveyor;
+mod sweeper;
+mod tail;
+mod tails;
+mod timekeeper;
+mod timetable;
+mod transition;
+mod wait;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use connect::Loops;
+pub use error::Error;
+pub use follow::Followed;
+pub use hero_store::{JobFilter, JobPage, StoreInfo};
+pub use logs::LogPage;
+pub use objects::{Objects, Room, Schemas};
+pub use schedule::SchedulePage;
+#[doc(hidden)]
+pub use served::{InUse, Opener};
+#[doc(hidden)]
+pub use spec::{MOST_RELATIVES, check_bounds, check_relations};
+pub use wait::Awaited;
+
+#[doc(hidden)]
+pub use self::{
+    indexer::Indexer, log_sweeper::LogSweeper, promoter::Promoter, pruner::Pruner, reaper::Reaper, releaser::Releaser,
+    scheduler::Scheduler, stopper::Stopper, surveyor::Surveyor, sweeper::Sweeper, timekeeper::Timekeeper,
+};
+
+use crate::log_file::LogDirectory;
+use hero_audit::Audit;
+use hero_model::{Backoff, ContextId, JobError, Queue, ScriptType, Standing};
+use hero_store::{self as store, Store};
+use served::{Contexts, Served};
+
+/// What a dispatcher needs to know beside its stores.
+#[doc(hidden)]
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Script types that the operator configured, beside the built-in ones.
+    pub script_types: BTreeSet<ScriptType>,
+    /// Of these types actors were to be here, but cannot; and why.
+    pub absent: BTreeMap<ScriptType, String>,
+    /// The longest script of a built-in type in a context, in bytes; 64 KB where none is named.
+    pub longest_scripts: BTreeMap<ContextId, usize>,
+    /// What `timeout` is by default.
+    pub timeout: Duration,
+    /// What `retry_backoff` is by default.
+    pub retry_backoff: Duration,
+    /// Where log files are.
+    pub log_directory: LogDirectory,
+    /// How many bytes all log files may have together; then the oldest go. 0 is no limit.
+    pub log_quota: u64,
+    /// What objects have to fit.
+    pub schemas: Arc<Schemas>,
+    /// Where it is recorded which jobs schedules make.
+    pub audit: Audit,
+}
+
+impl Settings {
+    /// The defaults of the protocol, with log files below `log_directory`.
+    pub fn new(log_directory: LogDirectory) -> Self {
+        Self {
+            script_types: BTreeSet::new(),
+            absent: BTreeMap::new(),
+            longest_scripts: BTreeMap::new(),
+            timeout: Duration::from_secs(60),
+            retry_backoff: Backoff::DEFAULT,
+            log_directory,
+            log_quota: 1 << 30,
+            schemas: Arc::default(),
+            audit: Audit::default(),
+        }
+    }
+}
+
+/// Says what is wrong with a script of a type, as far as that is known. It is for whoever has an engine: no script is read here.
+#[doc(hidden)]
+pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
+
+/// An answer that takes a look at Redis.
+type Looked<T> = Pin<Box<dyn Future<Output = Result<T, store::Error>> + Send>>;
+
+/// What is known of the callers of schedules. It is for whoever knows identities.
+#[doc(hidden)]
+pub struct Callers {
+    /// Whether a `caller_id` is that of somebody who was deleted.
+    pub is_deleted: Box<dyn Fn(String) -> Looked<bool> + Send + Sync>,
+    /// Whether it may create jobs in a context; whether it is looked for what was granted just now.
+    pub standing: Box<dyn Fn(ContextId, String, bool) -> Looked<Standing> + Send + Sync>,
+}
+
+/// Why the actors of this process take no jobs from a queue that they take later: contexts and runners take turns. It is for whoever has actors.
+#[doc(hidden)]
+pub type Turns = Box<dyn Fn(ContextId, &Queue) -> Option<String> + Send + Sync>;
+
+/// Creates, starts, waits for and stops jobs. Cheap to clone.
+#[derive(Clone)]
+pub struct Dispatcher(Arc<Inner>);
+
+struct Inner {
+    contexts: Contexts,
+    settings: Settings,
+    closing: CancellationToken,
+    /// Permits to list jobs.
+    lists: Semaphore,
+    compiler: OnceLock<Compiler>,
+    callers: Arc<OnceLock<Callers>>,
+    turns: OnceLock<Turns>,
+}
+
+impl Dispatcher {
+    /// A dispatcher for the contexts of these stores.
+    #[doc(hidden)]
+    pub fn new(stores: impl IntoIterator<Item = Store>, settings: Settings) -> Self {
+        let contexts = Contexts::default();
+        for store in stores {
+            let longest = settings.longest_scripts.get(&store.context()).copied();
+            contexts.add(store, Arc::clone(&settings.schemas), longest);
+        }
+        let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::LISTS));
+        let (compiler, callers, turns) = Default::default();
+        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, turns }))
+    }
+
+    /// Where the log files of jobs are. All clones know whether they can be written.
+    pub fn log_directory(&self) -> &LogDirectory {
+        &self.0.settings.log_directory
+    }
+
+    /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
+    #[doc(hidden)]
+    pub fn compile_with(&self, compiler: Compiler) {
+        // A second one would be of the same pools.
+        let _ = self.0.compiler.set(compiler);
+    }
+
+    /// Has schedules end whose callers were deleted, and leave out runs while their callers may not create jobs. Who is told first is asked.
+    #[doc(hidden)]
+    pub fn ask_of_callers(&self, callers: Callers) {
+        // A second one would know the same identities.
+        let _ = self.0.callers.set(callers);
+    }
+
+    /// Has jobs be explained that wait because contexts and runners take turns. Who is told first is asked.
+    #[doc(hidden)]
+    pub fn explain_turns(&self, turns: Turns) {
+        // There are no other actors in this process.
+        let _ = self.0.turns.set(turns);
+    }
+
+    /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
+    pub fn close(&self) {
+        self.0.closing.cancel();
+    }
+
+    /// The audit log of this process.
+    pub fn audit(&self) -> &Audit {
+        &self.0.settings.audit
+    }
+
+    /// Whether this process is about to end.
+    pub fn is_closing(&self) -> bool {
+        self.0.closing.is_cancelled()
+    }
+
+    /// The loops that keep the jobs of all contexts moving that are open now, and one that removes log files of all that are open then.
+    #[doc(hidden)]
+    pub fn start_services(&self, shutdown: &CancellationToken) -> TaskTracker {
+        let tasks = TaskTracker::new();
+        for served in self.0.contexts.all() {
+            self.run_services(&served, &tasks, shutdown);
+        }
+        let dispatcher = self.clone();
+        let directories = move || {
+            let directory = |store: Store| (store.clone(), dispatcher.0.settings.log_directory.of(store.context()));
+            dispatcher.stores().into_iter().map(directory).collect()
+        };
+        tasks.spawn(boxed(LogSweeper::of(Box::new(directories), self.0.settings.log_quota), shutdown));
+        tasks.close();
+        tasks
+    }
+
+    /// The loops that keep the jobs of one open context moving.
+    #[doc(hidden)]
+    pub fn start_services_of(&self, context: ContextId, shutdown: &CancellationToken) -> TaskTracker {
+        let tasks = TaskTracker::new();
+        if let Ok(open) = self.opened(context) {
+            self.run_services(&open.0, &tasks, shutdown);
+        }
+        tasks.close();
+        tasks
+    }
+
+    fn run_services(&self, served: &Served, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let (store, pressure) = (served.store(), &served.pressure);
+        let run = |service| tasks.spawn(service);
+        run(boxed(Promoter::new(store.clone()), shutdown));
+        let scheduler = Scheduler::new(store.clone()).minding(pressure.clone()).recorded(self.0.settings.audit.clone());
+        run(boxed(scheduler.asking(self.0.callers.clone()), shutdown));
+        run(boxed(Reaper::new(store.clone()).recorded(self.0.settings.audit.clone()), shutdown));
+        run(boxed(Releaser::new(store.clone()), shutdown));
+        run(boxed(Indexer::new(store.clone()), shutdown));
+        run(boxed(Surveyor::new(store.clone()), shutdown));
+        run(boxed(Stopper::new(store.clone(), self.0.settings.script_types.clone()), shutdown));
+        run(boxed(Sweeper::new(store.clone()), shutdown));
+        run(boxed(Timekeeper::new(store.clone()), shutdown));
+        run(boxed(Pruner::new(store.clone(), pressure.clone()), shutdown));
+    }
+}
+
+fn boxed(service: impl hero_service::Service, shutdown: &CancellationToken) -> futures_util::future::BoxFuture<'static, ()> {
+    Box::pin(hero_service::run(service, shutdown.clone()))
+}

@@ -1,0 +1,73 @@
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use tokio::sync::Mutex;
+
+use super::pressure::FULL;
+use super::{Dispatcher, StoreInfo};
+use hero_model::ContextId;
+use hero_store::{Error, Store};
+
+/// A Redis that does not answer within this is not ready. Well within the time that a probe has, so that it can name the reason.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How old the news of its memory may be.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What was last heard of the memory of a Redis.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Mutex<Option<(Instant, StoreInfo)>>);
+
+impl Memory {
+    async fn of(&self, store: &Store) -> Result<StoreInfo, Error> {
+        let mut known = self.0.lock().await;
+        match &*known {
+            Some((at, info)) if at.elapsed() < FRESH => Ok(info.clone()),
+            _ => {
+                let info = store.store_info().await?;
+                *known = Some((Instant::now(), info.clone()));
+                Ok(info)
+            }
+        }
+    }
+}
+
+impl Dispatcher {
+    /// Why jobs cannot be taken now, a reason for each context in which they cannot; nothing if they can.
+    pub async fn readiness(&self) -> Vec<String> {
+        let contexts = self.0.contexts.all();
+        join_all(contexts.iter().map(|served| lack(served.store(), &served.memory))).await.into_iter().flatten().collect()
+    }
+}
+
+/// Why a context cannot be used now, if it cannot.
+async fn lack(store: &Store, memory: &Memory) -> Option<String> {
+    let of_context = in_context(store.context());
+    let look = async {
+        store.ping().await?;
+        memory.of(store).await
+    };
+    match tokio::time::timeout(PATIENCE, look).await {
+        Ok(Ok(info)) if info.max_memory > 0 && info.used_memory as f64 >= FULL * info.max_memory as f64 => {
+            let (used, limit) = (info.used_memory, info.max_memory);
+            let what = if used >= limit { "full and refuses to write" } else { "nearly full, so new jobs are refused" };
+            Some(format!("Redis{of_context} is {what}: {used} of {limit} bytes are in use"))
+        }
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(match (error.disk_fault(), store.refusal().await) {
+            (Some(why), _) => format!("Redis{of_context} refuses to write: {why}"),
+            // A call on a connection that breaks does not say that there is no other.
+            (None, Some(why)) => format!("Redis{of_context} cannot be reached: {why}"),
+            (None, None) => format!("Redis{of_context} does not answer: {error}"),
+        }),
+        // Calls are tried again until their own deadline, so they do not say soon that nobody listens.
+        Err(_) => Some(match store.refusal().await {
+            Some(why) => format!("Redis{of_context} cannot be reached: {why}"),
+            None => format!("Redis{of_context} does not answer within {} s", PATIENCE.as_secs()),
+        }),
+    }
+}
+
+/// Names a context; context 0 is not named.
+fn in_context(context: ContextId) -> String {
+    if context == ContextId::default() { String::new() } else { format!(" of context {context}") }
+}

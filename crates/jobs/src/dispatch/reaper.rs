@@ -1,0 +1,81 @@
+use std::time::{Duration, Instant};
+
+use hero_audit::{Audit, Execution, Outcome, Record, Who};
+use hero_service::Service;
+use hero_store::{Error, Lost, Store};
+
+/// Takes jobs back from servers that died, and looks after those that lie in queues or run with foreign actors.
+pub struct Reaper {
+    store: Store,
+    /// Whether Redis was away. Its servers then need a moment to renew what they still run.
+    was_away: bool,
+    /// When the next look is due.
+    due: Option<Instant>,
+    audit: Audit,
+}
+
+/// How many jobs are looked at by one call.
+const BATCH: usize = 32;
+/// The pause between two calls of a round. Many jobs may be in queues, and looking after them shall not keep Redis busy.
+const BUSY: Duration = Duration::from_millis(15);
+
+impl Reaper {
+    /// A reaper for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store, was_away: false, due: None, audit: Audit::default() }
+    }
+
+    /// The same, with the audit log that has the attempts whose servers died.
+    pub(super) fn recorded(self, audit: Audit) -> Self {
+        Self { audit, ..self }
+    }
+}
+
+impl Reaper {
+    /// What the audit log has of an attempt that was taken from who ran it.
+    fn record(&self, lost: Lost) -> Record {
+        Record {
+            context: Some(self.store.context()),
+            object: Some(format!("job:{}", lost.job)),
+            caller: lost.caller,
+            execution: Some(Execution { attempt: lost.attempt, end: "lost", duration_ms: None }),
+            note: Some("its lease ran out, so it was taken from who ran it".to_owned()),
+            ..Record::new(Who::Actor(lost.actor), "execute", Outcome::Bad)
+        }
+    }
+
+    /// Whether this round is so late that this process may not have renewed its own leases either. Never true twice in a row, so that jobs
+    /// of dead servers are not kept waiting.
+    fn was_held_up(&mut self) -> bool {
+        let lease = self.store.periods().lease;
+        // As long as a lease that was renewed in time lasts at least, without the pause between two looks.
+        let most = (lease * 2 / 3).saturating_sub(Duration::from_millis(450)).max(Duration::from_millis(100));
+        self.due.take().is_some_and(|due| due.elapsed() > most)
+    }
+}
+
+impl Service for Reaper {
+    type Error = Error;
+
+    const NAME: &'static str = "having jobs run again whose actor is gone";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if self.was_held_up() {
+            return Ok(self.store.periods().lease / 3 + Duration::from_millis(100));
+        }
+        if std::mem::take(&mut self.was_away) {
+            self.store.ping().await.inspect_err(|_| self.was_away = true)?;
+            return Ok(self.store.periods().lease / 3 + Duration::from_secs(1));
+        }
+        let Some((looked, lost)) = self.store.reap_lost(BATCH).await.inspect_err(|_| self.was_away = true)? else {
+            self.was_away = true;
+            return Ok(Duration::ZERO);
+        };
+        // Whoever ran them may not live to record it.
+        lost.into_iter().for_each(|lost| self.audit.note(|| self.record(lost)));
+        // Servers that share a Redis shall not all call at once.
+        let pause = if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) };
+        self.due = Some(Instant::now() + pause);
+        Ok(pause)
+    }
+}

@@ -1,0 +1,34 @@
+use std::time::Duration;
+
+use hero_service::Service;
+use hero_store::{Error, Store};
+
+/// Releases the relatives of jobs that have ended: dependents, children, heirs, parents.
+pub struct Releaser {
+    store: Store,
+}
+
+/// How many relatives are released by one call, which holds Redis for one to two milliseconds then.
+const BATCH: usize = 48;
+/// How long it takes until jobs are seen that ended in another process, or whose process died. Those that end in this process are seen at once.
+const PAUSE: Duration = Duration::from_millis(500);
+
+impl Releaser {
+    /// A releaser for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+}
+
+impl Service for Releaser {
+    type Error = Error;
+
+    const NAME: &'static str = "releasing jobs whose prerequisites have ended";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if !self.store.release_relatives(BATCH).await? {
+            self.store.ended_with_relatives(PAUSE).await;
+        }
+        Ok(Duration::ZERO)
+    }
+}

@@ -1,0 +1,147 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::timetable::Timetable;
+use super::{Dispatcher, Error};
+use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec, Standing};
+use hero_service::away;
+use hero_store::{self as store, Scheduling, StoredSchedule};
+
+/// A page of schedules, in the order of their next runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchedulePage {
+    /// The schedules.
+    pub schedules: Vec<Schedule>,
+    /// Where the next page begins; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
+
+/// How many of the next runs are shown.
+const SHOWN: usize = 5;
+
+impl Dispatcher {
+    /// Stores a schedule, which makes jobs from then on, in the context of its job. What a job lacks gets its default now. A script that does not
+    /// compile is refused, where an engine for its type is at hand. The same idempotency key gives the same schedule.
+    pub async fn create_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
+        let store = self.store(spec.job.context_id).await?;
+        if let Some(field) = of_single_jobs(&spec.job) {
+            return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
+        }
+        let asked = spec.clone();
+        spec.job = self.prepare(spec.job).await?.spec;
+        check_texts(&spec)?;
+        let created_at = store.clock().now();
+        let table = Timetable::new(&spec, created_at)?;
+        let Some(first) = table.after(created_at) else {
+            let param = if spec.cron.is_some() { "cron" } else { "every" };
+            let why = if spec.end_at.is_some() { " before end_at" } else { ": there is no such date" };
+            return Err(Error::invalid(param, format!("gives no run{why}")));
+        };
+        if let Some(error) = self.compiled(&spec.job.script_type, &spec.job.script).await {
+            return Err(Error::Script(Box::new(error)));
+        }
+        let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();
+        spec.idempotency_key = None;
+        match store.schedule(&id, (&asked, &spec), created_at, first).await.map_err(|error| Error::store(error, None))? {
+            Scheduling::Created => {
+                let bytes = bytes_of(&spec);
+                let mut shown = away(bytes, move || spec.shown(id, created_at)).await.ok_or_else(closed)?;
+                shown.next_runs = table.occurrences_after(created_at).take(SHOWN).collect();
+                Ok(shown)
+            }
+            Scheduling::Same(id, occurrence) => {
+                let stored = store.stored_schedule(id.clone(), occurrence).await.map_err(|error| Error::store(error, None))?;
+                // Somebody deletes it meanwhile.
+                stored.and_then(shown).ok_or(Error::NoSchedule(id))
+            }
+            Scheduling::Reused(id) => Err(Error::ScheduleReused(id)),
+            Scheduling::Exists => Err(Error::ScheduleExists(id)),
+            Scheduling::Full(most) => {
+                let what = format!("context {} has {most} schedules and takes no more; delete_schedule makes room", store.context());
+                Err(Error::Full { what, retry_after: super::error::RETRY_AFTER })
+            }
+        }
+    }
+
+    /// A page of schedules, in the order of their next runs. One that runs meanwhile may be on two pages; none is left out.
+    pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
+        let page = self.store(context).await?.schedules(cursor, limit).await.map_err(|error| Error::store(error, None))?;
+        let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
+        let bytes = schedules.iter().filter_map(|stored| stored.spec.as_ref()).map(bytes_of).sum();
+        let shown = away(bytes, move || schedules.into_iter().filter_map(shown).collect());
+        let mut schedules: Vec<Schedule> = shown.await.ok_or_else(closed)?;
+        if let Some(callers) = self.0.callers.get() {
+            for schedule in &mut schedules {
+                let Some(caller) = schedule.job.caller_id.clone().filter(|_| !schedule.next_runs.is_empty()) else { continue };
+                let standing = (callers.standing)(context, caller, false).await.map_err(|error| Error::store(error, None))?;
+                if let Standing::Lacks(why) = standing {
+                    schedule.suspended = Some(why);
+                }
+            }
+        }
+        Ok(SchedulePage { schedules, next_cursor })
+    }
+
+    /// Deletes a schedule. Jobs that it has made stay.
+    pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
+        let id = id.clone().spelled();
+        match self.store(context).await?.unschedule(&id).await.map_err(|error| Error::store(error, None))? {
+            true => Ok(()),
+            false => Err(Error::NoSchedule(id)),
+        }
+    }
+}
+
+/// How many bytes are looked at to show a schedule without the secrets of its jobs.
+fn bytes_of(spec: &ScheduleSpec) -> usize {
+    spec.job.env_vars.values().map(String::len).sum()
+}
+
+fn closed() -> Error {
+    Error::store(store::Error::Closed, None)
+}
+
+/// A schedule as it is shown; none for one that another version wrote.
+fn shown(stored: StoredSchedule) -> Option<Schedule> {
+    let spec = stored.spec?;
+    let table = Timetable::new(&spec, stored.created_at).ok()?;
+    let mut shown = spec.shown(stored.id, stored.created_at);
+    if !stored.ended {
+        shown.next_runs = std::iter::once(stored.occurrence).chain(table.occurrences_after(stored.occurrence)).take(SHOWN).collect();
+    }
+    shown.last_run = stored.last_slot;
+    shown.last_job = stored.last_job;
+    shown.runs = stored.runs;
+    shown.skipped_runs = stored.skipped;
+    shown.missed_runs = stored.missed;
+    Some(shown)
+}
+
+/// The field of a job that only one job can have.
+fn of_single_jobs(job: &JobSpec) -> Option<&'static str> {
+    let fields = [
+        ("job_id", job.job_id.is_some()),
+        ("idempotency_key", job.idempotency_key.is_some()),
+        ("run_at", job.run_at.is_some()),
+        ("prerequisites", !job.prerequisites.is_empty()),
+        ("dependents", !job.dependents.is_empty()),
+        ("parent_id", job.parent_id.is_some()),
+        ("predecessor_id", job.predecessor_id.is_some()),
+    ];
+    fields.iter().find(|(_, given)| *given).map(|(field, _)| *field)
+}
+
+fn check_texts(spec: &ScheduleSpec) -> Result<(), Error> {
+    const LONGEST: usize = super::spec::LONGEST_TEXT;
+    for (param, text) in [("name", &spec.name), ("idempotency_key", &spec.idempotency_key)] {
+        if text.as_ref().is_some_and(|text| text.len() > LONGEST) {
+            return Err(Error::invalid(param, format!("is longer than {LONGEST} bytes")));
+        }
+    }
+    if spec.idempotency_key.as_deref() == Some("") {
+        return Err(Error::invalid("idempotency_key", "is empty; leave it out, or name the request"));
+    }
+    Ok(())
+}

@@ -1,0 +1,266 @@
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+
+use super::Callers;
+use super::create::log_creation;
+use super::pressure::Pressure;
+use super::timetable::Timetable;
+use hero_audit::{Audit, Outcome, Record, Who};
+use hero_model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Standing, Timestamp};
+use hero_service::Service;
+use hero_store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
+
+/// Makes the jobs of schedules when they are due.
+///
+/// Any number of servers do so for one context. An occurrence is fired in the call that stores its job, so it has one job, whichever server is
+/// first and whichever dies meanwhile.
+pub struct Scheduler {
+    store: Store,
+    pressure: Arc<Pressure>,
+    /// How many due schedules are left out this time, because they could not be served the last time.
+    stuck: usize,
+    /// Schedules that could not be read, so that each is logged once.
+    unreadable: HashSet<ScheduleId>,
+    /// From when to when this server has looked for occurrences without a break.
+    looked: Option<(Timestamp, Timestamp)>,
+    /// Whether Redis has not answered since then.
+    failed: bool,
+    /// Where it is recorded what was fired.
+    audit: Audit,
+    /// Who says which callers were deleted, and which may create jobs.
+    callers: Arc<OnceLock<Callers>>,
+    /// Schedules whose callers may not create jobs, so that each is logged once.
+    refused: Mutex<HashSet<ScheduleId>>,
+}
+
+/// How many schedules are served in one round.
+const BATCH: usize = 64;
+/// How many schedules are served at a time.
+const AT_ONCE: usize = 32;
+/// How late an occurrence may be fired.
+const PAUSE: Duration = Duration::from_millis(100);
+/// A server that has not looked for occurrences for so long was not there: its process was stopped, or Redis was nearly full.
+const BREAK: Duration = Duration::from_secs(15);
+/// The same where Redis did not answer for so long.
+const OUTAGE: Duration = Duration::from_secs(5);
+/// After how long a schedule is tried again that could not be served.
+const RETRY: Duration = Duration::from_secs(1);
+/// The code of the wire that a run has in the audit log whose caller may not create jobs: permission denied.
+const DENIED: i32 = 1004;
+/// How many schedules that were logged are remembered.
+const REMEMBERED: usize = 1000;
+
+impl Scheduler {
+    /// A scheduler for one context.
+    pub fn new(store: Store) -> Self {
+        let (pressure, unreadable, audit, callers, refused) = Default::default();
+        Self { store, pressure, stuck: 0, unreadable, looked: None, failed: false, audit, callers, refused }
+    }
+
+    /// The same, that makes no jobs while Redis is nearly full.
+    pub(super) fn minding(self, pressure: Arc<Pressure>) -> Self {
+        Self { pressure, ..self }
+    }
+
+    /// The same, whose jobs are recorded there.
+    pub(super) fn recorded(self, audit: Audit) -> Self {
+        Self { audit, ..self }
+    }
+
+    /// The same, that ends schedules of callers who were deleted, and fires none of those who may not create jobs.
+    #[doc(hidden)]
+    pub fn asking(self, callers: Arc<OnceLock<Callers>>) -> Self {
+        Self { callers, ..self }
+    }
+
+    /// Ends a schedule if its caller was deleted: nobody is there who may create its jobs. It is kept for a while, so that it can be looked at.
+    async fn end_of_deleted(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<bool, Error> {
+        let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(false) };
+        if !(callers.is_deleted)(caller.clone()).await? {
+            return Ok(false);
+        }
+        let (schedule, expected) = (due.id.clone(), due.occurrence);
+        let firing = Firing { schedule, expected, occurrence: expected, next: None, missed: 0, overlap: spec.overlap };
+        if self.store.skip_missed(&firing).await? {
+            tracing::warn!(schedule = %due.id, context = %self.store.context(), %caller, "a schedule ends, because its identity was deleted");
+            self.audit
+                .note(|| Record { context: Some(self.store.context()), ..Record::new(Who::Schedule(due.id.clone()), "end", Outcome::Ok) });
+        }
+        Ok(true)
+    }
+
+    /// Whether the caller of a schedule may create its jobs now.
+    async fn standing(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<Standing, Error> {
+        let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(Standing::May) };
+        let standing = (callers.standing)(self.store.context(), caller.clone(), true).await?;
+        if standing == Standing::May {
+            self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(&due.id);
+        }
+        Ok(standing)
+    }
+
+    /// Tells that runs of a schedule were left out, because its caller may not create jobs.
+    fn tell_refusal(&self, due: &StoredSchedule, why: &str) {
+        let context = self.store.context();
+        self.audit
+            .refusal(|| Record { context: Some(context), ..Record::new(Who::Schedule(due.id.clone()), "fire", Outcome::Refused(DENIED)) });
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() >= REMEMBERED {
+            refused.clear();
+        }
+        if refused.insert(due.id.clone()) {
+            tracing::warn!(schedule = %due.id, %context, "a schedule is suspended, and its runs are left out: {why}");
+        }
+    }
+
+    /// Serves a schedule whose occurrence has come. False: its occurrence stays due.
+    async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>, here_since: Timestamp) -> Result<bool, Error> {
+        if due.lost || due.ended {
+            return self.store.clear_schedule(&due.id).await.map(|_| true);
+        }
+        let (Some(spec), Some(table)) = (&due.spec, table) else { return Ok(false) };
+        if self.end_of_deleted(due, spec).await? {
+            return Ok(true);
+        }
+        let lacks = match self.standing(due, spec).await? {
+            Standing::May => None,
+            Standing::Lacks(why) => Some(why),
+            // What is left out now would be lost, and the caller may have had the right to it all the time.
+            Standing::Unread => return Ok(false),
+        };
+        let now = self.store.clock().now();
+        let plan = match &lacks {
+            Some(_) => Some(table.plan_for_none(due.occurrence, now)),
+            None => table.plan(due.occurrence, due.tried_at, here_since, now),
+        };
+        let Some(plan) = plan else { return Ok(false) };
+        let (mut expected, mut missed, mut last_job) = (due.occurrence, plan.missed, due.last_job.clone());
+        let firing = Firing { schedule: due.id.clone(), expected, occurrence: expected, next: plan.next, missed, overlap: spec.overlap };
+        if plan.occurrences.is_empty() {
+            if self.store.skip_missed(&firing).await? {
+                count(&self.store, if lacks.is_some() { "refused" } else { "missed" }, missed);
+                if let Some(why) = lacks {
+                    self.tell_refusal(due, &why);
+                }
+            }
+            return Ok(true);
+        }
+        let following = plan.occurrences.iter().skip(1).copied().map(Some).chain([plan.next]);
+        for (occurrence, next) in plan.occurrences.iter().copied().zip(following) {
+            let firing = Firing { expected, occurrence, next, missed, ..firing.clone() };
+            // What cannot be recorded stays due.
+            let begun =
+                || Record { context: Some(self.store.context()), ..Record::new(Who::Schedule(due.id.clone()), "fire", Outcome::Unknown) };
+            let Ok(mut doing) = self.audit.begin(begun) else { return Ok(false) };
+            let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
+            let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
+            let created = self.store.create(job).await?;
+            if !matches!(created, Created::Created(_)) {
+                // Nothing was made here.
+                doing.give_up();
+            }
+            match created {
+                Created::Created(_) => {
+                    count(&self.store, "fired", 1);
+                    log_creation(&self.store, &id, &script_type);
+                    doing.end(|record| (record.outcome, record.object) = (Outcome::Ok, Some(format!("job:{id}"))));
+                    last_job = Some(id);
+                }
+                Created::NotFired(NotFired::Skipped) => count(&self.store, "skipped", 1),
+                // Another server has fired it.
+                Created::NotFired(NotFired::Done) => return Ok(true),
+                // There is no room, or the job before has gone at this moment.
+                _ => return Ok(false),
+            }
+            count(&self.store, "missed", missed);
+            (expected, missed) = (next.unwrap_or(occurrence), 0);
+        }
+        Ok(true)
+    }
+
+    /// The job of an occurrence.
+    async fn job(&self, spec: &JobSpec, firing: Firing, last_job: Option<&JobId>) -> Result<NewJob, Error> {
+        let mut spec = spec.clone();
+        spec.labels.entry("schedule".to_owned()).or_insert_with(|| firing.schedule.to_string());
+        // Whatever the schedule was given: scripts see it as SLOT.
+        spec.labels.insert("slot".to_owned(), firing.occurrence.to_string());
+        if let (Overlap::Queue, Some(last)) = (firing.overlap, last_job)
+            && self.store.look(last).await? != JobView::Missing
+        {
+            spec.predecessor_id = Some(last.clone());
+        }
+        Ok(NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: Some(firing), flow: None })
+    }
+
+    /// When a schedule that is due runs; none for one that another version wrote.
+    fn timetable(&mut self, due: &StoredSchedule) -> Option<Timetable> {
+        let table = due.spec.as_ref().and_then(|spec| Timetable::new(spec, due.created_at).ok());
+        if table.is_none() && !due.lost && !due.ended {
+            if self.unreadable.len() >= REMEMBERED {
+                self.unreadable.clear();
+            }
+            if self.unreadable.insert(due.id.clone()) {
+                tracing::warn!(schedule = %due.id, "a schedule cannot be read and is not run: a newer version wrote it, or another program spoilt it; delete_schedule takes it away");
+            }
+        }
+        table
+    }
+}
+
+impl Service for Scheduler {
+    type Error = Error;
+
+    const NAME: &'static str = "firing schedules";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if !self.pressure.admits_jobs() {
+            return Ok(PAUSE);
+        }
+        let began = self.store.clock().now();
+        let (due, next) = self.store.due_schedules(self.stuck, BATCH).await.inspect_err(|_| self.failed = true)?;
+        let most = if std::mem::take(&mut self.failed) { OUTAGE } else { BREAK };
+        let here_since = self.looked.filter(|(_, last)| began.since(*last) <= most).map_or(began, |(since, _)| since);
+        let due: Vec<(StoredSchedule, Option<Timetable>)> =
+            due.into_iter().map(|due| (self.timetable(&due), due)).map(|(table, due)| (due, table)).collect();
+        // These are left alone, and keep no other waiting.
+        let unreadable = due.iter().filter(|(due, table)| table.is_none() && !due.lost && !due.ended).count();
+        let serving: Vec<_> = due.iter().map(|(due, table)| self.serve(due, table.as_ref(), here_since)).collect();
+        let mut served = futures_util::stream::iter(serving).buffer_unordered(AT_ONCE);
+        let (mut stuck, mut failure) = (0, None);
+        while let Some(served) = served.next().await {
+            match served {
+                Ok(true) => {}
+                Ok(false) => stuck += 1,
+                Err(error) => failure = Some(error),
+            }
+        }
+        drop(served);
+        self.looked = Some((here_since, self.store.clock().now()));
+        let full = due.len() >= BATCH;
+        stuck += std::mem::take(&mut self.stuck);
+        match failure {
+            Some(error) => Err(error),
+            None if full => {
+                // Those that are stuck stand before others that may not be.
+                self.stuck = stuck;
+                Ok(Duration::ZERO)
+            }
+            None if stuck > unreadable => Ok(RETRY),
+            None => Ok(pause(next, self.store.clock().now())),
+        }
+    }
+}
+
+/// A nearer occurrence may be added meanwhile, so far ones are looked at again soon.
+fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
+    next.map_or(PAUSE, |next| next.since(now).clamp(Duration::from_millis(1), PAUSE))
+}
+
+fn count(store: &Store, what: &str, by: u64) {
+    if by > 0 {
+        metrics::counter!("hero_schedule_slots_total", store.labels([("what", what.to_owned())])).increment(by);
+    }
+}

@@ -1,0 +1,162 @@
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use super::pressure::Pressure;
+use super::readiness::Memory;
+use super::tails::Tails;
+use super::{Dispatcher, Error, Objects, Schemas};
+use hero_model::ContextId;
+use hero_store::Store;
+
+/// A context that is open in this process: its store, and what is kept beside it.
+pub(super) struct Served {
+    store: Store,
+    pub(super) objects: Objects,
+    /// Contexts can be in different Redis, one full and another not.
+    pub(super) pressure: Arc<Pressure>,
+    pub(super) memory: Memory,
+    /// The followers of logs, for each context: contexts can be in different Redis, one silent and another not.
+    pub(super) tails: Tails,
+    /// The longest script of a built-in type, in bytes; none is that of the protocol.
+    pub(super) longest_script: Option<usize>,
+    /// Whether the context is being deleted, and takes no calls.
+    is_closed: AtomicBool,
+    used: Mutex<Instant>,
+}
+
+impl Served {
+    pub(super) const fn store(&self) -> &Store {
+        &self.store
+    }
+}
+
+/// An open context, which stays open as long as somebody has this.
+#[derive(Clone)]
+pub struct InUse(pub(super) Arc<Served>);
+
+impl Deref for InUse {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.0.store
+    }
+}
+
+/// Opens a context that is not open: has the dispatcher [serve](Dispatcher::serve) it. It is for whoever knows which contexts there are.
+pub type Opener = Arc<dyn Fn(ContextId) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send>> + Send + Sync>;
+
+/// Those that are open.
+#[derive(Default)]
+pub(super) struct Contexts {
+    open: RwLock<BTreeMap<ContextId, Arc<Served>>>,
+    opener: OnceLock<Opener>,
+}
+
+/// How often a context may be shut between its opening and its use.
+const TRIES: usize = 3;
+
+impl Contexts {
+    pub(super) fn add(&self, store: Store, schemas: Arc<Schemas>, longest_script: Option<usize>) {
+        let objects = Objects::new(store.clone(), schemas);
+        let (pressure, memory, tails) = Default::default();
+        let served = Served {
+            store,
+            objects,
+            pressure,
+            memory,
+            tails,
+            longest_script,
+            is_closed: AtomicBool::new(false),
+            used: Mutex::new(Instant::now()),
+        };
+        self.write().insert(served.store.context(), Arc::new(served));
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Served>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    fn get(&self, context: ContextId) -> Option<InUse> {
+        let served = self.open.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned()?;
+        *served.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Some(InUse(served))
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<ContextId, Arc<Served>>> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Dispatcher {
+    /// Has contexts that are not open opened when they are named. The first opener counts.
+    pub fn open_with(&self, opener: Opener) {
+        // A second one would know the same contexts.
+        let _ = self.0.contexts.opener.set(opener);
+    }
+
+    /// Serves a context from now on. Its services are for whoever asks for it: [`Dispatcher::start_services_of`].
+    pub fn serve(&self, store: Store, longest_script: Option<usize>) {
+        self.0.contexts.add(store, Arc::clone(&self.0.settings.schemas), longest_script);
+    }
+
+    /// Serves a context no more, if nobody uses it and nobody has for `idle`; or whoever does, where that is not given. Calls that are under way end as they
+    /// can. Gives whether it is shut.
+    pub fn shut(&self, context: ContextId, idle: Option<Duration>) -> bool {
+        let mut open = self.0.contexts.write();
+        let Some(served) = open.get(&context) else { return true };
+        let used = *served.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let may = idle.is_none_or(|idle| Arc::strong_count(served) == 1 && used.elapsed() >= idle);
+        if may {
+            open.remove(&context);
+        }
+        may
+    }
+
+    /// Refuses calls in a context from now on, because it is being deleted.
+    pub fn refuse(&self, context: ContextId) {
+        if let Some(open) = self.0.contexts.get(context) {
+            open.0.is_closed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A context that is open.
+    #[doc(hidden)]
+    pub fn opened(&self, context: ContextId) -> Result<InUse, Error> {
+        self.0.contexts.get(context).ok_or(Error::NoContext(context))
+    }
+
+    /// A context, which is opened if need be.
+    #[doc(hidden)]
+    pub async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+        for _ in 0..TRIES {
+            if let Some(open) = self.0.contexts.get(context) {
+                let is_closed = open.0.is_closed.load(Ordering::Relaxed);
+                return if is_closed { Err(Error::Deleting(context)) } else { Ok(open) };
+            }
+            let Some(opener) = self.0.contexts.opener.get() else { return Err(Error::NoContext(context)) };
+            opener(context).await?;
+        }
+        Err(Error::many_contexts())
+    }
+
+    /// The objects of a context.
+    pub async fn objects(&self, context: ContextId) -> Result<Objects, Error> {
+        Ok(self.store(context).await?.0.objects.clone())
+    }
+
+    /// The contexts that are open.
+    pub fn contexts(&self) -> Vec<ContextId> {
+        self.0.contexts.all().iter().map(|served| served.store.context()).collect()
+    }
+
+    /// The stores of the contexts that are open.
+    #[doc(hidden)]
+    pub fn stores(&self) -> Vec<Store> {
+        self.0.contexts.all().iter().map(|served| served.store.clone()).collect()
+    }
+}

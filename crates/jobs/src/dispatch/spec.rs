@@ -1,0 +1,177 @@
+use super::create::distinct;
+use super::{Dispatcher, Error, InUse};
+use hero_model::{Actor, ContextId, JobError, JobId, JobSpec, Name, RunnerId, ScriptType};
+use hero_store::{JobFilter, NewJob};
+
+/// The longest text field, but for the script, in bytes.
+pub(super) const LONGEST_TEXT: usize = 1024;
+/// The longest script of a built-in type where no other limit is set, in bytes.
+const LONGEST_SCRIPT: usize = 64 << 10;
+/// How many labels, and how many environment variables, a job may have.
+const MOST_ENTRIES: usize = 256;
+/// How many labels a filter may have.
+const MOST_FILTERED: usize = 16;
+/// How many other jobs a job may wait for, and how many it may keep waiting.
+pub const MOST_RELATIVES: usize = 1000;
+
+impl Dispatcher {
+    /// Checks what a job is to be and fills in the defaults: a job that somebody starts later.
+    #[doc(hidden)]
+    pub async fn prepare(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
+        let open = self.store(spec.context_id).await?.0;
+        let settings = &self.0.settings;
+        if !open.pressure.admits_jobs() {
+            return Err(Error::out_of_memory());
+        }
+        check_bounds(&spec, open.longest_script.unwrap_or(LONGEST_SCRIPT))?;
+        // Before any of them is looked up; and then those that were written in two ways count once.
+        check_relations(&mut spec)?;
+        self.spell_relations(&mut spec).await?;
+        check_relations(&mut spec)?;
+        if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
+            settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
+        }
+        if !self.is_of_runner(&spec).await? {
+            self.check_script_type(spec.context_id, &spec.script_type).await?;
+        }
+        spec.timeout.get_or_insert(settings.timeout.into());
+        spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
+        spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
+        // A worker whose name is a number is an instance here.
+        spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());
+        if spec.instance.is_some() {
+            spec.group.get_or_insert_with(Name::default_group);
+        }
+        let id = spec.job_id.clone().unwrap_or_else(JobId::random);
+        Ok(NewJob { id, spec, start: false, waited: false, occurrence: None, flow: None })
+    }
+
+    /// The same for a job that starts as it is stored, and for which its caller waits.
+    pub(super) async fn prepare_to_run(&self, spec: JobSpec) -> Result<NewJob, Error> {
+        Ok(NewJob { start: true, waited: true, ..self.prepare(spec).await? })
+    }
+
+    /// Whether a job is for a runner of its script type elsewhere. What that knows need not be known here.
+    async fn is_of_runner(&self, spec: &JobSpec) -> Result<bool, Error> {
+        let Some(number) = spec.group.as_ref().and_then(RunnerId::of_group) else { return Ok(false) };
+        if spec.script_type.is_built_in() {
+            return Ok(false);
+        }
+        let runner = self.store(spec.context_id).await?.runner(number).await.map_err(|error| Error::store(error, None))?;
+        Ok(runner.is_some_and(|runner| !runner.local && runner.script_type == spec.script_type))
+    }
+
+    /// What is wrong with a script of a context, as far as an engine for its type is at hand to say so.
+    #[doc(hidden)]
+    pub async fn check_script(&self, context: ContextId, script_type: &ScriptType, script: &str) -> Result<Option<JobError>, Error> {
+        self.store(context).await?;
+        Ok(self.compiled(script_type, script).await)
+    }
+
+    /// The same, wherever the script is to run.
+    pub(super) async fn compiled(&self, script_type: &ScriptType, script: &str) -> Option<JobError> {
+        self.0.compiler.get()?(script_type, script).await
+    }
+
+    /// Refuses a script type that nobody knows here. One is known if it is built in, configured, or has a live actor somewhere.
+    pub async fn check_script_type(&self, context: ContextId, script_type: &ScriptType) -> Result<(), Error> {
+        if script_type.is_built_in() || self.0.settings.script_types.contains(script_type) {
+            return Ok(());
+        }
+        let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == *script_type);
+        let seen = self.store(context).await?.actors_lately().await.map_err(|error| Error::store(error, None))?;
+        if has_actor(&seen) {
+            return Ok(());
+        }
+        // Its first actor may have come just now.
+        let actors = self.actors(context).await?;
+        if has_actor(&actors) {
+            return Ok(());
+        }
+        let mut names: Vec<&str> = ScriptType::BUILT_IN.to_vec();
+        names.extend(self.0.settings.script_types.iter().map(ScriptType::as_str));
+        names.extend(actors.iter().map(|actor| actor.script_type.as_str()));
+        names.sort_unstable();
+        names.dedup();
+        Err(Error::UnknownScriptType { script_type: script_type.clone(), known: names.join(", ") })
+    }
+}
+
+impl InUse {
+    /// The longest script of a built-in type that a job of this context may have, in bytes.
+    pub fn longest_script(&self) -> usize {
+        self.0.longest_script.unwrap_or(LONGEST_SCRIPT)
+    }
+}
+
+/// Refuses a job that is more than any may be, by whichever door it comes.
+pub fn check_bounds(spec: &JobSpec, longest_script: usize) -> Result<(), Error> {
+    check_texts(spec)?;
+    let size = spec.script.len();
+    if spec.script_type.is_built_in() && size > longest_script {
+        return Err(Error::TooLarge { what: "script", size, limit: longest_script, setting: "script_source" });
+    }
+    if spec.timeout.is_some_and(|timeout| timeout.duration().is_zero()) {
+        return Err(Error::invalid("timeout", "is 0, so the job could never run; leave it out for the default"));
+    }
+    Ok(())
+}
+
+fn check_texts(spec: &JobSpec) -> Result<(), Error> {
+    let texts = [
+        ("name", &spec.name),
+        ("caller_id", &spec.caller_id),
+        ("log_path", &spec.log_path),
+        ("idempotency_key", &spec.idempotency_key),
+        ("client_rpc_id", &spec.client_rpc_id),
+    ];
+    for (param, text) in texts {
+        if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
+            return Err(Error::invalid(param, format!("is longer than {LONGEST_TEXT} bytes")));
+        }
+    }
+    if spec.idempotency_key.as_deref() == Some("") {
+        return Err(Error::invalid("idempotency_key", "is empty; leave it out, or name the request"));
+    }
+    for (param, entries) in [("labels", &spec.labels), ("env_vars", &spec.env_vars)] {
+        if entries.len() > MOST_ENTRIES {
+            return Err(Error::invalid(param, format!("has more than {MOST_ENTRIES} entries")));
+        }
+        if let Some(name) = entries.keys().find(|name| name.is_empty() || name.len() > LONGEST_TEXT || name.contains(['=', '\0'])) {
+            return Err(Error::invalid(param, format!("the name {name:?} is empty, too long, or has a '=' in it")));
+        }
+    }
+    if let Some((label, _)) = spec.labels.iter().find(|(_, value)| value.len() > LONGEST_TEXT) {
+        return Err(Error::invalid("labels", format!("the value of {label:?} is longer than {LONGEST_TEXT} bytes")));
+    }
+    Ok(())
+}
+
+/// Every label costs the functions that look for jobs a comparison for each that they look at.
+pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
+    for (param, text) in [("filter.name", &filter.name), ("filter.caller_id", &filter.caller_id)] {
+        if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
+            return Err(Error::invalid(param, format!("is longer than {LONGEST_TEXT} bytes, as that of no job is")));
+        }
+    }
+    if filter.labels.len() > MOST_FILTERED {
+        let number = filter.labels.len();
+        return Err(Error::invalid("filter.labels", format!("has {number} entries, the limit is {MOST_FILTERED}")));
+    }
+    if filter.labels.iter().any(|(label, value)| label.len().max(value.len()) > LONGEST_TEXT) {
+        return Err(Error::invalid("filter.labels", format!("a name or value is longer than {LONGEST_TEXT} bytes, as that of no job is")));
+    }
+    Ok(())
+}
+
+/// Bounds how many jobs a job names, each counted once: every relation costs the function that links it a few microseconds.
+#[doc(hidden)]
+pub fn check_relations(spec: &mut JobSpec) -> Result<(), Error> {
+    for (param, ids) in [("prerequisites", &mut spec.prerequisites), ("dependents", &mut spec.dependents)] {
+        distinct(ids);
+        if ids.len() > MOST_RELATIVES {
+            return Err(Error::invalid(param, format!("names {} jobs, the limit is {MOST_RELATIVES}", ids.len())));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+use std::time::Duration;
+
+use hero_service::Service;
+use hero_store::{Error, Pace, Store};
+
+/// Looks for actors of other programs, and says which script types have none.
+pub struct Surveyor {
+    store: Store,
+    pace: Pace,
+}
+
+/// No walk is put off for longer where no keys come: an actor that another program announces is a key more.
+const AT_REST: Duration = Duration::from_secs(300);
+
+impl Surveyor {
+    /// A surveyor for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store, pace: Pace::up_to(AT_REST) }
+    }
+}
+
+impl Service for Surveyor {
+    type Error = Error;
+
+    const NAME: &'static str = "looking for actors of other programs";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        self.store.survey_in_time(&mut self.pace).await?;
+        Ok(Duration::ZERO)
+    }
+}

@@ -1,0 +1,37 @@
+use std::time::Duration;
+
+use hero_service::Service;
+use hero_store::{Error, Store};
+
+/// Reads the state of jobs that somebody has waited for longer than a second.
+///
+/// So a message that got lost, or an actor that only writes the hash, costs a wait a second and not its result.
+pub struct Sweeper {
+    store: Store,
+}
+
+/// How long a waiter waits before the sweeper looks for its job.
+const AGE: Duration = Duration::from_secs(1);
+
+impl Sweeper {
+    /// A sweeper for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+}
+
+impl Service for Sweeper {
+    type Error = Error;
+
+    const NAME: &'static str = "waking those who wait for jobs";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        let audience = self.store.inbox().audience();
+        for jobs in self.store.inbox().older_than(AGE).chunks(128) {
+            for (job, look) in self.store.look_for_ends(jobs).await? {
+                self.store.inbox().deliver(&job, &look, audience);
+            }
+        }
+        Ok(AGE)
+    }
+}

@@ -1,0 +1,102 @@
+//! Following the log of a job.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::served::InUse;
+use super::{Dispatcher, Error, Followed, error, logs};
+use hero_model::{ContextId, JobId, LogLine};
+
+/// How long a follower waits to read. It takes so long only if Redis is silent.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The most lines of a page.
+const LINES: usize = 64;
+/// The most bytes of a page, unless its first line has more.
+const PAGE: usize = 64 * 1024;
+/// The most bytes of a page for the others.
+const SHORT: usize = 4 * 1024;
+
+/// The follower of one log.
+struct Tail {
+    dispatcher: Dispatcher,
+    context: ContextId,
+    /// The context stays open as long as the log is followed.
+    open: InUse,
+    job: JobId,
+    cursor: Option<String>,
+    /// What was read and not taken yet. Nothing more is read before it is.
+    items: VecDeque<Followed<LogLine>>,
+    ended: bool,
+    _page: Option<OwnedSemaphorePermit>,
+    _one: Arc<()>,
+}
+
+impl Dispatcher {
+    /// The log of a job, after `cursor` or from its first line. Ends when the job has ended and its last line was given.
+    ///
+    /// It is read only as fast as it is taken.
+    pub async fn follow_logs(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        cursor: Option<&str>,
+    ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
+        self.part(context, id, &["status"], PAGE).await?;
+        logs::is_of_file(cursor)?;
+        let open = self.store(context).await?;
+        let tail = Tail {
+            dispatcher: self.clone(),
+            context,
+            job: id.clone(),
+            cursor: cursor.map(ToOwned::to_owned),
+            items: VecDeque::new(),
+            ended: false,
+            _page: None,
+            _one: Arc::clone(&open.0.tails.all),
+            open,
+        };
+        Ok(unfold(Some(tail), |tail| async move {
+            let mut tail = tail?;
+            loop {
+                if let Some(item) = tail.items.pop_front() {
+                    return Some((Ok(item), Some(tail)));
+                }
+                if tail.ended {
+                    return None;
+                }
+                match tail.read().await {
+                    Ok(true) => {}
+                    Ok(false) => tokio::time::sleep(tail.open.0.tails.pause()).await,
+                    Err(Error::NotFound(_)) => return None,
+                    Err(error) => return Some((Err(error), None)),
+                }
+            }
+        }))
+    }
+}
+
+impl Tail {
+    /// Reads the next page. False: it is empty and the job can still log.
+    async fn read(&mut self) -> Result<bool, Error> {
+        // What the last page took goes before this one is waited for.
+        (self._page, self.items) = (None, VecDeque::new());
+        let tails = &self.open.0.tails;
+        let busy = || Error::Busy { what: "too many follow logs at once", retry_after: error::RETRY_AFTER };
+        let _reader = tokio::time::timeout(PATIENCE, tails.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let permit = Arc::clone(&tails.pages).try_acquire_owned().ok();
+        let bytes = if permit.is_some() { PAGE } else { SHORT };
+        let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LINES, bytes).await?;
+        let size: usize = page.lines.iter().map(|line| line.text.len()).sum();
+        let is_empty = page.lines.is_empty();
+        let lagged = self.cursor.take().filter(|_| lost).map(|cursor| Followed::Lagged { cursor });
+        self.items = lagged.into_iter().chain(page.lines.into_iter().map(Followed::Item)).collect();
+        (self.cursor, self.ended) = (page.next_cursor, page.ended);
+        self._page = permit.filter(|_| size > SHORT);
+        Ok(!is_empty || page.ended)
+    }
+}

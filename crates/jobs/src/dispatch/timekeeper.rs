@@ -1,0 +1,34 @@
+use std::time::Duration;
+
+use hero_service::Service;
+use hero_store::{Error, Store};
+
+/// Sets the store's clock by Redis, and so sees that Redis' own was set back, also while no server ran.
+pub struct Timekeeper {
+    store: Store,
+    looked_back: bool,
+}
+
+impl Timekeeper {
+    /// A timekeeper for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store, looked_back: false }
+    }
+}
+
+impl Service for Timekeeper {
+    type Error = Error;
+
+    const NAME: &'static str = "reading the clock of Redis";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        let mut set = self.store.set_clock().await?;
+        if !self.looked_back {
+            self.store.look_back().await?;
+            set = self.store.set_clock().await?;
+            self.looked_back = true;
+        }
+        // After a slow answer it is looked again soon.
+        Ok(Duration::from_secs(if set { 10 } else { 1 }))
+    }
+}

@@ -1,0 +1,183 @@
+use std::time::{Duration, Instant};
+
+use super::create::Stored;
+use super::{Dispatcher, Error};
+use hero_model::{ContextId, JobId, JobResult, JobSpec, Reason, Status};
+use hero_store::{JobEnd, JobView, Waiter};
+
+/// The result of a job that has ended, or the error that says why there is none.
+pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
+    match end {
+        JobEnd::Finished(result) => Ok(result),
+        JobEnd::Failed { error, attempt } => Err(Error::Failed { job_id: id.clone(), error: Box::new(error), attempt }),
+    }
+}
+
+/// What a wait gives when its job has finished.
+#[derive(Debug)]
+pub enum Awaited {
+    /// The result.
+    Whole(JobResult),
+    /// Its output is long and was not read, because that takes memory for each waiter: [`Dispatcher::whole`] does.
+    Long(JobId),
+}
+
+impl Awaited {
+    fn of(id: &JobId, end: JobEnd) -> Result<Self, Error> {
+        result(id, end).map(Self::Whole)
+    }
+}
+
+impl Dispatcher {
+    /// Runs a job and waits for its result.
+    ///
+    /// It cannot hang: `wait` ends it with [`Error::StillRunning`], and the job goes on. It cannot lose the result: the
+    /// waiter stands before the job is enqueued, a sweep reads what no message told, and the hash keeps the result.
+    pub async fn run_and_wait(&self, spec: JobSpec, wait: Duration) -> Result<JobResult, Error> {
+        let (context, deadline) = (spec.context_id, tokio::time::Instant::now() + wait);
+        let awaited = self.run_until_end(spec, wait, |_| {}).await?;
+        self.read(context, awaited, deadline).await
+    }
+
+    /// Waits for the result of a job. A `wait` of zero looks once.
+    pub async fn wait(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<JobResult, Error> {
+        let deadline = tokio::time::Instant::now() + wait;
+        let awaited = self.wait_until_end(context, id, wait).await?;
+        self.read(context, awaited, deadline).await
+    }
+
+    /// The result of a wait, read if need be.
+    async fn read(&self, context: ContextId, mut awaited: Awaited, deadline: tokio::time::Instant) -> Result<JobResult, Error> {
+        loop {
+            let id = match awaited {
+                Awaited::Whole(result) => return Ok(result),
+                Awaited::Long(id) => id,
+            };
+            if let Some(result) = self.whole(context, &id).await? {
+                return Ok(result);
+            }
+            // It runs again.
+            awaited = self.wait_until_end(context, &id, deadline.saturating_duration_since(tokio::time::Instant::now())).await?;
+        }
+    }
+
+    /// The result of a job that was seen to have finished, or nothing if it runs again.
+    pub async fn whole(&self, context: ContextId, id: &JobId) -> Result<Option<JobResult>, Error> {
+        self.whole_within(context, id, usize::MAX).await
+    }
+
+    /// The same for an output of so many bytes at most. A longer one is not read.
+    pub async fn whole_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Option<JobResult>, Error> {
+        match self.look_within(context, id, bytes).await? {
+            JobView::Ended(end) => result(id, end).map(Some),
+            JobView::Open(_) => Ok(None),
+            JobView::Missing | JobView::Long => Err(Error::Gone(id.clone())),
+        }
+    }
+
+    /// How a job ended, if it has, with an output of so many bytes at most.
+    pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobView, Error> {
+        let store = self.store(context).await?;
+        let look = store.whole(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        if look == JobView::Long {
+            let size = store.output_size(id).await.map_err(|error| Error::store(error, Some(id)))?;
+            return Err(Error::TooLarge { what: "the result", size, limit: bytes, setting: "max_response" });
+        }
+        Ok(look)
+    }
+
+    /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store. `told` is told the job as soon as it is stored.
+    pub async fn run_until_end(&self, spec: JobSpec, wait: Duration, told: impl FnOnce(&JobId) + Send) -> Result<Awaited, Error> {
+        let job = self.prepare_to_run(spec).await?;
+        let (context, id) = (job.spec.context_id, job.id.clone());
+        let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
+        let mut waiter = self.store(context).await?.inbox().register(&id);
+        let stored = self.store_job(job).await?;
+        told(&stored.id);
+        if stored.earlier || stored.status.is_final() {
+            // Nobody may have asked for the result of the earlier job.
+            self.start_earlier(context, &stored).await?;
+            return self.wait_until_end(context, &stored.id, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
+        }
+        self.await_end(context, &id, &mut waiter, began, deadline).await
+    }
+
+    /// Runs a job and gives its id, without a wait. The same idempotency key gives the same job.
+    pub async fn run(&self, spec: JobSpec) -> Result<JobId, Error> {
+        let mut job = self.prepare_to_run(spec).await?;
+        job.waited = false;
+        let context = job.spec.context_id;
+        let stored = self.store_job(job).await?;
+        self.start_earlier(context, &stored).await?;
+        Ok(stored.id)
+    }
+
+    /// Starts a job that was there before and may still wait for that.
+    async fn start_earlier(&self, context: ContextId, stored: &Stored) -> Result<(), Error> {
+        if !stored.earlier || stored.status != Status::Created {
+            return Ok(());
+        }
+        match self.start(context, &stored.id).await {
+            Ok(_) | Err(Error::State { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Like [`Dispatcher::wait`], but leaves a long result in the store.
+    pub async fn wait_until_end(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<Awaited, Error> {
+        let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
+        let store = self.store(context).await?;
+        let mut waiter = store.inbox().register(id);
+        let look = if wait.is_zero() { store.look(id).await } else { store.wait(id).await };
+        match look.map_err(|error| Error::store(error, Some(id)))? {
+            JobView::Ended(end) => Awaited::of(id, end),
+            JobView::Long => Ok(Awaited::Long(id.clone())),
+            JobView::Missing => Err(Error::NotFound(id.clone())),
+            JobView::Open(_) => self.await_end(context, id, &mut waiter, began, deadline).await,
+        }
+    }
+
+    async fn await_end(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        waiter: &mut Waiter,
+        began: Instant,
+        deadline: tokio::time::Instant,
+    ) -> Result<Awaited, Error> {
+        let look = tokio::select! {
+            biased;
+            look = waiter.reply() => match look {
+                // The sweeper may have looked for the job while it was being stored, which takes long when Redis was away.
+                JobView::Missing => {
+                    let rest = deadline.saturating_duration_since(tokio::time::Instant::now());
+                    return Box::pin(self.wait_until_end(context, id, rest)).await;
+                }
+                look => look,
+            },
+            // The last look, in case that the job ended just now.
+            () = tokio::time::sleep_until(deadline) => self.look(context, id).await?,
+            () = self.0.closing.cancelled() => self.look(context, id).await?,
+        };
+        match look {
+            JobView::Ended(end) => Awaited::of(id, end),
+            JobView::Long => Ok(Awaited::Long(id.clone())),
+            JobView::Missing => Err(Error::NotFound(id.clone())),
+            JobView::Open(status) => {
+                if self.0.closing.is_cancelled() {
+                    let explanation = "this server ends; wait_job on another, or on this one when it is back, waits on".into();
+                    return Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason: None });
+                }
+                let (explanation, reason) = match self.explained(context, id, Some(began)).await {
+                    // It has ended between the two looks.
+                    Ok(explanation) if explanation.reason == Reason::Ended => {
+                        return Box::pin(self.wait_until_end(context, id, Duration::ZERO)).await;
+                    }
+                    Ok(explanation) => (explanation.message, Some(explanation.reason)),
+                    Err(_) => ("its state cannot be read now".into(), None),
+                };
+                Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason })
+            }
+        }
+    }
+}
