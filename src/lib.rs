@@ -137,11 +137,11 @@ pub use hero_store as store; // Redis, and the only place that knows it.
 
 #[doc(hidden)]
 pub use hero_access as access; // Who may call: identities, tokens, rights.
-pub mod conveyor; // The conveyor layout: producer and consumer.
 #[doc(hidden)]
 pub use hero_engine as engine;
 pub use hero_jobs::dispatch; // Create, start, wait for and stop jobs. // Script engines and their processes.
-pub mod rhailib; // A client of rhailib's workers.
+pub use hero_layouts::conveyor; // The conveyor layout: producer and consumer.
+pub use hero_layouts::rhailib; // A client of rhailib's workers.
 
 #[doc(hidden)]
 pub use hero_sal as sal; // What scripts may do outside of their engines.

@@ -3,8 +3,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::{Details, Error, Status, Task};
-use crate::model::{JobId, Json, Timestamp};
-use crate::store::{Endpoint, RhailibTasks};
+use hero_model::{JobId, Json, Timestamp};
+use hero_store::{Endpoint, RhailibTasks};
 
 /// How long the details of a task are kept once its result has been received.
 const KEPT: Duration = Duration::from_secs(24 * 3600);

@@ -4,9 +4,9 @@ use std::time::Duration;
 use prost::Message as _;
 
 use super::Job;
-use crate::model::{JobId, JobSpec, Name, ScriptType, Seconds};
-use crate::service::Service;
-use crate::store::{ConveyorKeys, Due, Error, Import, Imported, Store};
+use hero_model::{JobId, JobSpec, Name, ScriptType, Seconds};
+use hero_service::Service;
+use hero_store::{ConveyorKeys, Due, Error, Import, Imported, Store};
 
 /// What a [`Consumer`] takes.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ pub use add::{Context, Conveyor, add};
 pub use error::{AddError, MarshalError, Step};
 pub use wire::{Job, Status, Time};
 
-pub use crate::store::ConveyorKeys;
 #[doc(hidden)]
 pub use closer::Closer;
 #[doc(hidden)]
 pub use consumer::{Consumer, ConsumerSettings};
+pub use hero_store::ConveyorKeys;

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::str::FromStr;
 
-use crate::model::Name;
+use hero_model::Name;
 
 /// A script for the workers of a circle.
 #[derive(Debug, Clone, PartialEq, Eq)]

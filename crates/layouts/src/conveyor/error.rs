@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::store;
+use hero_store as store;
 
 /// Why a job was not added.
 #[derive(Debug, Clone, thiserror::Error)]

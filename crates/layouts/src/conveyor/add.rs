@@ -2,8 +2,8 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{AddError, Job, Step};
-use crate::model::{JobId, Name, Timestamp};
-use crate::store::{AddTo, ConveyorKeys, ConveyorProducer, Endpoint, Error};
+use hero_model::{JobId, Name, Timestamp};
+use hero_store::{AddTo, ConveyorKeys, ConveyorProducer, Endpoint, Error};
 
 /// How many bytes a message may have by default.
 const LONGEST: usize = 4 << 20;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::store;
+use hero_store as store;
 
 /// Why a task has no result.
 #[derive(Debug, thiserror::Error)]

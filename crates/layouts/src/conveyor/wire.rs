@@ -90,8 +90,8 @@ impl Time {
     }
 }
 
-impl From<crate::model::Timestamp> for Time {
-    fn from(time: crate::model::Timestamp) -> Self {
+impl From<hero_model::Timestamp> for Time {
+    fn from(time: hero_model::Timestamp) -> Self {
         let nanos = i32::try_from(time.as_millis().rem_euclid(1000) * 1_000_000).expect("less than a second");
         Self { seconds: time.as_millis().div_euclid(1000), nanos }
     }
@@ -136,7 +136,7 @@ mod tests {
 
     /// Names, types and numbers of the fields of the message in the `.proto`.
     fn declared() -> Vec<(String, String, String)> {
-        let text = include_str!("../../proto/conveyor.proto");
+        let text = include_str!("../../../../proto/conveyor.proto");
         let message = text.split("message Job {").nth(1).unwrap().split('}').next().unwrap();
         let fields = message.lines().filter(|line| line.trim_end().ends_with(';') && !line.trim_start().starts_with("//"));
         fields
@@ -170,7 +170,7 @@ mod tests {
     fn the_type_is_the_message_of_the_proto_file() {
         assert_eq!(declared().len(), 12);
         assert_eq!(derived(), declared());
-        let text = include_str!("../../proto/conveyor.proto");
+        let text = include_str!("../../../../proto/conveyor.proto");
         for status in [Status::Unknown, Status::Enqueued, Status::Running, Status::Completed, Status::Failed] {
             let line = format!("  {} = {};", format!("{status:?}").to_uppercase(), status as i32);
             assert!(text.lines().any(|declared| declared == line), "{line}");

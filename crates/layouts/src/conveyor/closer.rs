@@ -3,9 +3,9 @@ use std::time::Duration;
 use prost::Message as _;
 
 use super::Job;
-use crate::model::JobId;
-use crate::service::Service;
-use crate::store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
+use hero_model::JobId;
+use hero_service::Service;
+use hero_store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
 
 /// Closes conveyor jobs that have ended. Their children run, or end if the parent failed. Once all descendants are closed, the heirs run,
 /// and the job is removed from the children of its parent, which may then close, too.
@@ -40,7 +40,7 @@ impl Closer {
         let end = self.store.read_conveyor_end(&keys, &id, BATCH).await?;
         let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
         // If the hash has another status, the job was run again meanwhile.
-        let finished = end.status.map_or(ended, |status| status == crate::model::Status::Finished);
+        let finished = end.status.map_or(ended, |status| status == hero_model::Status::Finished);
         let parent = if end.parent.is_empty() { job.as_ref().map_or("", Job::parent) } else { &end.parent };
         let failed = (!finished).then(|| match &job {
             Some(job) if end.status.is_some() => Some(job.as_failed(&end.error, end.failures)),
