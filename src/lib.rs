@@ -150,7 +150,7 @@ pub use hero_sal as sal; // What scripts may do outside of their engines.
 pub use hero_jobs::actor; // Pools, actors, presence.
 
 #[doc(hidden)]
-pub mod coordinator; // Flows, runners and messages.
+pub use hero_coordinator as coordinator; // Flows, runners and messages.
 
 #[doc(hidden)]
 pub mod rpc; // The wire.

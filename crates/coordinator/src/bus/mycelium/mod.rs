@@ -1,0 +1,254 @@
+//! The bus of a Mycelium node: it carries letters through its overlay network, encrypted, to the node that has an address or a key.
+//!
+//! [`node`] is its API, [`pace`] how often it is asked for messages, and [`sent`] what it was given and no reply has come to.
+
+mod node;
+mod pace;
+mod sent;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use self::node::{Inbound, Node, Of, Pushed, State};
+use self::pace::Pace;
+use self::sent::Sent;
+use super::{Bus, BusError, LONGEST, Parcel, bounded, pass_over, timed, written};
+use crate::letter::Letter;
+use crate::receipt::{NoReceipt, Receipt};
+use hero_model::SignerKey;
+
+pub use self::node::Api;
+
+/// How long the node waits for a reply when it is given a letter. It says the letter's id only then; what comes later is fetched.
+const REPLY: Duration = Duration::from_secs(2);
+/// How often it is asked how far a letter has come.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many letters are fetched at once, and about how many bytes they have together.
+const AT_ONCE: usize = 16;
+const TOGETHER: usize = 2 * LONGEST;
+/// How many letters the node is given at once: it has a hundred connections by JSON-RPC.
+const GIVEN: usize = 64;
+
+/// The bus of a Mycelium node.
+pub struct Mycelium {
+    node: Node,
+    pace: Pace,
+    sent: Sent,
+    given: Semaphore,
+    /// Whether it was said that a message of another program is in the way.
+    is_blocked: AtomicBool,
+}
+
+impl Mycelium {
+    /// The node at a URL. Letters have a topic, so that other programs can use the node, too.
+    pub fn new(url: &str, api: Api, topic: &str) -> Result<Self, String> {
+        let (node, now) = (Node::new(url, api, topic)?, Instant::now());
+        let (pace, sent, given, is_blocked) = (Pace::new(now), Sent::new(now), Semaphore::new(GIVEN), AtomicBool::new(false));
+        Ok(Self { node, pace, sent, given, is_blocked })
+    }
+
+    /// Where the node is.
+    pub fn url(&self) -> &str {
+        &self.node.url
+    }
+
+    /// Has the node bring a letter, unless it does already, and gives the reply.
+    async fn bring(&self, to: &str, nonce: &str, text: &str, until: Instant) -> Result<Inbound, BusError> {
+        // It is known before it is sent that it is too large.
+        let message = self.node.message(to, text)?;
+        let given = match self.sent.get(nonce, Instant::now()) {
+            Some((id, true)) => Some(id),
+            Some((id, false)) => self.node.state(&id).await?.is_under_way().then_some(id),
+            None => None,
+        };
+        let id = match given {
+            Some(id) => id,
+            None => {
+                let patience = until.saturating_duration_since(Instant::now());
+                let pushed = {
+                    let _one = self.given.acquire().await;
+                    self.node.push(&message, text.len(), REPLY.min(patience)).await?
+                };
+                match pushed {
+                    Pushed::Reply(reply) => {
+                        self.sent.forget(nonce);
+                        return Ok(reply);
+                    }
+                    Pushed::Id(id) => {
+                        self.sent.add(nonce, &id, Instant::now());
+                        id
+                    }
+                }
+            }
+        };
+        self.follow(to, nonce, &id, until).await
+    }
+
+    /// Waits for a reply that is late, as long as one may come, and says what keeps it.
+    async fn follow(&self, to: &str, nonce: &str, id: &str, until: Instant) -> Result<Inbound, BusError> {
+        let _waiting = self.sent.wait();
+        let (mut before, began) = (None, Instant::now());
+        loop {
+            // What has come is here before anything is asked.
+            if let Some(reply) = self.sent.reply(nonce, before.map_or(began, |_| (Instant::now() + LOOK).min(until))).await {
+                return Ok(reply);
+            }
+            let state = self.node.state(id).await?;
+            if state == State::Pending && before.is_none() && self.node.is_own(to).await? {
+                self.sent.forget(nonce);
+                return Err(BusError::Unknown(format!(
+                    "{to} is the Mycelium node of this server, which carries nothing to itself: write here"
+                )));
+            }
+            let is_lost = match state {
+                State::Aborted | State::Gone => true,
+                // Who has it answers at once, or has ended meanwhile.
+                State::Read => before == Some(State::Read),
+                State::Pending | State::Sending | State::Received => false,
+            };
+            if is_lost {
+                self.sent.forget(nonce);
+            }
+            if is_lost || Instant::now() >= until {
+                return Err(state.told(to));
+            }
+            before = Some(state);
+        }
+    }
+
+    /// Fetches letters, as many as are taken at once.
+    async fn letters(&self) -> Result<Vec<Parcel>, BusError> {
+        let (mut parcels, mut bytes) = (Vec::new(), 0);
+        while parcels.len() < AT_ONCE && bytes < TOGETHER {
+            let message = match self.node.take(Of::Topic, false).await {
+                Ok(Some(message)) => message,
+                Ok(None) => break,
+                // What was fetched is there no more.
+                Err(_) if !parcels.is_empty() => break,
+                Err(error) => return Err(error),
+            };
+            let parcel = parcel(message);
+            bytes += parcel.letter.as_ref().map_or(0, String::len);
+            parcels.push(parcel);
+        }
+        Ok(parcels)
+    }
+
+    /// Fetches replies that are late. Messages of other programs, which have no topic either, stay; replies behind one are fetched when it is gone.
+    async fn late_replies(&self) -> Result<Vec<Parcel>, BusError> {
+        for _ in 0..AT_ONCE {
+            let Some(first) = self.node.take(Of::NoTopic, true).await? else {
+                self.is_blocked.store(false, Ordering::Relaxed);
+                break;
+            };
+            if self.node.of(&first) != Some(Of::NoTopic) || nonce_of(&first).is_none() {
+                if !self.is_blocked.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(url = %self.node.url, from = %first.src_pk, "a message without a topic lies at the Mycelium node that is none of hero: receipts that are late and lie behind it are not fetched before it is");
+                }
+                break;
+            }
+            let Some(reply) = self.node.take(Of::NoTopic, false).await? else { break };
+            match (self.node.of(&reply), nonce_of(&reply)) {
+                (Some(Of::Topic), _) => return Ok(vec![parcel(reply)]),
+                (_, Some(nonce)) => {
+                    let is_known = self.sent.take(&nonce, reply);
+                    tracing::debug!(%nonce, is_known, "a receipt came late");
+                }
+                _ => {
+                    tracing::warn!(url = %self.node.url, from = %reply.src_pk, "a message of another program was taken from the Mycelium node, because that changed its order meanwhile")
+                }
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+fn parcel(message: Inbound) -> Parcel {
+    let letter = bounded(message.text().unwrap_or_default());
+    Parcel { id: message.id, from: Some(message.src_pk), letter }
+}
+
+/// The letter that a reply is to, if it is one of hero.
+fn nonce_of(reply: &Inbound) -> Option<String> {
+    let receipt: Receipt = serde_json::from_str(&reply.text()?).ok()?;
+    Some(receipt.nonce.as_str().to_owned())
+}
+
+impl State {
+    /// Whether the node brings it by itself.
+    const fn is_under_way(self) -> bool {
+        matches!(self, Self::Pending | Self::Sending | Self::Received)
+    }
+
+    /// What this says of a node whose reply did not come.
+    fn told(self, to: &str) -> BusError {
+        BusError::Unreachable(match self {
+            Self::Pending => {
+                format!("the Mycelium network has not found {to} yet: there is no such node, or it is off, or there is no way to it")
+            }
+            Self::Sending => format!("the Mycelium node {to} has a part of the message: it is slow"),
+            Self::Received => format!(
+                "the Mycelium node {to} has the message, and nobody there has fetched it: no server of hero uses that node, or it has another mycelium_topic"
+            ),
+            Self::Aborted => format!("the Mycelium node has given up to reach {to}"),
+            Self::Gone => format!("the Mycelium node does not know any more what became of the message to {to}"),
+            Self::Read => return BusError::Silent,
+        })
+    }
+}
+
+impl Bus for Mycelium {
+    fn deliver<'a>(
+        &'a self,
+        to: &'a str,
+        letter: &'a Letter,
+        receiver: Option<&'a SignerKey>,
+        patience: Duration,
+    ) -> BoxFuture<'a, Result<Receipt, BusError>> {
+        Box::pin(timed("mycelium", async move {
+            let (text, until) = (written(letter)?, Instant::now() + patience);
+            self.pace.traffic();
+            let reply = self.bring(to, letter.nonce.as_str(), &text, until).await?;
+            self.pace.traffic();
+            let receipt = if reply.is_from(to) {
+                Receipt::read(&reply.text().unwrap_or_default(), letter, receiver)
+            } else {
+                Err(NoReceipt::Elsewhere(reply.src_pk))
+            };
+            receipt.map_err(|why| {
+                if why != NoReceipt::Earlier {
+                    pass_over(letter, &why);
+                }
+                BusError::Silent
+            })
+        }))
+    }
+
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>> {
+        Box::pin(async move {
+            let until = Instant::now() + wait;
+            while self.pace.next(until).await {
+                let mut parcels = if self.sent.look(Instant::now()) { self.late_replies().await? } else { Vec::new() };
+                if parcels.is_empty() {
+                    parcels = self.letters().await?;
+                }
+                if !parcels.is_empty() {
+                    self.pace.traffic();
+                    return Ok(parcels);
+                }
+            }
+            Ok(Vec::new())
+        })
+    }
+
+    fn answer<'a>(&'a self, parcel: &'a Parcel, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
+        Box::pin(async move {
+            let text = serde_json::to_string(receipt).expect("a receipt is texts and numbers");
+            self.node.reply(&parcel.id, parcel.from.as_deref().unwrap_or_default(), &text).await
+        })
+    }
+}

@@ -1,0 +1,386 @@
+//! One message on its way: whether it may go, where it goes, and what comes of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::bus::{Bus, BusError};
+use super::inbound::{HERE, Inbound};
+use super::letter::{Kind, Letter};
+use super::receipt::{Outcome, Receipt};
+use super::receiver::{Attempt, HandedOver, Receivers};
+use super::routes::{Route, Routes};
+use super::runner_job;
+use super::signature::{NodeKey, is_right};
+use super::silence::{Silence, Telling};
+use super::ways::Place;
+use hero_jobs::dispatch;
+use hero_jobs::dispatch::Dispatcher;
+use hero_model::{
+    Address, ContextId, ErrorKind, IdentityId, JobId, Message, MessageKey, MessageStatus, MessageType, Name, Runner, RunnerId, SignerKey,
+    Timestamp,
+};
+use hero_store::{Settled, Store, StoredMessage};
+
+/// How long one attempt may take; after that the message rests, and is sent again.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+/// How much later than its time says a message is given up.
+const SLACK: Duration = Duration::from_secs(1);
+
+/// What became of an attempt to deliver a message.
+pub(super) enum Delivered {
+    /// It is over.
+    Settled(Settled),
+    /// It is to be sent again.
+    Later {
+        /// Why it did not arrive.
+        why: String,
+        /// How long it rests, if that is known.
+        rest: Option<Duration>,
+        /// How long it rests at most: then its time is over.
+        most: Duration,
+    },
+}
+
+/// Delivers the messages of one context.
+pub(super) struct Delivery {
+    pub(super) store: Store,
+    pub(super) dispatcher: Dispatcher,
+    pub(super) key: NodeKey,
+    /// What this server is called among those that send messages of its contexts.
+    pub(super) hand: String,
+    pub(super) routes: Arc<Routes>,
+    pub(super) inbound: Arc<Inbound>,
+    /// The places that do not answer.
+    pub(super) silence: Silence,
+    /// The nodes at places where nobody has said which one is there.
+    pub(super) receivers: Receivers,
+    /// The places that are being told of stops.
+    pub(super) telling: Telling,
+    /// How long the other side may take to store a job, and to answer it then.
+    pub(super) ack: Duration,
+    pub(super) result: Duration,
+}
+
+/// Why a message does not go: for good, or for now.
+pub(super) enum Obstacle {
+    Final(String),
+    Passing(String),
+    /// Where it goes to nobody answers, so that it is left alone for a while.
+    Silent(String, Duration),
+    /// It came there meanwhile: another server has sent it, too, or its result is here.
+    Over,
+}
+
+impl From<hero_store::Error> for Obstacle {
+    fn from(error: hero_store::Error) -> Self {
+        Self::Passing(error.to_string())
+    }
+}
+
+/// Where a message goes.
+pub(super) struct Destination {
+    pub(super) address: Address,
+    /// The context there.
+    pub(super) target: ContextId,
+    /// The key of the node there, if it is known.
+    pub(super) receiver: Option<SignerKey>,
+}
+
+/// What an attempt failed of.
+enum Trouble {
+    /// The message, or this server.
+    OfMessage(Obstacle),
+    /// Nobody answers where it goes to.
+    OfPlace(String),
+}
+
+impl From<Obstacle> for Trouble {
+    fn from(obstacle: Obstacle) -> Self {
+        Self::OfMessage(obstacle)
+    }
+}
+
+impl From<BusError> for Trouble {
+    fn from(error: BusError) -> Self {
+        if error.is_final() { Self::OfMessage(Obstacle::Final(error.to_string())) } else { Self::OfPlace(error.to_string()) }
+    }
+}
+
+impl From<HandedOver> for Obstacle {
+    fn from(error: HandedOver) -> Self {
+        match error {
+            HandedOver::Bus(error) if error.is_final() => Self::Final(error.to_string()),
+            HandedOver::Bus(error) => Self::Passing(error.to_string()),
+            HandedOver::Own => {
+                // Where several nodes have one Redis, another one may answer the next time.
+                Self::Passing("the node that answers there is this one itself; other contexts of this server have the address here".into())
+            }
+            HandedOver::Unnamed => {
+                Self::Final("its signer has not said which node it is for: sign it with the key of that node as its field to".into())
+            }
+        }
+    }
+}
+
+impl From<HandedOver> for Trouble {
+    fn from(error: HandedOver) -> Self {
+        match error {
+            HandedOver::Bus(error) => error.into(),
+            HandedOver::Own | HandedOver::Unnamed => Self::OfMessage(error.into()),
+        }
+    }
+}
+
+impl Delivery {
+    /// Tries to deliver a message. `last` is why it did not arrive the last time.
+    pub(super) async fn deliver(&self, key: MessageKey, last: Option<String>) -> Delivered {
+        let gone = || Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, "it is gone".into()));
+        let stored = match self.store.message(key).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return gone(),
+            Err(error) if error.is_spoilt() => return Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, error.to_string())),
+            Err(error) => return Delivered::Later { why: error.to_string(), rest: None, most: Duration::MAX },
+        };
+        // An attempt writes its job before it hands it over: whatever is said of a later one, it may have arrived, and its job runs there.
+        let may_be_there = stored.away.is_some() && stored.job != "[]";
+        let failed =
+            |why: String| Delivered::Settled(if may_be_there { Settled::Over(why) } else { Settled::Failed(ErrorKind::Unavailable, why) });
+        match stored.shown.status {
+            MessageStatus::Dispatched => {}
+            MessageStatus::Acknowledged | MessageStatus::Processed => return Delivered::Settled(Settled::Stored(None)),
+            MessageStatus::Error => return failed("it is in error already".into()),
+        }
+        let limit = Duration::from_secs(stored.shown.timeout_ack.into());
+        let over = stored.shown.created_at.plus(limit + SLACK);
+        if self.store.clock().now() > over {
+            let last = last.unwrap_or_else(|| "nobody sent it until then".into());
+            let why = format!("it was not acknowledged within {} s (timeout_ack): {last}", limit.as_secs());
+            return Delivered::Settled(Settled::Over(why));
+        }
+        let later = |why, rest| {
+            let most = over.since(self.store.clock().now()) + Duration::from_millis(10);
+            Delivered::Later { why, rest, most }
+        };
+        match self.attempt(key, &stored).await {
+            Ok(Receipt { outcome: Outcome::Stored, node, .. }) => Delivered::Settled(Settled::Stored(Some(node))),
+            Err(Obstacle::Passing(why)) => later(why, None),
+            Err(Obstacle::Silent(why, rest)) => later(why, Some(rest)),
+            Ok(receipt) if !receipt.is_final() => later(receipt.text, None),
+            Ok(Receipt { text, .. }) => failed(format!("the other side refuses it: {text}")),
+            Err(Obstacle::Final(why)) => failed(why),
+            Err(Obstacle::Over) => Delivered::Settled(Settled::Stored(None)),
+        }
+    }
+
+    async fn attempt(&self, key: MessageKey, stored: &StoredMessage) -> Result<Receipt, Obstacle> {
+        self.check_caller(key, stored)?;
+        let Some(Destination { address, target, receiver }) = self.destination(stored).await? else {
+            return Ok(self.take_here(&self.letter(key, stored, self.store.context(), None).await?).await);
+        };
+        let place: Place = (address.as_str().to_owned(), target);
+        let began = Instant::now();
+        self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
+        let trying = async {
+            let mut letter = self.letter(key, stored, target, receiver.as_ref()).await?;
+            match self.routes.find(&self.store, &address, target).await? {
+                Route::Here => Ok(self.take_here(&letter).await),
+                Route::Bus(bus, to) => match self.hand_over(&*bus, &to, &place, &mut letter).await {
+                    Err(HandedOver::Bus(BusError::TooLarge { size, limit })) if letter.message_type == MessageType::Result => {
+                        let mut letter = self.without_output(key, letter, size, limit).await?;
+                        Ok(self.hand_over(&*bus, &to, &place, &mut letter).await?)
+                    }
+                    delivered => Ok(delivered?),
+                },
+            }
+        };
+        match trying.await {
+            Ok(receipt) => {
+                self.silence.answered(&place);
+                self.routes.answered(&place);
+                Ok(receipt)
+            }
+            Err(Trouble::OfPlace(why)) => {
+                if self.is_over(key).await {
+                    self.silence.leave(&place);
+                    return Err(Obstacle::Over);
+                }
+                let (rest, is_news) = self.silence.keeps_silent(&place, began, &why, Instant::now());
+                if is_news {
+                    let (context, address) = (self.store.context(), &place.0);
+                    tracing::warn!(%context, %address, target_context = %place.1, "messages have not arrived yet, and are sent again until their timeout_ack: {why}");
+                }
+                Err(Obstacle::Silent(why, rest))
+            }
+            Err(Trouble::OfMessage(obstacle)) => {
+                self.silence.leave(&place);
+                Err(obstacle)
+            }
+        }
+    }
+
+    /// Hands a letter over that names its receiver, and gives what that says.
+    pub(super) async fn hand_over(&self, bus: &dyn Bus, to: &str, place: &Place, letter: &mut Letter) -> Result<Receipt, HandedOver> {
+        let attempt = Attempt { key: &self.key, bus, to, place, patience: PATIENCE };
+        attempt.hand_over(letter, &self.receivers).await
+    }
+
+    /// Whether a message needs to be sent no more.
+    async fn is_over(&self, key: MessageKey) -> bool {
+        let stored = self.store.message(key).await;
+        stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
+    }
+
+    pub(super) async fn take_here(&self, letter: &Letter) -> Receipt {
+        let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
+        self.inbound.take(letter.nonce.as_str(), Ok(&text), Some(HERE)).await
+    }
+
+    /// A result that is too large for every bus, as the failure of its job: who waits for that is told at once, and not when its time is over.
+    async fn without_output(&self, key: MessageKey, mut letter: Letter, size: usize, limit: usize) -> Result<Letter, Obstacle> {
+        let said: Value = serde_json::from_str(&letter.message).unwrap_or_default();
+        let error = format!("the result has {size} bytes on its way as a message, the limit is {limit}; have the job give less");
+        letter.message = json!({ "job": said["job"], "status": "error", "error": error, "kind": ErrorKind::Limit.as_str() }).to_string();
+        self.complete(key, "message", &letter.message).await?;
+        self.key.sign(&mut letter);
+        Ok(letter)
+    }
+
+    /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked; and those of nobody (0) are
+    /// of the operator, or of programs that write to this Redis themselves.
+    fn check_caller(&self, key: MessageKey, stored: &StoredMessage) -> Result<(), Obstacle> {
+        if key.caller_id == 0 || stored.away.is_some() || stored.shown.message_type == MessageType::Result {
+            return Ok(());
+        }
+        self.inbound.may_submit(IdentityId(key.caller_id), self.store.context()).map_err(Obstacle::Final)
+    }
+
+    /// Where it goes: to its address and context, or those of the runner that has its topic. Nothing: that is a pool of this context.
+    pub(super) async fn destination(&self, stored: &StoredMessage) -> Result<Option<Destination>, Obstacle> {
+        let shown = &stored.shown;
+        if let Some(address) = &shown.address {
+            let receiver = of_node(stored.runner_key.as_ref()).or_else(|| self.routes.key_of(address));
+            return Ok(Some(Destination { address: address.clone(), target: shown.target_context, receiver }));
+        }
+        let nowhere =
+            || Obstacle::Final("it has no address, and no topic of a runner of this context: nobody knows where it is to go".into());
+        let topic = shown.topic.as_ref().ok_or_else(nowhere)?;
+        let runner = match stored.runner {
+            // It may have gone there already, so it goes nowhere else.
+            Some(id) => self.store.runner(id).await?.ok_or_else(|| {
+                Obstacle::Final(format!("runner {id}, which was to get it of those of type {topic}, does not exist any more"))
+            })?,
+            None => self.runner_for(stored, topic).await?,
+        };
+        Ok(runner.address.map(|address| {
+            let receiver = of_node(runner.pubkey.as_ref()).or_else(|| self.routes.key_of(&address));
+            Destination { address, target: runner.target_context, receiver }
+        }))
+    }
+
+    /// The runner that has the topic of a message, or gets it of all that have the type of that name: noted before it goes there.
+    async fn runner_for(&self, stored: &StoredMessage, topic: &Name) -> Result<Runner, Obstacle> {
+        let Message { caller_id, message_id, .. } = stored.shown;
+        let found = self.store.runner_for(topic).await?;
+        let runner = found.ok_or_else(|| {
+            let (context, number) = (self.store.context(), RunnerId::of_group(topic));
+            Obstacle::Final(match number {
+                Some(number) => format!("runner {number} does not exist in context {context}"),
+                None => format!("no runner of context {context} has the topic {topic}, or is of that type"),
+            })
+        })?;
+        if runner.topic != *topic && runner.runner_id.group() != *topic {
+            self.complete(MessageKey { caller_id, message_id }, "runner", &runner.runner_id.to_string()).await?;
+        }
+        Ok(runner)
+    }
+
+    /// The message as it is sent to a context. What it lacks is completed in its hash first, so that it is the same when it is sent again.
+    async fn letter(
+        &self,
+        key: MessageKey,
+        stored: &StoredMessage,
+        target: ContextId,
+        receiver: Option<&SignerKey>,
+    ) -> Result<Letter, Obstacle> {
+        let shown = &stored.shown;
+        let nonce = match &stored.nonce {
+            Some(nonce) => nonce.clone(),
+            None => {
+                let nonce = format!("{:032x}", rand::random::<u128>());
+                self.complete(key, "nonce", &nonce).await?;
+                nonce
+            }
+        };
+        let nonce: Name = nonce.parse().map_err(|error| Obstacle::Final(format!("nonce: {error}")))?;
+        let job = match &stored.away {
+            Some(id) if stored.job == "[]" => self.job(key, id, stored).await?,
+            _ => stored.job.clone(),
+        };
+        let created_at = shown.created_at.as_millis() / 1000;
+        let mut letter = Letter {
+            kind: Kind::Message,
+            nonce,
+            caller_id: key.caller_id,
+            message_id: key.message_id,
+            message_type: shown.message_type,
+            message_format_type: shown.message_format_type,
+            context: self.store.context(),
+            target_context: target,
+            topic: shown.topic.as_ref().map(ToString::to_string).unwrap_or_default(),
+            message: shown.message.clone(),
+            job,
+            timeout: shown.timeout,
+            timeout_ack: shown.timeout_ack,
+            timeout_result: shown.timeout_result,
+            created_at,
+            sent_at: created_at,
+            in_reply_to: stored.in_reply_to.clone().unwrap_or_default(),
+            answers: shown.answers.unwrap_or(0),
+            node: self.key.public(),
+            to: stored.to.clone(),
+            public_key: self.key.public(),
+            signature: String::new(),
+        };
+        match (&stored.signature, &shown.public_key) {
+            // Its sender has signed it.
+            (Some(signature), Some(key)) => {
+                (letter.signature, letter.public_key, letter.target_context) = (signature.clone(), key.clone(), shown.target_context);
+                if !is_right(&letter) {
+                    return Err(Obstacle::Final(format!("its signature is not that of {key} over this message")));
+                }
+            }
+            _ => {
+                letter.sent_at = Timestamp::local().as_millis() / 1000;
+                letter.to = letter.to.or_else(|| receiver.cloned());
+                self.key.sign(&mut letter);
+            }
+        }
+        Ok(letter)
+    }
+
+    /// The job that is away with a message, as the other side is told of it.
+    async fn job(&self, key: MessageKey, id: &JobId, stored: &StoredMessage) -> Result<String, Obstacle> {
+        let context = self.store.context();
+        let gone = || Obstacle::Final(format!("job {id} is gone"));
+        let job = self.store.away_job(id).await?.ok_or_else(gone)?;
+        let inputs = self.dispatcher.inputs(context, id).await.map_err(|error| match error {
+            dispatch::Error::Store { .. } => Obstacle::Passing(error.to_string()),
+            error => Obstacle::Final(error.to_string()),
+        })?;
+        let text = runner_job::write(&job, &inputs, key.caller_id, key.message_id, stored.shown.target_context).map_err(Obstacle::Final)?;
+        self.complete(key, "job", &text).await?;
+        Ok(text)
+    }
+
+    async fn complete(&self, key: MessageKey, field: &str, value: &str) -> Result<(), Obstacle> {
+        if self.store.complete_message(key, &[(field, value)]).await? { Ok(()) } else { Err(Obstacle::Final("it is gone".into())) }
+    }
+}
+
+/// A key, if it is one of a node: those are ed25519.
+pub(super) fn of_node(key: Option<&SignerKey>) -> Option<SignerKey> {
+    key.filter(|key| key.of_identity().is_none()).cloned()
+}

@@ -1,0 +1,133 @@
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures_util::stream::{BoxStream, StreamExt, unfold};
+use tokio::time::{Instant, timeout_at};
+
+use super::{Error, Flows, failed};
+use hero_jobs::dispatch::{self, Followed, JobFilter};
+use hero_model::{ContextId, FlowEvent, FlowId, FlowStatus, JobEvent, JobId};
+
+/// After how long without a change of its jobs the flow itself is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// For how long changes of a flow that has ended are waited for that are on their way: until there is nothing new for the first, at most the second.
+const LAST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// A follower of a flow.
+struct Follower {
+    flows: Flows,
+    context: ContextId,
+    flow: FlowId,
+    /// Its jobs.
+    names: HashMap<JobId, String>,
+    changes: BoxStream<'static, Result<Followed<JobEvent>, dispatch::Error>>,
+    /// Behind what was told last.
+    cursor: Option<String>,
+    /// Where the flow was when that was told last.
+    told: Option<FlowStatus>,
+    /// When it is looked at, if none of its jobs changes before. What other jobs do does not put that off.
+    look_at: Instant,
+    /// It has ended, which is told behind the changes of its jobs.
+    ends: bool,
+    /// That was told.
+    is_over: bool,
+}
+
+impl Flows {
+    /// Where a flow is, then every change of its jobs, and its end as the last item. It ends without one when the flow is gone.
+    ///
+    /// With the cursor of an item, the changes after that come first, each that comes at all once, then where the flow is.
+    pub async fn follow(
+        &self,
+        context: ContextId,
+        flow: FlowId,
+        cursor: Option<&str>,
+    ) -> Result<BoxStream<'static, Result<FlowEvent, Error>>, Error> {
+        let store = self.store(context).await?;
+        let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
+        let jobs = store.flow_job_ids(&stored).await.map_err(failed)?;
+        let begin = match (cursor, jobs.first()) {
+            (Some(cursor), _) => Some(cursor.to_owned()),
+            (None, Some(job)) => store.current_state(&job.id).await.map_err(failed)?.map(|state| state.cursor),
+            (None, None) => None,
+        };
+        let changes = self.dispatcher.follow_events(context, JobFilter::default(), begin.as_deref()).await?.boxed();
+        let names = jobs.into_iter().map(|job| (job.id, job.name)).collect();
+        let follower = Follower {
+            flows: self.clone(),
+            context,
+            flow,
+            names,
+            changes,
+            cursor: begin,
+            told: None,
+            look_at: Instant::now() + if cursor.is_some() { LOOK } else { Duration::ZERO },
+            ends: false,
+            is_over: false,
+        };
+        let items = unfold(follower, |mut follower| async move {
+            let item = follower.next().await.transpose()?;
+            follower.is_over |= item.is_err();
+            Some((item, follower))
+        });
+        Ok(items.boxed())
+    }
+}
+
+impl Follower {
+    async fn next(&mut self) -> Result<Option<FlowEvent>, Error> {
+        if self.is_over {
+            return Ok(None);
+        }
+        loop {
+            let now = Instant::now();
+            let deadline = if self.ends { self.look_at.min(now + LAST.0) } else { self.look_at };
+            // A stream that always has something does not let a deadline be seen.
+            let next = if now < deadline { timeout_at(deadline, self.changes.next()).await.ok() } else { None };
+            let change = match next {
+                Some(Some(Ok(Followed::Item(event)))) if self.names.contains_key(&event.job_id) => Some(event),
+                Some(Some(Ok(Followed::Item(_)))) => continue,
+                // Changes of its jobs may be among what was lost.
+                Some(Some(Ok(Followed::Lagged { cursor }))) => {
+                    (self.told, self.cursor) = (None, Some(cursor));
+                    None
+                }
+                Some(Some(Err(error))) => return Err(error.into()),
+                Some(None) => return Ok(None),
+                None => None,
+            };
+            if let Some(event) = &change {
+                self.cursor = Some(event.cursor.clone());
+            }
+            let Some(state) = self.flows.store(self.context).await?.flow_state(self.flow).await.map_err(failed)? else { return Ok(None) };
+            self.ends = state.status.is_final();
+            self.look_at = Instant::now() + if self.ends { LAST.1 } else { LOOK };
+            let mut item = FlowEvent {
+                flow_id: self.flow,
+                status: state.status,
+                open: state.open,
+                cursor: self.cursor.clone(),
+                job: None,
+                job_id: None,
+                job_status: None,
+                kind: None,
+                attempt: None,
+            };
+            let Some(event) = change else {
+                if self.told.replace(state.status) == Some(state.status) && !self.ends {
+                    continue;
+                }
+                self.is_over = self.ends;
+                return Ok(Some(item));
+            };
+            if self.ends {
+                item.status = FlowStatus::Started;
+            }
+            self.told = Some(item.status);
+            item.job = self.names.get(&event.job_id).cloned();
+            (item.job_id, item.job_status, item.attempt) = (Some(event.job_id), Some(event.status), Some(event.attempt));
+            item.kind = event.kind;
+            return Ok(Some(item));
+        }
+    }
+}

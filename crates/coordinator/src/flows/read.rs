@@ -1,0 +1,54 @@
+use super::mermaid::graph;
+use super::{Error, Flows, drive, failed};
+use hero_jobs::dispatch;
+use hero_model::{ContextId, Flow, FlowId, FlowPage, shown};
+use hero_service::away;
+use hero_store::{self as store, FlowAction, Score, StoredFlow};
+
+impl Flows {
+    /// Everything that is known of a flow.
+    pub async fn get(&self, context: ContextId, flow: FlowId) -> Result<Flow, Error> {
+        let store = self.store(context).await?;
+        let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
+        let jobs = store.flow_jobs(&stored).await.map_err(failed)?;
+        let StoredFlow { summary, on_failure, env_vars, result, left_out, updated_at, .. } = stored;
+        let bytes = env_vars.values().map(String::len).sum();
+        let env_vars = away(bytes, move || shown(env_vars)).await.ok_or(failed(store::Error::Closed))?;
+        Ok(Flow {
+            flow_id: flow,
+            status: summary.status,
+            name: summary.name,
+            context_id: context,
+            caller_id: summary.caller_id,
+            on_failure,
+            env_vars,
+            stop_requested: summary.stop_requested,
+            created_at: summary.created_at,
+            updated_at,
+            started_at: summary.started_at,
+            finished_at: summary.finished_at,
+            graph: graph(&jobs),
+            jobs,
+            result,
+            truncated: left_out,
+        })
+    }
+
+    /// Flows, the newest first: all, or those of one caller. A page may be short, or empty, before the last one.
+    pub async fn list(&self, context: ContextId, caller: Option<&str>, cursor: Option<&str>, limit: usize) -> Result<FlowPage, Error> {
+        let store = self.store(context).await?;
+        let bad =
+            || dispatch::Error::Invalid { param: "cursor", message: "is not a cursor; list_flows gives one as next_cursor".to_owned() };
+        let before = match cursor {
+            Some(cursor) => cursor.parse().map_err(|()| bad())?,
+            None => Score::HIGHEST,
+        };
+        let (flows, gone, next) = store.flows_before(before, limit).await.map_err(failed)?;
+        for flow in gone {
+            // Its time is over, so its entry goes; one that is just being made or deleted stays.
+            drive(&store, flow, FlowAction::On).await?;
+        }
+        let flows = flows.into_iter().filter(|flow| caller.is_none_or(|caller| flow.caller_id == caller));
+        Ok(FlowPage { flows: flows.collect(), next_cursor: next.map(|score| score.to_string()) })
+    }
+}

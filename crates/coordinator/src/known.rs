@@ -1,0 +1,36 @@
+use std::sync::Arc;
+
+use super::Error;
+use super::routes::Node;
+use hero_model::{Address, Name, Place};
+
+/// Where messages and the jobs of runners can go, as the settings of a server have it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// The nodes whose Redis they name.
+    nodes: Arc<[Name]>,
+    has_mycelium: bool,
+}
+
+impl Known {
+    /// What a server knows that has these nodes, and that may have a node of Mycelium.
+    pub fn new(nodes: &[Node], has_mycelium: bool) -> Self {
+        Self { nodes: nodes.iter().filter(|node| node.redis.is_some()).map(|node| node.name.clone()).collect(), has_mycelium }
+    }
+
+    /// Whether an address leads somewhere, as far as that is known here.
+    pub(super) fn check(&self, address: &Address) -> Result<(), Error> {
+        let message = match address.place() {
+            Place::Node(name) if !self.nodes.contains(&name) => {
+                let named = self.nodes.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
+                let named = if named.is_empty() { "nobody" } else { &named };
+                format!("node {name} is unknown here; the setting node_redis (NAME=URL) names {named}")
+            }
+            Place::MyceliumIp(_) | Place::MyceliumKey(_) if !self.has_mycelium => {
+                "is that of a node of Mycelium, and this server has none (setting mycelium_url)".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Invalid { param: "address", message })
+    }
+}

@@ -1,0 +1,38 @@
+//! What the coordinator's specification has beyond jobs: flows, runners, and messages between contexts and nodes.
+#![deny(unsafe_code)]
+
+pub mod bus;
+mod delivery;
+mod error;
+mod fetcher;
+pub mod flows;
+mod inbound;
+mod known;
+/// What travels of a message, signed.
+pub mod letter;
+mod messages;
+mod outgoing;
+mod ping;
+pub mod receipt;
+mod receiver;
+mod recording;
+mod routes;
+mod runner_job;
+mod runners;
+mod signature;
+mod silence;
+mod stop;
+mod supervisor;
+mod wakes;
+mod ways;
+
+pub use error::Error;
+pub use hero_store::RunnerChange;
+pub use known::Known;
+pub use messages::{Draft, LONGEST_MESSAGE, Messages};
+pub use ping::Pinger;
+pub use routes::Node;
+pub use runners::Runners;
+pub use signature::{InvalidNodeKey, NodeKey};
+pub use supervisor::{KEPT, Supervisor, SupervisorSettings};
+pub use wakes::Wakes;

@@ -1,0 +1,237 @@
+use super::Error;
+use super::known::Known;
+use super::ping::{Pinger, came};
+use super::runner_job;
+use super::wakes::Wakes;
+use hero_jobs::dispatch::{self, Dispatcher, InUse};
+use hero_model::{
+    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
+    RunnerId, excerpt,
+};
+use hero_store::{MessageAcknowledged, MessageDeleted, MessageStored};
+
+/// The most bytes of a text, and of the jobs of a message.
+pub const LONGEST_MESSAGE: usize = 1 << 20;
+/// The longest time of a message, in seconds.
+const LONGEST_TIME: u32 = 30 * 24 * 3600;
+
+/// A message that is to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// Who sends it; 0 is nobody.
+    pub caller_id: u32,
+    /// What it says.
+    pub message: String,
+    /// What it is.
+    pub message_type: MessageType,
+    /// What it is written in.
+    pub message_format_type: MessageFormat,
+    /// The seconds within which the other side has to have stored it.
+    pub timeout_ack: u32,
+    /// The seconds after that within which a result has to come, if it has jobs.
+    pub timeout_result: u32,
+    /// Its jobs.
+    pub job: Vec<Json>,
+    /// The context it is for.
+    pub target_context: ContextId,
+    /// What it is about.
+    pub topic: Option<Name>,
+    /// Where it goes; where its topic leads, if this is not given.
+    pub address: Option<Address>,
+}
+
+/// The messages of all contexts that are served here. Cheap to clone.
+#[derive(Clone)]
+pub struct Messages {
+    dispatcher: Dispatcher,
+    wakes: Wakes,
+    /// Where messages can go, if that is known here.
+    known: Option<Known>,
+    /// What asks who is at an address, if this server has a node.
+    pinger: Option<Pinger>,
+}
+
+impl Messages {
+    /// The messages of the contexts of a dispatcher. `wakes` wakes whoever sends them.
+    pub const fn new(dispatcher: Dispatcher, wakes: Wakes) -> Self {
+        Self { dispatcher, wakes, known: None, pinger: None }
+    }
+
+    /// The same, which refuse at once what leads nowhere as far as that is known here.
+    #[must_use]
+    pub fn knowing(self, known: Known) -> Self {
+        Self { known: Some(known), ..self }
+    }
+
+    /// The same, which ask who is at an address.
+    #[must_use]
+    pub fn pinging(self, pinger: Pinger) -> Self {
+        Self { pinger: Some(pinger), ..self }
+    }
+
+    /// Asks who is at an address. No answer is no error: what came of it says why.
+    pub async fn ping(&self, context: ContextId, address: &Address, target: ContextId) -> Result<Pong, Error> {
+        self.known.as_ref().map_or(Ok(()), |known| known.check(address))?;
+        let store = self.store(context).await?;
+        let answered = match &self.pinger {
+            Some(pinger) => pinger.ask(&store, address, target).await,
+            None => Err("this server has no key of a node".to_owned()),
+        };
+        Ok(came(address, target, answered))
+    }
+
+    /// Whether there is a runner of this topic, or of the type of that name, whose address a message without one goes to.
+    async fn check_topic(&self, context: ContextId, store: &InUse, topic: &Name) -> Result<(), Error> {
+        match (store.has_runner_for(topic).await?, RunnerId::of_group(topic)) {
+            (true, _) => Ok(()),
+            (false, Some(id)) => Err(Error::NoRunner { id, context }),
+            (false, None) => {
+                let message = format!(
+                    "is that of a runner (runner1 and so on, or its own; list_runners gives them) or a script type that runners have, and {topic} is that of none in context {context}; else give an address, too"
+                );
+                Err(Error::Invalid { param: "topic", message })
+            }
+        }
+    }
+
+    async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+        Ok(self.dispatcher.store(context).await?)
+    }
+
+    /// Stores a message that is to go out. It is sent in the background: its status says what became of it.
+    pub async fn send(&self, context: ContextId, draft: Draft) -> Result<Message, Error> {
+        let store = self.store(context).await?;
+        let job = serde_json::to_string(&draft.job).expect("JSON can be written");
+        check(&draft, &job)?;
+        match (&draft.address, &draft.topic) {
+            (Some(address), _) => self.known.as_ref().map_or(Ok(()), |known| known.check(address))?,
+            (None, Some(topic)) => self.check_topic(context, &store, topic).await?,
+            (None, None) => {}
+        }
+        let fields = [
+            ("message", draft.message),
+            ("message_type", draft.message_type.to_string()),
+            ("message_format_type", draft.message_format_type.to_string()),
+            ("timeout", (draft.timeout_ack + draft.timeout_result).to_string()),
+            ("timeout_ack", draft.timeout_ack.to_string()),
+            ("timeout_result", draft.timeout_result.to_string()),
+            ("job", job),
+            ("target_context", draft.target_context.to_string()),
+            ("topic", draft.topic.map(|topic| topic.to_string()).unwrap_or_default()),
+            ("address", draft.address.map(|address| address.to_string()).unwrap_or_default()),
+        ];
+        let number = match store.send_message(draft.caller_id, &fields).await? {
+            MessageStored::Stored(number) => number,
+            MessageStored::Full => return Err(Error::Full("10,000 messages that wait to be sent from this context (msg_out)")),
+            MessageStored::NoList => return Err(Error::NoList { key: MessageList::Out.key(), context }),
+            MessageStored::NoNumber => return Err(Error::Full("as many numbers of messages in use in this context as can be told apart")),
+        };
+        self.wakes.of(context).notify_one();
+        self.get(context, MessageKey { caller_id: draft.caller_id, message_id: number }).await
+    }
+
+    /// A message.
+    pub async fn get(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
+        let found = self.store(context).await?.message(key).await?;
+        found.map(|stored| stored.shown).ok_or(Error::NoMessage { key, context })
+    }
+
+    /// A page of the messages in a list, of this caller or of all.
+    pub async fn list(
+        &self,
+        context: ContextId,
+        list: MessageList,
+        caller: Option<u32>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<MessagePage, Error> {
+        let store = self.store(context).await?;
+        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_messages gives them as next_cursor".into() };
+        let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
+        let page = store.page_of_messages(list, from, limit).await?;
+        let (names, next) = page.ok_or(Error::NoList { key: list.key(), context })?;
+        let next_cursor = next.map(|place| place.to_string());
+        let mut found: Vec<Message> = store.messages(&names).await?.into_iter().flatten().map(|stored| stored.shown).collect();
+        if let Some(caller) = caller {
+            found.retain(|message| message.caller_id == caller);
+        }
+        Ok(MessagePage { messages: found, next_cursor })
+    }
+
+    /// A page of the messages of a status, whichever way they go, of this caller or of all; the one that got it last first.
+    pub async fn list_of(
+        &self,
+        context: ContextId,
+        status: MessageStatus,
+        caller: Option<u32>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<MessagePage, Error> {
+        let bad =
+            || Error::Invalid { param: "cursor", message: "is not a cursor of this list; list_messages gives them as next_cursor".into() };
+        let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
+        let store = self.store(context).await?;
+        let (names, next) = store.messages_of(status, from, limit).await?;
+        let (mut messages, mut gone) = (Vec::new(), Vec::new());
+        for (name, stored) in names.iter().zip(store.messages(&names).await?) {
+            match stored {
+                Some(stored) => messages.push(stored.shown),
+                None => gone.push(*name),
+            }
+        }
+        store.forget_messages(status, &gone).await?;
+        // It may have changed meanwhile.
+        messages.retain(|message| message.status == status && caller.is_none_or(|caller| message.caller_id == caller));
+        Ok(MessagePage { messages, next_cursor: next.map(|place| place.to_string()) })
+    }
+
+    /// Notes that the owner of a message that came has it, and takes it out of `msg_in`.
+    pub async fn acknowledge(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
+        match self.store(context).await?.acknowledge_message(key).await? {
+            MessageAcknowledged::Done => self.get(context, key).await,
+            MessageAcknowledged::Missing => Err(Error::NoMessage { key, context }),
+            MessageAcknowledged::GoesOut => Err(Error::GoesOut { key, context }),
+        }
+    }
+
+    /// Deletes a message whose result nobody awaits.
+    pub async fn delete(&self, context: ContextId, key: MessageKey) -> Result<(), Error> {
+        match self.store(context).await?.delete_message(key).await? {
+            MessageDeleted::Deleted => Ok(()),
+            MessageDeleted::Missing => Err(Error::NoMessage { key, context }),
+            MessageDeleted::Open => Err(Error::Awaited { key, context }),
+            MessageDeleted::Untold => Err(Error::Untold { key, context }),
+            MessageDeleted::Unanswered => Err(Error::Unanswered { key, context }),
+        }
+    }
+}
+
+fn check(draft: &Draft, job: &str) -> Result<(), Error> {
+    let invalid = |param: &'static str, message: String| Err(Error::Invalid { param, message });
+    for (what, size) in [("message", draft.message.len()), ("job", job.len())] {
+        if size > LONGEST_MESSAGE {
+            return Err(dispatch::Error::TooLarge { what, size, limit: LONGEST_MESSAGE, setting: "a fixed limit" }.into());
+        }
+    }
+    for (param, time) in [("timeout_ack", draft.timeout_ack), ("timeout_result", draft.timeout_result)] {
+        if time == 0 || time > LONGEST_TIME {
+            return invalid(param, format!("is 1 to {LONGEST_TIME} seconds, not {time}"));
+        }
+    }
+    if draft.address.is_none() && draft.topic.is_none() {
+        return invalid("address", "is missing: where the message goes to; or topic, that of a runner".into());
+    }
+    match draft.message_type {
+        MessageType::Result => invalid("message_type", "result is for the coordinator alone: send job, chat or mail".into()),
+        // How long a script may be is up to the context that it is for.
+        MessageType::Job => match runner_job::read(job, draft.caller_id, 1, usize::MAX) {
+            Ok(_) => Ok(()),
+            Err(why) => {
+                let why = why.strip_prefix("job: ").unwrap_or(&why).to_owned();
+                invalid("job", excerpt(&why, 500).into_owned())
+            }
+        },
+        MessageType::Chat | MessageType::Mail if !draft.job.is_empty() => invalid("job", "only a message of type job has jobs".into()),
+        MessageType::Chat | MessageType::Mail => Ok(()),
+    }
+}

@@ -1,0 +1,374 @@
+//! The supervisor daemon of one context: brings its messages to their nodes, and its jobs to runners elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::select_all;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::delivery::{Delivered, Delivery};
+use super::{recording, runner_job};
+use hero_model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner, RunnerId, ScriptType};
+use hero_service::Service;
+use hero_store::{Error, MessageNames, Score, Settled, StopTold};
+
+/// How many messages a node has in hand at most, in each context.
+const IN_HAND: usize = 128;
+/// How many jobs of a runner are sent by one call, and of how many runners in a round.
+const JOBS: usize = 32;
+const RUNNERS: usize = 256;
+/// How long no jobs are looked for after a look, for each runner that it was for: so that of very many it takes little of Redis' time.
+const AFTER_LOOK: Duration = Duration::from_micros(100);
+/// How long to pause while something happens, while something is awaited, while there are runners elsewhere, and else.
+const BUSY: Duration = Duration::from_millis(5);
+const AWAITING: Duration = Duration::from_millis(50);
+const WITH_RUNNERS: Duration = Duration::from_millis(250);
+const IDLE: Duration = Duration::from_secs(1);
+/// How long jobs are not looked for after a round, whatever arrives: so long, or so many times as long as the round took.
+const AFTER_ROUND: Duration = Duration::from_millis(20);
+const TIMES_ROUND: u32 = 4;
+/// How often it is looked whether runners have changed.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many runners are read at once, and how many messages that came.
+const PAGE: usize = 1000;
+const LOOKED_AT: usize = 64;
+/// To how many places ways are opened at once.
+const AT_ONCE: usize = 8;
+/// How long a message rests that did not arrive, at first and at most.
+const FIRST_REST: Duration = Duration::from_millis(250);
+const LONGEST_REST: Duration = Duration::from_secs(30);
+/// Of how many messages it is kept why they did not arrive.
+const MOST_FAILED: usize = 10_000;
+
+/// How long a message rested that did not arrive, and what was said last.
+struct Rest {
+    length: Duration,
+    why: String,
+}
+
+/// Sends the messages of one context.
+pub(super) struct Outgoing {
+    delivery: Arc<Delivery>,
+    node: String,
+    wake: Arc<Notify>,
+    pause: Duration,
+    /// The runners that are elsewhere, as they were at `revision`.
+    runners: Vec<Runner>,
+    revision: Option<Option<u64>>,
+    /// Told when jobs of their script types arrive here.
+    arrivals: BTreeMap<ScriptType, Arc<Notify>>,
+    /// How long the last round took.
+    took: Duration,
+    /// Behind this one the next look for jobs of runners begins, and when that is.
+    served: Option<RunnerId>,
+    next_look: Instant,
+    looked: Option<Instant>,
+    /// When the ways to where results are awaited were opened last.
+    opened: Option<Instant>,
+    /// Opens ways.
+    opening: JoinSet<()>,
+    flying: JoinSet<(MessageKey, Delivered)>,
+    /// Those of whose stop the other side is told.
+    stopping: JoinSet<(MessageKey, StopTold)>,
+    in_flight: HashSet<MessageKey>,
+    failed: HashMap<MessageKey, Rest>,
+    /// Messages in `msg_in` that are for their owner.
+    for_owners: HashSet<MessageKey>,
+    from: usize,
+}
+
+impl Outgoing {
+    pub(super) fn new(delivery: Arc<Delivery>, wake: Arc<Notify>) -> Self {
+        let node = delivery.hand.clone();
+        let (runners, in_flight, failed, for_owners) = Default::default();
+        Self {
+            delivery,
+            node,
+            wake,
+            pause: BUSY,
+            runners,
+            revision: None,
+            arrivals: BTreeMap::new(),
+            took: Duration::ZERO,
+            served: None,
+            next_look: Instant::now(),
+            looked: None,
+            opened: None,
+            opening: JoinSet::new(),
+            flying: JoinSet::new(),
+            stopping: JoinSet::new(),
+            in_flight,
+            failed,
+            for_owners,
+            from: 0,
+        }
+    }
+
+    /// Reads the runners anew if one has changed, and keeps the ways open to where results are awaited.
+    async fn look_for_runners(&mut self) -> Result<(), Error> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return Ok(());
+        }
+        self.looked = Some(Instant::now());
+        let delivery = Arc::clone(&self.delivery);
+        let revision = delivery.store.runner_revision().await?;
+        let mut places = Vec::new();
+        if revision.is_none() || self.revision != Some(revision) {
+            self.runners = self.read_runners().await?;
+            if self.revision.is_none() && !(self.runners.is_empty() && delivery.routes.nodes.is_empty()) {
+                self.warn_of_other_nodes().await?;
+            }
+            self.revision = Some(revision);
+            let types: BTreeSet<&ScriptType> = self.runners.iter().map(|runner| &runner.script_type).collect();
+            self.arrivals.retain(|script_type, _| types.contains(script_type));
+            for script_type in types {
+                let register = || delivery.store.wake_ups().register(script_type);
+                self.arrivals.entry(script_type.clone()).or_insert_with(register);
+            }
+            places.extend(self.runners.iter().filter_map(|runner| Some((runner.address.clone()?, runner.target_context))));
+        }
+        if self.opened.is_none_or(|opened| opened.elapsed() >= delivery.routes.look_again()) {
+            places.extend(delivery.store.awaited_places().await?);
+            self.opened = Some(Instant::now());
+        }
+        self.open(places);
+        Ok(())
+    }
+
+    /// Whatever comes for a context any of its servers may take, and each signs for all of them.
+    async fn warn_of_other_nodes(&self) -> Result<(), Error> {
+        let (context, own) = (self.delivery.store.context(), self.delivery.key.name());
+        let hands = self.delivery.store.sending_nodes().await?;
+        let others: BTreeSet<&str> =
+            hands.iter().map(|hand| hand.split('-').next().unwrap_or(hand)).filter(|other| *other != own).collect();
+        for other in others {
+            tracing::warn!(
+                %context, %other, %own,
+                "another server of this Redis has another node key, or had it a moment ago, so that the results of one are refused where the other is known: give all of them the same node_key_file and nodes"
+            );
+        }
+        Ok(())
+    }
+
+    async fn read_runners(&self) -> Result<Vec<Runner>, Error> {
+        let (mut found, mut after) = (Vec::new(), Score::from(0));
+        loop {
+            let (page, next) = self.delivery.store.runners(after, PAGE).await?;
+            found.extend(page.into_iter().filter(|runner| !runner.local));
+            match next {
+                Some(next) => after = next,
+                None => return Ok(found),
+            }
+        }
+    }
+
+    /// Opens the ways to places, behind those that are being opened. What cannot be reached is tried again with the next message, or look.
+    fn open(&mut self, places: Vec<(Address, ContextId)>) {
+        while self.opening.try_join_next().is_some() {}
+        if places.is_empty() || self.opening.len() >= AT_ONCE {
+            return;
+        }
+        let delivery = Arc::clone(&self.delivery);
+        self.opening.spawn(async move {
+            let open = |(address, context): (Address, ContextId)| {
+                let delivery = &delivery;
+                async move { drop(delivery.routes.find(&delivery.store, &address, context).await) }
+            };
+            futures_util::stream::iter(places).map(open).buffer_unordered(AT_ONCE).collect::<()>().await;
+        });
+    }
+
+    /// Makes the jobs of messages that another program put into `msg_in`. The others stay for their owners.
+    ///
+    /// It looks at the newest first, and at a part of all behind them.
+    async fn make_jobs(&mut self, unread: u64) -> Result<bool, Error> {
+        let store = &self.delivery.store;
+        if usize::try_from(unread).unwrap_or(usize::MAX) <= self.from {
+            self.from = 0;
+        }
+        let Some(MessageNames { mut names, .. }) = store.newest_messages(LOOKED_AT).await? else { return Ok(false) };
+        let Some(part) = store.listed_messages(MessageList::In, self.from, LOOKED_AT).await? else { return Ok(false) };
+        self.from += part.looked_at;
+        names.extend(part.names);
+        let mut seen = HashSet::new();
+        names.retain(|name| !self.for_owners.contains(name) && seen.insert(*name));
+        let mut made = false;
+        for (name, stored) in names.iter().zip(store.messages(&names).await?) {
+            // Where it is missing, it may be written in a moment.
+            let Some(stored) = stored else { continue };
+            if stored.shown.message_type == MessageType::Job {
+                // What cannot be recorded is left for later.
+                let Ok(mut doing) = self.delivery.dispatcher.audit().begin(|| recording::of_other_program(*name, store.context())) else {
+                    break;
+                };
+                let longest_script = self.delivery.dispatcher.opened(store.context()).map_or(usize::MAX, |open| open.longest_script());
+                let jobs = runner_job::read(&stored.job, name.caller_id, name.message_id, longest_script);
+                match store.make_runner_jobs(*name, &jobs).await? {
+                    Some(jobs) => {
+                        doing.end(|record| recording::made(record, &jobs));
+                        made = true;
+                    }
+                    None => doing.give_up(),
+                }
+                continue;
+            }
+            if self.for_owners.len() >= PAGE * 10 {
+                self.for_owners.clear();
+            }
+            self.for_owners.insert(*name);
+        }
+        Ok(made)
+    }
+
+    /// Records what became of messages that were on their way. Gives whether there were any.
+    async fn land(&mut self) -> Result<bool, Error> {
+        let mut landed = false;
+        while let Some(done) = self.flying.try_join_next() {
+            landed = true;
+            // What panicked is tried again, as after a death of this process.
+            let Ok((key, delivered)) = done else {
+                self.in_flight.clear();
+                continue;
+            };
+            self.in_flight.remove(&key);
+            let settled = match delivered {
+                Delivered::Settled(settled) => {
+                    self.failed.remove(&key);
+                    settled
+                }
+                Delivered::Later { why, rest, most } => {
+                    if self.failed.get(&key).is_none_or(|before| before.why != why) {
+                        let context = self.delivery.store.context();
+                        // Of a place that does not answer it is said once, whatever is on its way there.
+                        if rest.is_none() {
+                            tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
+                        }
+                        // Its error has what was said last, so nothing depends on this.
+                        let _ = self.delivery.store.note_message(key, &why).await;
+                    }
+                    Settled::Later(self.rest(key, why, rest).min(most))
+                }
+            };
+            if let Settled::Failed(_, why) | Settled::Over(why) = &settled {
+                tracing::warn!(message = %key, context = %self.delivery.store.context(), "a message was not delivered: {why}");
+            }
+            self.delivery.store.settle_message(&self.node, key, &settled).await?;
+        }
+        while let Some(done) = self.stopping.try_join_next() {
+            // What panicked is told again, as after a death of this process.
+            let Ok((key, told)) = done else { continue };
+            if let StopTold::Over(why) = &told {
+                let context = self.delivery.store.context();
+                tracing::warn!(message = %key, %context, "the other side was not told that a job was stopped, which may run on there: {why}");
+            }
+            landed |= self.delivery.store.settle_stop(key, &told).await?;
+        }
+        Ok(landed)
+    }
+
+    /// How long a message is to rest that did not arrive: longer each time, unless that is known.
+    fn rest(&mut self, key: MessageKey, why: String, rest: Option<Duration>) -> Duration {
+        let before = self.failed.get(&key).map_or(FIRST_REST / 2, |rest| rest.length);
+        let length = rest.unwrap_or_else(|| (before * 2).min(LONGEST_REST));
+        if self.failed.len() >= MOST_FAILED && !self.failed.contains_key(&key) {
+            let other = self.failed.keys().next().copied();
+            other.and_then(|other| self.failed.remove(&other));
+        }
+        self.failed.insert(key, Rest { length: rest.map_or(length, |_| before), why });
+        length
+    }
+
+    /// Has jobs of runners become messages: of those for which jobs wait, each time with another one as the first to get what room there is.
+    async fn send_jobs(&mut self) -> Result<bool, Error> {
+        if self.runners.is_empty() || Instant::now() < self.next_look {
+            return Ok(false);
+        }
+        let Delivery { store, ack, result, .. } = &*self.delivery;
+        let with_jobs = store.runners_with_jobs(&self.runners).await?;
+        self.next_look = Instant::now() + AFTER_LOOK * u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
+        let mut waiting: Vec<&Runner> = self.runners.iter().filter(|runner| with_jobs.contains(&runner.runner_id)).collect();
+        let before = waiting.iter().filter(|runner| self.served.is_some_and(|last| runner.runner_id <= last)).count();
+        waiting.rotate_left(before);
+        // Where all have their turn, the next look begins with the second of them.
+        self.served = if waiting.len() > RUNNERS { waiting.get(RUNNERS - 1) } else { waiting.first() }.map(|runner| runner.runner_id);
+        let mut moved = false;
+        for runner in waiting.into_iter().take(RUNNERS) {
+            moved |= unless_full(store.send_jobs(runner, JOBS, *ack, *result).await)? > 0;
+        }
+        Ok(moved)
+    }
+
+    async fn round(&mut self) -> Result<Duration, Error> {
+        let mut moved = self.land().await?;
+        self.look_for_runners().await?;
+        moved |= self.send_jobs().await?;
+        let store = &self.delivery.store;
+        let tended = store.tend_messages(&self.node, IN_HAND).await?;
+        moved |= tended.moved;
+        if tended.unread > 0 {
+            moved |= unless_full(self.make_jobs(tended.unread).await)?;
+        }
+        for key in tended.stops {
+            // Those beyond come again.
+            if self.stopping.len() < IN_HAND {
+                let delivery = Arc::clone(&self.delivery);
+                self.stopping.spawn(async move { (key, delivery.tell_stop(key).await) });
+            }
+        }
+        for key in tended.in_hand.into_iter().rev() {
+            if self.in_flight.insert(key) {
+                let (delivery, last) = (Arc::clone(&self.delivery), self.failed.get(&key).map(|rest| rest.why.clone()));
+                self.flying.spawn(async move { (key, delivery.deliver(key, last).await) });
+            }
+        }
+        Ok(if moved {
+            BUSY
+        } else if !(self.flying.is_empty() && self.stopping.is_empty()) || tended.unanswered > 0 {
+            AWAITING
+        } else if !self.runners.is_empty() {
+            self.next_look.duration_since(Instant::now()).max(WITH_RUNNERS)
+        } else {
+            IDLE
+        })
+    }
+}
+
+/// Nothing new begins while the memory of Redis is full. What is under way goes on.
+fn unless_full<T: Default>(done: Result<T, Error>) -> Result<T, Error> {
+    match done {
+        Err(error) if error.out_of_memory() => Ok(T::default()),
+        done => done,
+    }
+}
+
+impl Service for Outgoing {
+    type Error = Error;
+    const NAME: &'static str = "sending messages";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        // Something happens seldom alone, so it is waited little at first. Whoever stores a message here says so, or a job.
+        let arrives = async {
+            sleep(AFTER_ROUND.max(self.took * TIMES_ROUND)).await;
+            match self.arrivals.values().map(|arrival| Box::pin(arrival.notified())).collect::<Vec<_>>() {
+                none if none.is_empty() => std::future::pending().await,
+                any => drop(select_all(any).await),
+            }
+        };
+        let stored = async {
+            tokio::select! {
+                () = self.wake.notified() => {}
+                () = arrives => {}
+            }
+        };
+        let _ = timeout(self.pause, stored).await;
+        let began = Instant::now();
+        let longest = self.round().await?;
+        self.took = began.elapsed();
+        self.pause = if longest == BUSY { BUSY } else { (self.pause * 2).min(longest) };
+        Ok(Duration::ZERO)
+    }
+}

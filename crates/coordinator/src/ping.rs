@@ -1,0 +1,185 @@
+//! Pings: who is at an address, by which way, and what its clock shows. Nothing is stored of them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::bus::BusError;
+use super::inbound::{HERE, Inbound};
+use super::letter::{Kind, Letter};
+use super::receipt::{Outcome, Receipt};
+use super::routes::{Route, Routes};
+use super::signature::{NodeKey, is_right};
+use hero_model::{Address, ContextId, MessageFormat, MessageType, Name, Place, Pong, PongAnswer, Timestamp};
+use hero_store::Store;
+
+/// How long an answer may take, and all together.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(20);
+/// How long a ping is worth an answer, in seconds.
+const LIFE: u32 = 60;
+
+/// What a node says to a ping, as the text of its receipt.
+#[derive(Debug, Serialize, Deserialize)]
+struct Said {
+    /// What its clock shows, in milliseconds since 1970.
+    time: i64,
+    /// Whether it takes what the node that asks has signed.
+    trusts: bool,
+}
+
+/// How many pings are under way at once: each waits for an answer that may never come.
+const AT_ONCE: usize = 64;
+
+/// Which way a ping went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Here,
+    Bus,
+}
+
+/// Asks who is at an address. Cheap to clone.
+#[derive(Clone)]
+pub struct Pinger {
+    key: NodeKey,
+    at_once: Arc<Semaphore>,
+    routes: Arc<Routes>,
+    inbound: Arc<Inbound>,
+}
+
+impl Pinger {
+    pub(super) fn new(key: NodeKey, routes: Arc<Routes>, inbound: Arc<Inbound>) -> Self {
+        Self { key, at_once: Arc::new(Semaphore::new(AT_ONCE)), routes, inbound }
+    }
+
+    /// Asks who is at an address.
+    pub(super) async fn ask(&self, store: &Store, address: &Address, target: ContextId) -> Result<PongAnswer, String> {
+        let asking = async {
+            let way = self.routes.find(store, address, target).await.map_err(|error| error.to_string())?;
+            let letter = self.letter(store.context(), target)?;
+            let (began, sent) = (Instant::now(), Timestamp::local());
+            let receipt = match &way {
+                Route::Here => self.take_here(&letter).await,
+                // Whoever is there answers, so it is for no node.
+                Route::Bus(bus, to) => bus.deliver(to, &letter, None, PATIENCE).await.map_err(|error| no_answer(&error))?,
+            };
+            let way = if matches!(way, Route::Here) { Way::Here } else { Way::Bus };
+            Ok::<_, String>((way, receipt, began.elapsed(), sent))
+        };
+        let slow = || format!("nobody has answered within {} s", LONGEST.as_secs());
+        let Ok(_permit) = self.at_once.try_acquire() else {
+            return Err(format!("{AT_ONCE} pings are under way here; try again when they are over"));
+        };
+        let (way, receipt, took, sent) = timeout(LONGEST, asking).await.map_err(|_| slow())??;
+        if way == Way::Bus && receipt.node == self.key.public() {
+            return Err("it leads back to this node; contexts of this server have the address here".into());
+        }
+        let said: Said = match serde_json::from_str(&receipt.text) {
+            Ok(said) if receipt.outcome == Outcome::Stored => said,
+            _ => {
+                return Err(format!(
+                    "the node {} answers, and not to a ping, which an older hero does not know: {}",
+                    receipt.node, receipt.text
+                ));
+            }
+        };
+        // The answer was written half-way, as far as is known.
+        let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
+        #[expect(clippy::cast_precision_loss, reason = "a difference of clocks is no exact number")]
+        let clock_ahead = said.time.saturating_sub(sent.as_millis().saturating_add(half)) as f64 / 1000.0;
+        let known = self.routes.nodes.iter().find(|node| node.key.as_ref() == Some(&receipt.node));
+        Ok(PongAnswer {
+            name: known.map(|node| node.name.clone()),
+            expected: self.routes.key_of(address).filter(|expected| *expected != receipt.node),
+            is_trusted: known.is_some() || receipt.node == self.key.public(),
+            key: receipt.node,
+            trusts: said.trusts,
+            time: Timestamp::from_millis(said.time),
+            clock_ahead,
+            round_trip: took.into(),
+        })
+    }
+
+    async fn take_here(&self, letter: &Letter) -> Receipt {
+        let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
+        self.inbound.take(letter.nonce.as_str(), Ok(&text), Some(HERE)).await
+    }
+
+    /// A ping from a context to another one. It is like no other, so that each is answered.
+    fn letter(&self, context: ContextId, target: ContextId) -> Result<Letter, String> {
+        let nonce: Name = format!("{:032x}", rand::random::<u128>()).parse().map_err(|_| "it has no nonce".to_owned())?;
+        let now = Timestamp::local().as_millis() / 1000;
+        let mut letter = Letter {
+            kind: Kind::Ping,
+            nonce,
+            caller_id: 0,
+            message_id: 0,
+            message_type: MessageType::Chat,
+            message_format_type: MessageFormat::Text,
+            context,
+            target_context: target,
+            topic: String::new(),
+            message: String::new(),
+            job: "[]".into(),
+            timeout: LIFE,
+            timeout_ack: LIFE,
+            timeout_result: 0,
+            created_at: now,
+            sent_at: now,
+            in_reply_to: String::new(),
+            answers: 0,
+            node: self.key.public(),
+            to: None,
+            public_key: self.key.public(),
+            signature: String::new(),
+        };
+        self.key.sign(&mut letter);
+        Ok(letter)
+    }
+}
+
+fn no_answer(error: &BusError) -> String {
+    match error {
+        BusError::Silent => "it was handed over, and no node of hero there has answered".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+/// The way to an address, in words.
+fn route(address: &Address, target: ContextId) -> String {
+    match address.place() {
+        Place::Here => format!("context {target} of this server"),
+        Place::Box(key) => format!("the letters for {key} in the Redis of this server"),
+        Place::Redis(_) => format!("context {target} of that Redis"),
+        Place::Node(name) => format!("context {target} of the Redis of node {name} (node_redis)"),
+        Place::MyceliumIp(ip) => format!("the Mycelium node of this server (mycelium_url), and the one at {ip}"),
+        Place::MyceliumKey(key) => format!("the Mycelium node of this server (mycelium_url), and the one with the key {key}"),
+    }
+}
+
+/// What came of a ping: no answer is no error.
+pub(super) fn came(address: &Address, target: ContextId, answered: Result<PongAnswer, String>) -> Pong {
+    let (answer, error) = match answered {
+        Ok(answer) => (Some(answer), None),
+        Err(why) => (None, Some(why)),
+    };
+    Pong { route: route(address, target), answer, error }
+}
+
+impl Inbound {
+    /// Answers a ping, whoever it is of: this says no more than a refusal does.
+    pub(super) fn pong(&self, letter: &Letter) -> Receipt {
+        if !is_right(letter) {
+            let why = format!("the signature is not that of {} over this message", letter.public_key);
+            return Receipt::of_no_letter(letter.nonce.clone(), why, &self.key);
+        }
+        let key = &letter.public_key;
+        let trusts = *key == self.key.public() || self.trusted.contains_key(key);
+        let said = Said { time: Timestamp::local().as_millis(), trusts };
+        let text = serde_json::to_string(&said).expect("a time and a truth");
+        Receipt::new(letter, Outcome::Stored, text, &self.key)
+    }
+}

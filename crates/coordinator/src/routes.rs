@@ -1,0 +1,141 @@
+//! Which bus leads to an address.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::bus::{Boxes, Bus, BusError, Mycelium};
+use super::ways::{Place, Way, Ways};
+use hero_model::{self as model, Address, ContextId, Name, SignerKey};
+use hero_store::{Endpoint, Store};
+
+/// How long a connection may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Another node, as the settings have it.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Its name here.
+    pub name: Name,
+    /// Its key, if what it signs counts here.
+    pub key: Option<SignerKey>,
+    /// Its Redis, if messages go there.
+    pub redis: Option<Endpoint>,
+}
+
+/// The way to an address.
+pub(super) enum Route {
+    /// A context of this server.
+    Here,
+    /// Over a bus, to a node as that knows it.
+    Bus(Arc<dyn Bus>, String),
+}
+
+/// A bus over which something may come for this node, and the address that it is known by.
+pub(super) struct Opened {
+    pub(super) bus: Arc<dyn Bus>,
+    pub(super) from: String,
+    /// The way that is of use when something comes.
+    pub(super) way: std::sync::Weak<Way>,
+    /// When nobody listens to it any more.
+    pub(super) end: CancellationToken,
+}
+
+/// The buses of a server.
+pub(super) struct Routes {
+    pub(super) own: SignerKey,
+    pub(super) nodes: Vec<Node>,
+    pub(super) mycelium: Option<Arc<Mycelium>>,
+    ways: Ways,
+    /// How long a way is kept that nobody goes.
+    kept: Duration,
+    /// Told of each bus that is opened.
+    opened: mpsc::UnboundedSender<Opened>,
+}
+
+impl Routes {
+    pub(super) fn new(
+        own: SignerKey,
+        nodes: Vec<Node>,
+        mycelium: Option<Arc<Mycelium>>,
+        kept: Duration,
+        opened: mpsc::UnboundedSender<Opened>,
+    ) -> Self {
+        Self { own, nodes, mycelium, ways: Ways::default(), kept, opened }
+    }
+
+    /// How often a way has to be asked for so that it is kept.
+    pub(super) fn look_again(&self) -> Duration {
+        self.kept / 10
+    }
+
+    /// Closes connections that nobody has used for long.
+    pub(super) fn drop_unused(&self) {
+        self.ways.drop_unused(self.kept, Instant::now());
+    }
+
+    /// Notes that somebody at a place answers.
+    pub(super) fn answered(&self, place: &Place) {
+        self.ways.answered(place);
+    }
+
+    /// The way from a context of this server to an address.
+    pub(super) async fn find(&self, store: &Store, address: &Address, target: ContextId) -> Result<Route, BusError> {
+        let from = store.context();
+        match address.place() {
+            model::Place::Here => Ok(Route::Here),
+            model::Place::Box(key) => Ok(Route::Bus(Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned())), key.to_string())),
+            model::Place::Redis(url) => self.redis(Endpoint { url: url.to_owned(), ..Endpoint::default() }, address, from, target).await,
+            model::Place::Node(name) => {
+                let endpoint = self.node(&name)?.redis.clone();
+                let nowhere = || BusError::Unknown(format!("the settings do not say where the Redis of node {name} is (node_redis)"));
+                self.redis(endpoint.ok_or_else(nowhere)?, address, from, target).await
+            }
+            model::Place::MyceliumIp(ip) => self.over_mycelium(ip.to_string()),
+            model::Place::MyceliumKey(key) => self.over_mycelium(key.to_owned()),
+        }
+    }
+
+    /// The key of the node at an address, if that or the settings say it.
+    pub(super) fn key_of(&self, address: &Address) -> Option<SignerKey> {
+        let key = match address.place() {
+            model::Place::Box(key) => Some(key),
+            model::Place::Node(name) => self.node(&name).ok()?.key.clone(),
+            _ => None,
+        };
+        // Those of nodes are ed25519.
+        key.filter(|key| key.of_identity().is_none())
+    }
+
+    fn node(&self, name: &Name) -> Result<&Node, BusError> {
+        let known = || match self.nodes.as_slice() {
+            [] => "nobody".to_owned(),
+            nodes => nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", "),
+        };
+        let unknown = || BusError::Unknown(format!("node {name} is unknown here; the settings nodes and node_redis name {}", known()));
+        self.nodes.iter().find(|node| node.name == *name).ok_or_else(unknown)
+    }
+
+    fn over_mycelium(&self, to: String) -> Result<Route, BusError> {
+        let bus = self.mycelium.clone().ok_or_else(|| BusError::Unknown("this server has no Mycelium node (mycelium_url)".into()))?;
+        Ok(Route::Bus(bus, to))
+    }
+
+    async fn redis(&self, endpoint: Endpoint, address: &Address, from: ContextId, target: ContextId) -> Result<Route, BusError> {
+        let full = || BusError::Unreachable("there are connections to as many contexts of other Redis as may be, all in use".into());
+        let way = self.ways.to(from, (address.as_str().to_owned(), target), Instant::now()).ok_or_else(full)?;
+        let connecting = way.bus.get_or_try_init(|| async {
+            let bus: Arc<dyn Bus> = Arc::new(Boxes::connect(&endpoint, target, self.own.to_string()).await?);
+            let (from, bus_of_way) = (address.as_str().to_owned(), Arc::clone(&bus));
+            // Who listens has ended with this server.
+            let _ = self.opened.send(Opened { bus: bus_of_way, from, way: Arc::downgrade(&way), end: way.end() });
+            Ok(bus)
+        });
+        let slow = || BusError::Unreachable(format!("the Redis of the other side did not answer within {} s", PATIENCE.as_secs()));
+        let bus = timeout(PATIENCE, connecting).await.map_err(|_| slow())??;
+        Ok(Route::Bus(Arc::clone(bus), Boxes::IN.to_owned()))
+    }
+}

@@ -1,0 +1,121 @@
+use std::collections::BTreeSet;
+
+use super::Error;
+use super::known::Known;
+use hero_jobs::dispatch::{Dispatcher, InUse};
+use hero_model::{ContextId, Name, Runner, RunnerId, RunnerPage, ScriptType};
+use hero_store::{RunnerChange, RunnerStored, Score};
+
+/// The longest name of a runner, in bytes.
+const LONGEST: usize = 256;
+
+/// The runners of all contexts that are served here. Cheap to clone.
+#[derive(Clone)]
+pub struct Runners {
+    dispatcher: Dispatcher,
+    /// Where their jobs can go, if that is known here.
+    known: Option<Known>,
+}
+
+impl Runners {
+    /// The runners of the contexts of a dispatcher.
+    pub const fn new(dispatcher: Dispatcher) -> Self {
+        Self { dispatcher, known: None }
+    }
+
+    /// The same, which refuse at once an address that leads nowhere as far as that is known here.
+    #[must_use]
+    pub fn knowing(self, known: Known) -> Self {
+        Self { known: Some(known), ..self }
+    }
+
+    async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+        Ok(self.dispatcher.store(context).await?)
+    }
+
+    /// Makes a runner.
+    pub async fn create(&self, context: ContextId, change: &RunnerChange) -> Result<Runner, Error> {
+        self.set(context, None, change).await
+    }
+
+    /// Changes what is named of a runner.
+    pub async fn update(&self, context: ContextId, id: RunnerId, change: &RunnerChange) -> Result<Runner, Error> {
+        self.set(context, Some(id), change).await
+    }
+
+    async fn set(&self, context: ContextId, id: Option<RunnerId>, change: &RunnerChange) -> Result<Runner, Error> {
+        if let Some(name) = change.name.as_ref().filter(|name| name.len() > LONGEST) {
+            return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {LONGEST}", name.len()) });
+        }
+        if let (Some(known), Some(address)) = (&self.known, &change.address) {
+            known.check(address)?;
+        }
+        self.check_script_type(context, id, change).await?;
+        let missing = |id| Error::NoRunner { id, context };
+        match (self.store(context).await?.set_runner(id, change).await?, id) {
+            (RunnerStored::Stored(id), _) => self.get(context, id).await,
+            (RunnerStored::Missing, Some(id)) => Err(missing(id)),
+            (RunnerStored::Nowhere, _) => {
+                let message = "a runner that is not local needs one, where it is; or say that it is local".to_owned();
+                Err(Error::Invalid { param: "address", message })
+            }
+            (RunnerStored::Taken(other), _) => {
+                let message = match self.store(context).await?.runner(other).await? {
+                    Some(_) => format!(
+                        "is that of runner {other} of context {context}, and leads there; choose another, or change that runner first"
+                    ),
+                    None => format!("is kept for the runner with the number {other}; choose another"),
+                };
+                Err(Error::Invalid { param: "topic", message })
+            }
+            (RunnerStored::NoNumber, _) => Err(Error::Full("as many numbers of runners in use in this context as can be told apart")),
+            (RunnerStored::Full | RunnerStored::Missing, _) => Err(Error::Full("10,000 runners in this context")),
+        }
+    }
+
+    /// Refuses a runner of this server whose script type nobody knows here. What another node runs is known there, and a runner of type `rust` is a program
+    /// that comes when it comes.
+    async fn check_script_type(&self, context: ContextId, id: Option<RunnerId>, change: &RunnerChange) -> Result<(), Error> {
+        let before = match id {
+            Some(id) if change.local.is_some() || change.script_type.is_some() => Some(self.get(context, id).await?),
+            _ => None,
+        };
+        let is_local = change.local.or(before.as_ref().map(|before| before.local)).unwrap_or(true);
+        match change.script_type.as_ref().or(before.as_ref().map(|before| &before.script_type)) {
+            Some(script_type) if is_local && script_type.as_str() != ScriptType::RUST => {
+                Ok(self.dispatcher.check_script_type(context, script_type).await?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A runner.
+    pub async fn get(&self, context: ContextId, id: RunnerId) -> Result<Runner, Error> {
+        self.store(context).await?.runner(id).await?.ok_or(Error::NoRunner { id, context })
+    }
+
+    /// The runner that has this topic, if there is one.
+    pub async fn of_topic(&self, context: ContextId, topic: &Name) -> Result<Option<Runner>, Error> {
+        Ok(self.store(context).await?.runner_of_topic(topic).await?)
+    }
+
+    /// The contexts of this server into which runners of the script type of this name have jobs sent.
+    pub async fn targets_of_type(&self, context: ContextId, topic: &Name) -> Result<BTreeSet<ContextId>, Error> {
+        Ok(self.store(context).await?.targets_of_type(topic).await?)
+    }
+
+    /// A page of runners, in the order of their numbers. It may be short, or empty, before the last one.
+    pub async fn list(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<RunnerPage, Error> {
+        let store = self.store(context).await?;
+        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_runners gives them as next_cursor".into() };
+        let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| bad()))?;
+        let (runners, next) = store.runners(after, limit).await?;
+        let next_cursor = next.map(|score| score.to_string());
+        Ok(RunnerPage { runners, next_cursor })
+    }
+
+    /// Deletes a runner. Its jobs stay in their queue, for another runner of that group.
+    pub async fn delete(&self, context: ContextId, id: RunnerId) -> Result<(), Error> {
+        if self.store(context).await?.delete_runner(id).await? { Ok(()) } else { Err(Error::NoRunner { id, context }) }
+    }
+}

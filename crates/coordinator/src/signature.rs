@@ -1,0 +1,171 @@
+//! Who signs, and whether a signature is right.
+
+use std::fmt;
+use std::str::FromStr;
+
+use k256::ecdsa::signature::Verifier as _;
+use k256::ecdsa::{Signature, VerifyingKey};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+
+use super::letter::Letter;
+use hero_model::{MASKED, SignerKey, hex};
+
+/// How many bytes the secret of a key has.
+const SECRET: usize = 32;
+
+/// The key of a node (ed25519), by which others know it. It signs what the node sends.
+#[derive(Clone)]
+pub struct NodeKey([u8; SECRET]);
+
+/// Why a text is no such key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it does not hold 64 hexadecimal digits")]
+pub struct InvalidNodeKey;
+
+impl NodeKey {
+    /// A new random key.
+    pub fn random() -> Self {
+        Self(rand::random())
+    }
+
+    /// The key as it stands in its file.
+    pub fn to_text(&self) -> String {
+        hex(&self.0)
+    }
+
+    /// What others know of it.
+    pub fn public(&self) -> SignerKey {
+        hex(self.pair().public_key().as_ref()).parse().expect("an ed25519 key has 64 hexadecimal digits")
+    }
+
+    /// The name of the node in keys of Redis: the beginning of its public key.
+    pub fn name(&self) -> String {
+        self.public().as_str()[..16].to_owned()
+    }
+
+    /// What a server of this node is called among those that send messages: several may have one key, each with a hand of its own.
+    pub fn hand(&self) -> String {
+        format!("{}-{:08x}", self.name(), rand::random::<u32>())
+    }
+
+    /// Signs a letter of this node.
+    pub fn sign(&self, letter: &mut Letter) {
+        letter.public_key = self.public();
+        letter.signature = self.signature_of(&letter.signed(letter.node.as_str()));
+    }
+
+    /// The signature over something that this node says.
+    pub(super) fn signature_of(&self, signed: &[u8]) -> String {
+        hex(self.pair().sign(signed).as_ref())
+    }
+
+    fn pair(&self) -> Ed25519KeyPair {
+        Ed25519KeyPair::from_seed_unchecked(&self.0).expect("every 32 bytes are the seed of a key")
+    }
+}
+
+impl FromStr for NodeKey {
+    type Err = InvalidNodeKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNodeKey> {
+        bytes(text.trim()).and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(InvalidNodeKey)
+    }
+}
+
+impl fmt::Debug for NodeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASKED)
+    }
+}
+
+/// Whether a letter was signed by who it says, for the node that it says, or for whichever node sends it.
+pub(super) fn is_right(letter: &Letter) -> bool {
+    [letter.node.as_str(), ""].into_iter().any(|node| has_signed(&letter.public_key, &letter.signature, &letter.signed(node)))
+}
+
+/// Whether a signature over something is that of a key.
+pub(super) fn has_signed(key: &SignerKey, signature: &str, signed: &[u8]) -> bool {
+    let (Some(key), Some(signature)) = (bytes(key.as_str()), bytes(signature)) else { return false };
+    if key.len() == SECRET {
+        return UnparsedPublicKey::new(&ED25519, key).verify(signed, &signature).is_ok();
+    }
+    let (Ok(key), Ok(signature)) = (VerifyingKey::from_sec1_bytes(&key), Signature::from_slice(&signature)) else { return false };
+    key.verify(signed, &signature).is_ok()
+}
+
+/// The bytes that hexadecimal digits stand for.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
+        return None;
+    }
+    (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hero_model::ContextId;
+
+    #[test]
+    fn the_bytes_and_the_signature_of_the_document_are_those_of_the_program() {
+        let document = include_str!("../../../docs/messages.md");
+        let key: NodeKey = "07".repeat(32).parse().unwrap();
+        let mut letter = Letter::example();
+        key.sign(&mut letter);
+        let signed = String::from_utf8(letter.signed(letter.node.as_str())).unwrap();
+        assert!(document.contains(&signed), "{signed}");
+        for part in [key.public().as_str(), &letter.signature] {
+            assert!(document.contains(part), "{part}");
+        }
+        assert!(is_right(&letter));
+    }
+
+    #[test]
+    fn what_was_changed_after_it_was_signed_is_not_right() {
+        let (key, mut letter) = (NodeKey::random(), Letter::example());
+        key.sign(&mut letter);
+        assert!(is_right(&letter));
+        let changed: [fn(&mut Letter); 9] = [
+            |letter| letter.message.push('!'),
+            |letter| letter.target_context = ContextId(3),
+            |letter| letter.caller_id = 1,
+            |letter| letter.sent_at += 1,
+            |letter| letter.public_key = NodeKey::random().public(),
+            |letter| letter.node = NodeKey::random().public(),
+            |letter| letter.to = Some(NodeKey::random().public()),
+            |letter| letter.to = None,
+            |letter| letter.signature = "zz".into(),
+        ];
+        for change in changed {
+            let mut other = letter.clone();
+            change(&mut other);
+            assert!(!is_right(&other), "{other:?}");
+        }
+        // What stands in one field cannot pass for another one.
+        let mut other = letter.clone();
+        (other.topic, other.message) = (String::new(), format!("{}{}", other.topic, other.message));
+        assert!(!is_right(&other));
+    }
+
+    #[test]
+    fn a_secp256k1_key_signs_as_well() {
+        use k256::ecdsa::SigningKey;
+        use k256::ecdsa::signature::Signer as _;
+        let key = SigningKey::from_slice(&[7; 32]).unwrap();
+        let mut letter = Letter::example();
+        letter.public_key = hex(key.verifying_key().to_encoded_point(false).as_bytes()).parse().unwrap();
+        let sign = |letter: &mut Letter, node: &str| {
+            let signature: Signature = key.sign(&letter.signed(node));
+            letter.signature = hex(&signature.to_bytes());
+        };
+        let node = letter.node.clone();
+        sign(&mut letter, node.as_str());
+        assert!(is_right(&letter));
+        letter.answers = 1;
+        assert!(!is_right(&letter));
+        // For whichever node sends it.
+        sign(&mut letter, "");
+        letter.node = NodeKey::random().public();
+        assert!(is_right(&letter));
+    }
+}

@@ -1,0 +1,174 @@
+//! Stops that travel: when a job ends here that is away, and not by its result, it is stopped at the other side, too.
+
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
+
+use super::bus::BusError;
+use super::delivery::{Delivery, Destination, Obstacle, of_node};
+use super::inbound::{Inbound, Refusal, Signer};
+use super::letter::{Kind, Letter};
+use super::receipt::Receipt;
+use super::receiver::HandedOver;
+use super::recording;
+use super::routes::Route;
+use super::ways::Place;
+use hero_model::{ContextId, MessageFormat, MessageKey, MessageType, Name, SignerKey, Timestamp, hex};
+use hero_store::{NewStop, StopReceived, StopTold, Store, StoredMessage};
+
+/// How long the other side is told at most, in seconds. It is told no longer than its message lives.
+const LONGEST: u32 = 24 * 3600;
+/// How long a stop rests of which the other side does not know yet, at first and at most.
+const FIRST_REST: Duration = Duration::from_millis(250);
+const LONGEST_REST: Duration = Duration::from_secs(30);
+/// How long stops rest beyond those that are on their way to one place.
+const MEANWHILE: Duration = Duration::from_secs(1);
+
+impl Delivery {
+    /// Tries to tell the other side that the job of a message is to be stopped.
+    pub(super) async fn tell_stop(&self, key: MessageKey) -> StopTold {
+        let stored = match self.store.message(key).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return StopTold::Over("its message is gone".into()),
+            Err(error) if error.is_spoilt() => return StopTold::Over(error.to_string()),
+            Err(_) => return StopTold::Later(LONGEST_REST),
+        };
+        let Some(since) = stored.stopped_at else { return StopTold::Over("it was not stopped".into()) };
+        let (age, life) = (self.store.clock().now().since(since), stored.shown.timeout.min(LONGEST));
+        if age > Duration::from_secs(life.into()) {
+            return StopTold::Over(format!("nobody there has said within {life} s that it is known"));
+        }
+        // As long again as it has been tried.
+        let later = StopTold::Later(age.clamp(FIRST_REST, LONGEST_REST));
+        match self.try_to_tell(key, &stored, since, life).await {
+            Ok(receipt) if receipt.is_stored() => {
+                self.dispatcher.audit().note(|| recording::stop_told(key, stored.away.as_ref(), self.store.context()));
+                StopTold::Told
+            }
+            Ok(receipt) if receipt.is_final() => StopTold::Over(format!("it refuses that: {}", receipt.text)),
+            Err(Obstacle::Final(why)) => StopTold::Over(why),
+            Err(Obstacle::Silent(_, rest)) => StopTold::Later(rest),
+            Ok(_) | Err(Obstacle::Passing(_) | Obstacle::Over) => later,
+        }
+    }
+
+    async fn try_to_tell(&self, key: MessageKey, stored: &StoredMessage, since: Timestamp, life: u32) -> Result<Receipt, Obstacle> {
+        let nowhere = || Obstacle::Final("its message has no address".into());
+        let Destination { address, target, receiver } = self.destination(stored).await?.ok_or_else(nowhere)?;
+        let place: Place = (address.as_str().to_owned(), target);
+        let receiver = stored.to.clone().or(receiver).or_else(|| of_node(stored.receiver_key.as_ref()));
+        let mut letter = self.stop_letter(key, stored, target, receiver, since, life)?;
+        let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);
+        let _on_its_way = self.telling.begin(&place).ok_or_else(full)?;
+        let began = Instant::now();
+        self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
+        let told = match self.routes.find(&self.store, &address, target).await {
+            Ok(Route::Here) => Ok(self.take_here(&letter).await),
+            Ok(Route::Bus(bus, to)) => self.hand_over(&*bus, &to, &place, &mut letter).await,
+            Err(error) => Err(error.into()),
+        };
+        match told {
+            Ok(receipt) => {
+                self.silence.answered(&place);
+                self.routes.answered(&place);
+                Ok(receipt)
+            }
+            Err(error @ (HandedOver::Own | HandedOver::Unnamed | HandedOver::Bus(BusError::Unknown(_) | BusError::TooLarge { .. }))) => {
+                self.silence.leave(&place);
+                Err(error.into())
+            }
+            Err(HandedOver::Bus(error)) => {
+                let why = error.to_string();
+                let (rest, is_news) = self.silence.keeps_silent(&place, began, &why, Instant::now());
+                if is_news {
+                    let context = self.store.context();
+                    tracing::warn!(%context, %address, target_context = %place.1, "jobs were stopped that are away, and who has them is told again: {why}");
+                }
+                Err(Obstacle::Silent(why, rest))
+            }
+        }
+    }
+
+    /// The stop of a message as it is sent to a context. It has a nonce of its own, the same however often it is sent.
+    fn stop_letter(
+        &self,
+        key: MessageKey,
+        stored: &StoredMessage,
+        target: ContextId,
+        to: Option<SignerKey>,
+        since: Timestamp,
+        life: u32,
+    ) -> Result<Letter, Obstacle> {
+        let in_reply_to = stored.nonce.clone().ok_or_else(|| Obstacle::Final("its message was never sent".into()))?;
+        let nonce = hex(&Sha256::digest(format!("stop {in_reply_to}")))[..32].parse().map_err(|_| Obstacle::Over)?;
+        let mut letter = Letter {
+            kind: Kind::Stop,
+            nonce,
+            caller_id: key.caller_id,
+            message_id: key.message_id,
+            message_type: MessageType::Job,
+            message_format_type: MessageFormat::Text,
+            context: self.store.context(),
+            target_context: target,
+            topic: String::new(),
+            message: String::new(),
+            job: "[]".into(),
+            timeout: life,
+            // It is known there as long as the message may come.
+            timeout_ack: life.max(stored.shown.timeout_ack),
+            timeout_result: 0,
+            // If the clock of Redis was set back since, nobody would take what is yet to be made.
+            created_at: since.min(self.store.clock().now()).as_millis() / 1000,
+            sent_at: Timestamp::local().as_millis() / 1000,
+            in_reply_to,
+            answers: key.message_id,
+            node: self.key.public(),
+            to,
+            public_key: self.key.public(),
+            signature: String::new(),
+        };
+        self.key.sign(&mut letter);
+        Ok(letter)
+    }
+}
+
+impl Inbound {
+    /// Takes a stop that a node has signed whose word counts here: the jobs that it has sent with a message end, and if that message is yet to come,
+    /// its jobs will not run. `again` is until when it may come; what a node signs it signs anew each time, so a day is enough.
+    pub(super) async fn take_stop(&self, letter: &Letter, store: &Store, again: Timestamp) -> Result<(), Refusal> {
+        let nonce: Name = letter.in_reply_to.parse().map_err(|_| "a stop names the message whose jobs are to be stopped".to_owned())?;
+        let begun = || recording::of_stop(self.sender(letter, &Signer::Node), letter);
+        let doing = self.dispatcher.audit().begin(begun).map_err(|closed| Refusal::Full(format!("at the other side {closed}")))?;
+        let mut doing = doing.counted();
+        let stop = NewStop {
+            signer: letter.public_key.clone(),
+            nonce: nonce.as_str().to_owned(),
+            caller: letter.caller_id,
+            number: letter.answers,
+            again: again.min(store.clock().now().plus(Duration::from_secs(LONGEST.into()))),
+        };
+        let (is_news, jobs) = match store.receive_stop(&stop).await? {
+            StopReceived::Taken { is_news, jobs } => (is_news, jobs),
+            StopReceived::Signer => {
+                doing.give_up();
+                return Err(Refusal::Refused("another node has sent that message, and only that one stops its jobs".into()));
+            }
+            StopReceived::Crowded => {
+                doing.give_up();
+                let why = "knows as many messages as it may, of this signer or of all, each until its timeout_ack";
+                return Err(Refusal::Full(format!("context {} {why}", letter.target_context)));
+            }
+        };
+        // If this fails, the stop comes again, and what has not ended until then is stopped then.
+        for (job, _) in jobs.iter().filter(|(_, is_open)| *is_open) {
+            store.stop(job).await?;
+        }
+        if is_news || !jobs.is_empty() {
+            doing.end(|record| recording::stopped(record, &jobs))
+        } else {
+            doing.give_up()
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! The supervisor daemon: for each context the messages that go out, and what comes for it over every bus.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{interval, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::bus::{Boxes, Bus, Mycelium};
+use super::delivery::Delivery;
+use super::fetcher::Fetcher;
+use super::inbound::Inbound;
+use super::outgoing::Outgoing;
+use super::ping::Pinger;
+use super::receiver::Receivers;
+use super::routes::{Node, Opened, Routes};
+use super::signature::NodeKey;
+use super::silence::{Silence, Telling};
+use super::wakes::Wakes;
+use hero_access::Authority;
+use hero_jobs::dispatch::Dispatcher;
+use hero_model::ContextId;
+use hero_service as service;
+use hero_store::Store;
+
+/// How long Mycelium is asked in one round, at a pace of its own, and how often one looks into a Redis: one's own, and that of another node.
+const ROUND: Duration = Duration::from_secs(10);
+const OWN_REDIS: Duration = Duration::from_secs(1);
+const OTHER_REDIS: Duration = Duration::from_millis(250);
+/// How long it may take to leave the messages in hand to others.
+const LEAVING: Duration = Duration::from_secs(2);
+
+/// How long a connection to another Redis is kept that nobody uses, unless the settings of the supervisor say otherwise.
+pub const KEPT: Duration = Duration::from_secs(600);
+
+/// What the supervisor needs to know.
+pub struct SupervisorSettings {
+    /// The key of this node.
+    pub key: NodeKey,
+    /// The other nodes that are known.
+    pub nodes: Vec<Node>,
+    /// The node of Mycelium on this machine, if there is one.
+    pub mycelium: Option<Mycelium>,
+    /// Who may do what; nothing where nobody has to log in.
+    pub authority: Option<Authority>,
+    /// How long another node may take to store a job that is sent to it.
+    pub ack: Duration,
+    /// How long it may take then until its result is here.
+    pub result: Duration,
+    /// How long a connection to another Redis is kept that nobody uses, and over which no result is awaited.
+    pub kept: Duration,
+}
+
+/// The loops of a server that bring messages on.
+pub struct Supervisor {
+    dispatcher: Dispatcher,
+    key: NodeKey,
+    hand: String,
+    routes: Arc<Routes>,
+    inbound: Arc<Inbound>,
+    wakes: Wakes,
+    ack: Duration,
+    result: Duration,
+    shutdown: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Supervisor {
+    /// Starts what all contexts share. `wakes` is told of new messages.
+    pub fn start(dispatcher: Dispatcher, settings: SupervisorSettings, wakes: Wakes, shutdown: CancellationToken) -> Self {
+        let SupervisorSettings { key, nodes, mycelium, authority, ack, result, kept } = settings;
+        let (tell, opened) = mpsc::unbounded_channel();
+        let mycelium = mycelium.map(Arc::new);
+        let trusted = nodes.iter().filter_map(|node| Some((node.key.clone()?, node.name.clone()))).collect();
+        let routes = Arc::new(Routes::new(key.public(), nodes, mycelium.clone(), kept, tell));
+        let inbound = Arc::new(Inbound { dispatcher: dispatcher.clone(), authority, key: key.clone(), trusted });
+        let hand = key.hand();
+        let this = Self { dispatcher, key, hand, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
+        if let Some(bus) = mycelium {
+            this.fetch(bus, None, ROUND, Duration::from_millis(10), None, &this.shutdown);
+        }
+        this.fetch_what_is_opened(opened);
+        this
+    }
+
+    /// What asks who is at an address.
+    pub fn pinger(&self) -> Pinger {
+        Pinger::new(self.key.clone(), Arc::clone(&self.routes), Arc::clone(&self.inbound))
+    }
+
+    /// Sends the messages of a context, and takes those for it, until `ended` or the end of this server.
+    pub fn serve(&self, context: ContextId, ended: &CancellationToken) {
+        let Ok(store) = self.dispatcher.opened(context) else { return };
+        let ended = &self.until(ended);
+        let wake = self.wakes.of(context);
+        let own: Arc<dyn Bus> = Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned()));
+        self.fetch(own, None, Duration::ZERO, OWN_REDIS, Some(Arc::clone(&wake)), ended);
+        let delivery = Delivery {
+            // Without holding the context open: its loops end when it sleeps.
+            store: Store::clone(&store),
+            dispatcher: self.dispatcher.clone(),
+            key: self.key.clone(),
+            hand: self.hand.clone(),
+            routes: Arc::clone(&self.routes),
+            inbound: Arc::clone(&self.inbound),
+            silence: Silence::default(),
+            receivers: Receivers::default(),
+            telling: Telling::default(),
+            ack: self.ack,
+            result: self.result,
+        };
+        let (store, hand, ended) = (delivery.store.clone(), self.hand.clone(), ended.clone());
+        self.tasks.spawn(async move {
+            service::run(Outgoing::new(Arc::new(delivery), wake), ended).await;
+            // Where that fails, others wait until it has been silent for long.
+            drop(timeout(LEAVING, store.leave_messages(&hand)).await);
+        });
+    }
+
+    /// What ends with either: the context here, or this server.
+    fn until(&self, ended: &CancellationToken) -> CancellationToken {
+        let (either, ended) = (self.shutdown.child_token(), ended.clone());
+        let ending = either.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = ended.cancelled() => ending.cancel(),
+                () = ending.cancelled() => {}
+            }
+        });
+        either
+    }
+
+    /// Returns when all loops have ended, which `shutdown` asks for.
+    pub async fn ended(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn fetch(
+        &self,
+        bus: Arc<dyn Bus>,
+        from: Option<String>,
+        wait: Duration,
+        idle: Duration,
+        wake: Option<Arc<Notify>>,
+        ended: &CancellationToken,
+    ) {
+        let fetcher = Fetcher { bus, inbound: Arc::clone(&self.inbound), from, wait, idle, pause: Duration::ZERO, wake, way: Weak::new() };
+        self.tasks.spawn(service::run(fetcher, ended.clone()));
+    }
+
+    /// Fetches from each Redis of another node that a message went to, as long as the way there is kept.
+    fn fetch_what_is_opened(&self, mut opened: mpsc::UnboundedReceiver<Opened>) {
+        let (inbound, shutdown, tasks) = (Arc::clone(&self.inbound), self.shutdown.clone(), self.tasks.clone());
+        let routes = Arc::clone(&self.routes);
+        self.tasks.spawn(async move {
+            let mut look = interval(routes.look_again());
+            loop {
+                let next = tokio::select! {
+                    next = opened.recv() => next,
+                    _ = look.tick() => {
+                        routes.drop_unused();
+                        continue;
+                    }
+                    () = shutdown.cancelled() => None,
+                };
+                let Some(Opened { bus, from, way, end }) = next else { return };
+                let (inbound, wait, idle, pause) = (Arc::clone(&inbound), Duration::ZERO, OTHER_REDIS, Duration::ZERO);
+                let fetcher = Fetcher { bus, inbound, from: Some(from), wait, idle, pause, wake: None, way };
+                let shutdown = shutdown.clone();
+                tasks.spawn(async move {
+                    tokio::select! {
+                        () = service::run(fetcher, shutdown) => {}
+                        () = end.cancelled() => {}
+                    }
+                });
+            }
+        });
+    }
+}
