@@ -153,7 +153,7 @@ pub use hero_jobs::actor; // Pools, actors, presence.
 pub use hero_coordinator as coordinator; // Flows, runners and messages.
 
 #[doc(hidden)]
-pub mod rpc; // The wire.
+pub use hero_rpc as rpc; // The wire.
 
 pub mod client; // Calls a server over the wire.
 

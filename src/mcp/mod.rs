@@ -25,7 +25,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
 use crate::client::Error;
-use crate::rpc::LONGEST_ID;
+use crate::rpc::{LONGEST_ID, NAME};
 use call::Call;
 use follow::Teller;
 pub use http::assistants;
@@ -105,7 +105,7 @@ impl Leaving<'_> {
 impl ServerHandler for Assistant {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
-            .with_server_info(Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")))
+            .with_server_info(Implementation::new(NAME, env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
 

@@ -1,0 +1,142 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::NAME;
+use super::limits::Limits;
+use hero_access::Authority;
+use hero_coordinator::flows::Flows;
+use hero_coordinator::{Messages, Runners};
+use hero_jobs::dispatch::{Dispatcher, StoreInfo};
+use hero_model::{ContextId, Name, ScriptType, Seconds, SignerKey, Timestamp};
+
+/// What the methods work with.
+#[derive(Clone)]
+pub struct App {
+    /// Creates, starts, stops and reads jobs.
+    pub dispatcher: Dispatcher,
+    /// Identities, tokens and rights.
+    pub authority: Authority,
+    /// Who runs the jobs of which group, here or elsewhere.
+    pub runners: Runners,
+    /// Messages between contexts and nodes.
+    pub messages: Messages,
+    /// What `/readyz` and `/metrics` show.
+    pub probes: Probes,
+    /// What `server_info` tells.
+    pub details: Arc<ServerDetails>,
+    /// What `drain_server` does.
+    pub drain: Drain,
+}
+
+/// Has the server take no jobs any more, and end when those that run have ended, or after this time at the latest. Gives how many run.
+pub type Drain = Arc<dyn Fn(Duration) -> usize + Send + Sync>;
+
+impl App {
+    /// Flows of these jobs.
+    pub fn flows(&self) -> Flows {
+        Flows::new(self.dispatcher.clone())
+    }
+}
+
+/// `Ok` if the server is ready, with notes for whoever asks; otherwise the reasons why it is not.
+pub type Readiness = Result<Vec<String>, Vec<String>>;
+
+/// What the plain HTTP routes show.
+#[derive(Clone)]
+pub struct Probes {
+    /// Looks whether everything is there that jobs need. Called for each `GET /readyz`, within five seconds.
+    pub readiness: Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Readiness> + Send>> + Send + Sync>,
+    /// The metrics in Prometheus' text format. Called for each `GET /metrics`.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+/// What the process knows of itself when it starts.
+#[derive(Debug, Clone)]
+pub struct ServerDetails {
+    /// The name of this start of this server, as in leases.
+    pub server_id: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it started, on the monotonic clock.
+    pub started: Instant,
+    /// Addresses it listens on besides the one [`super::serve`] binds.
+    pub listen: Vec<String>,
+    /// The contexts it serves.
+    pub contexts: Vec<ContextId>,
+    /// The key of this node, if it has one.
+    pub node_key: Option<SignerKey>,
+    /// The pools of actors that it runs.
+    pub pools: Vec<PoolDetails>,
+    /// The limits of the wire.
+    pub limits: Limits,
+}
+
+/// A pool of actors in this process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolDetails {
+    /// The script type its actors run.
+    pub script_type: ScriptType,
+    /// Their group.
+    pub group: Name,
+    /// The context whose jobs they run.
+    #[serde(default)]
+    pub context_id: ContextId,
+    /// How many they are.
+    pub actors: u32,
+}
+
+/// The server that answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ServerDetails")] // Generators make a type of the name of `server_info`, too.
+pub struct ServerInfo {
+    /// Always `hero`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The name of this start of this server, as in leases.
+    pub server_id: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// How long it has been running.
+    pub uptime: Seconds,
+    /// The addresses it listens on.
+    pub listen: Vec<String>,
+    /// The contexts it serves.
+    pub contexts: Vec<ContextId>,
+    /// The pools of actors that it runs.
+    pub pools: Vec<PoolDetails>,
+    /// The key by which other nodes know this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SignerKey")]
+    pub node_key: Option<SignerKey>,
+    /// How the store is; absent when it does not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "StoreInfo")]
+    pub store: Option<StoreInfo>,
+    /// The limits of the wire.
+    pub limits: Limits,
+}
+
+impl ServerDetails {
+    /// What the server tells of itself now.
+    pub fn info(&self, store: Option<StoreInfo>) -> ServerInfo {
+        ServerInfo {
+            name: NAME.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            server_id: self.server_id.clone(),
+            started_at: self.started_at,
+            uptime: Seconds::from(self.started.elapsed()),
+            listen: self.listen.clone(),
+            contexts: self.contexts.clone(),
+            pools: self.pools.clone(),
+            node_key: self.node_key.clone(),
+            store,
+            limits: self.limits.clone(),
+        }
+    }
+}

@@ -1,0 +1,371 @@
+use std::borrow::Cow;
+use std::time::Duration;
+
+use jsonrpsee::types::{ErrorObject, ErrorObjectOwned};
+use serde_json::{Value, json};
+
+use hero_access as access;
+use hero_audit as audit;
+use hero_coordinator::{self as coordinator, flows};
+use hero_jobs::dispatch;
+use hero_model::{ErrorKind, JobError, Status, tree};
+
+#[path = "error/access.rs"]
+mod of_access;
+#[path = "error/coordinator.rs"]
+mod of_coordinator;
+#[path = "error/flow.rs"]
+mod of_flow;
+#[path = "error/store.rs"]
+mod of_store;
+
+pub(super) mod data;
+
+/// Every kind of error that a call can end with, and its number on the wire.
+///
+/// Our own numbers are positive, because jsonrpsee takes -32000 to -32011 for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// What arrived is not JSON.
+    ParseError,
+    /// The request is JSON, but no call that can be made here.
+    InvalidRequest,
+    /// There is no such method.
+    MethodNotFound,
+    /// The parameters don't fit the method.
+    InvalidParams,
+    /// A bug of ours.
+    Internal,
+    /// The connection has as many subscriptions as it may.
+    TooManySubscriptions,
+    /// The request is larger than allowed.
+    RequestTooLarge,
+    /// The batch has more calls than allowed.
+    BatchTooLong,
+    /// The answers of a batch are larger than allowed together.
+    BatchAnswerTooLarge,
+    /// There is no such job.
+    JobNotFound,
+    /// The job's status does not allow this.
+    State,
+    /// Nobody knows this script type.
+    UnknownScriptType,
+    /// The caller may not do this.
+    PermissionDenied,
+    /// The caller has to log in.
+    NotAuthenticated,
+    /// Too many calls.
+    RateLimited,
+    /// The queue is full, or the store nearly is.
+    QueueFull,
+    /// Something is larger than allowed.
+    TooLarge,
+    /// The store did not answer.
+    StoreUnavailable,
+    /// The idempotency key stands for a job or flow with other parameters.
+    IdempotencyReused,
+    /// There is no such context, schedule or object.
+    NotFound,
+    /// The job ended badly.
+    JobFailed,
+    /// The wait is over, the job is not.
+    WaitRanOut,
+    /// The job was stopped.
+    JobStopped,
+}
+
+impl Code {
+    /// Every code, in the order of their numbers.
+    pub const ALL: [Self; 23] = [
+        Self::ParseError,
+        Self::InvalidRequest,
+        Self::MethodNotFound,
+        Self::InvalidParams,
+        Self::Internal,
+        Self::TooManySubscriptions,
+        Self::RequestTooLarge,
+        Self::BatchTooLong,
+        Self::BatchAnswerTooLarge,
+        Self::JobNotFound,
+        Self::State,
+        Self::UnknownScriptType,
+        Self::PermissionDenied,
+        Self::NotAuthenticated,
+        Self::RateLimited,
+        Self::QueueFull,
+        Self::TooLarge,
+        Self::StoreUnavailable,
+        Self::IdempotencyReused,
+        Self::NotFound,
+        Self::JobFailed,
+        Self::WaitRanOut,
+        Self::JobStopped,
+    ];
+
+    /// What every method may answer, besides its own errors.
+    pub const COMMON: [Self; 5] = [Self::InvalidParams, Self::Internal, Self::PermissionDenied, Self::NotAuthenticated, Self::RateLimited];
+
+    /// The number on the wire.
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::ParseError => -32700,
+            Self::InvalidRequest => -32600,
+            Self::MethodNotFound => -32601,
+            Self::InvalidParams => -32602,
+            Self::Internal => -32603,
+            // As jsonrpsee answers before a method is called.
+            Self::TooManySubscriptions => -32006,
+            Self::RequestTooLarge => -32007,
+            Self::BatchTooLong => -32010,
+            Self::BatchAnswerTooLarge => -32011,
+            Self::JobNotFound => 1001,
+            Self::State => 1002,
+            Self::UnknownScriptType => 1003,
+            Self::PermissionDenied => 1004,
+            Self::NotAuthenticated => 1005,
+            Self::RateLimited => 1006,
+            Self::QueueFull => 1007,
+            Self::TooLarge => 1008,
+            Self::StoreUnavailable => 1009,
+            Self::IdempotencyReused => 1010,
+            Self::NotFound => 1011,
+            Self::JobFailed => 1101,
+            Self::WaitRanOut => 1102,
+            Self::JobStopped => 1103,
+        }
+    }
+
+    /// What it means, for `openrpc.json`. The message of an actual error says more.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::ParseError => "not JSON",
+            Self::InvalidRequest => "not a request that can be answered here",
+            Self::MethodNotFound => "there is no such method",
+            Self::InvalidParams => "a parameter is missing, unknown or wrong",
+            Self::Internal => "internal error",
+            Self::TooManySubscriptions => "too many subscriptions on one connection",
+            Self::RequestTooLarge => "the request is too large",
+            Self::BatchTooLong => "the batch has too many calls",
+            Self::BatchAnswerTooLarge => "the answers of the batch are too large together",
+            Self::JobNotFound => "the job does not exist",
+            Self::State => "the status of the job does not allow this, or the id is taken",
+            Self::UnknownScriptType => "the script type is not built in, not configured and has no live actor",
+            Self::PermissionDenied => "permission denied",
+            Self::NotAuthenticated => "not authenticated",
+            Self::RateLimited => "too many calls",
+            Self::QueueFull => "the queue or the store is full",
+            Self::TooLarge => "something is larger than allowed",
+            Self::StoreUnavailable => "the store is unavailable",
+            Self::IdempotencyReused => "the idempotency key was used with other parameters",
+            Self::NotFound => "there is no such context, schedule, flow, object, identity, token, runner or message",
+            Self::JobFailed => "the job failed",
+            Self::WaitRanOut => "the wait ran out, the job goes on",
+            Self::JobStopped => "the job was stopped",
+        }
+    }
+}
+
+/// Why a call was not answered with a result. The message is for the caller and says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The parameters don't fit the method.
+    #[error("{0}")]
+    Params(String),
+    /// The request cannot be made this way.
+    #[error("{0}")]
+    Request(&'static str),
+    /// There is no such method.
+    #[error("there is no method {0:?}; rpc.discover lists all")]
+    NoMethod(String),
+    /// The operation was not done.
+    #[error(transparent)]
+    Dispatch(#[from] dispatch::Error),
+    /// Something with a flow was not done.
+    #[error(transparent)]
+    Flow(flows::Error),
+    /// Something about identities, tokens or rights was not done.
+    #[error(transparent)]
+    Access(#[from] access::Error),
+    /// Something about the objects of the coordinator was not done.
+    #[error(transparent)]
+    Coordinator(coordinator::Error),
+    /// It could not be recorded.
+    #[error("{0}; nothing was done")]
+    Audit(#[from] audit::Closed),
+    /// Too much at once; what, and when to try again.
+    #[error("{what}; try again in {} ms", retry_after.as_millis())]
+    Busy {
+        /// What there is too much of.
+        what: Cow<'static, str>,
+        /// When it is worth trying again.
+        retry_after: Duration,
+    },
+    /// The session's identity may not do this.
+    #[error("permission denied: {0}")]
+    Denied(Cow<'static, str>),
+    /// The session has no identity, and needs one.
+    #[error("not authenticated: send `Authorization: Bearer …`, or log in first")]
+    NotAuthenticated,
+    /// The handler took longer than a call may take.
+    #[error("the call took longer than {} s and was given up; whether it was done is unknown", .0.as_secs_f64())]
+    Deadline(Duration),
+    /// The result does not fit into a response. What the call was to do is done.
+    #[error("the answer has more than {0} bytes, which is the limit of a response (--max-response); ask for less at a time")]
+    AnswerTooLarge(usize),
+    /// The subscriber did not read its notifications.
+    #[error("the subscriber reads too slowly; subscribe again with the last cursor")]
+    Slow,
+    /// A bug of ours.
+    #[error("internal error; the server's log says more")]
+    Internal,
+}
+
+impl Error {
+    /// The error of a method that only reads. It says that nothing was done, because such a method changes nothing.
+    pub(super) fn of_a_read(mut self) -> Self {
+        if let Self::Dispatch(dispatch::Error::Store { not_done, .. }) = &mut self {
+            *not_done = true;
+        }
+        self
+    }
+
+    /// The kind of error: the one place where errors get their codes.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Params(_) => Code::InvalidParams,
+            Self::Request(_) => Code::InvalidRequest,
+            Self::NoMethod(_) => Code::MethodNotFound,
+            Self::Denied(_) => Code::PermissionDenied,
+            Self::NotAuthenticated => Code::NotAuthenticated,
+            Self::Busy { .. } | Self::Slow => Code::RateLimited,
+            Self::Deadline(_) | Self::Audit(_) => Code::StoreUnavailable,
+            Self::AnswerTooLarge(_) => Code::TooLarge,
+            Self::Internal => Code::Internal,
+            Self::Dispatch(error) => code_of(error),
+            Self::Flow(error) => of_flow::code_of(error),
+            Self::Access(error) => of_access::code_of(error),
+            Self::Coordinator(error) => of_coordinator::code_of(error),
+        }
+    }
+
+    /// What a program can read besides the code.
+    fn data(&self) -> Option<Value> {
+        match self {
+            Self::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
+            Self::Deadline(_) => Some(json!({"outcome": "unknown"})),
+            Self::Audit(_) => Some(json!({"outcome": "not_done"})),
+            Self::AnswerTooLarge(limit) => Some(json!({"limit": limit})),
+            Self::Dispatch(error) => data_of(error),
+            Self::Flow(error) => of_flow::data_of(error),
+            Self::Access(access::Error::TooFast(after)) => Some(json!({"retry_after_ms": millis(*after)})),
+            Self::Access(access::Error::HasJobs { jobs, .. }) => Some(json!(jobs)),
+            Self::Access(access::Error::Store(source)) => Some(of_store::data_of(source, source.not_done(), None)),
+            _ => None,
+        }
+    }
+
+    /// The message for the caller: what happened and what to do. Causes inside the store stay inside.
+    fn message(&self) -> String {
+        use dispatch::Error as D;
+        match self {
+            Self::Access(access::Error::Store(source)) => of_store::message_of(source, source.not_done(), ", and try again"),
+            Self::Dispatch(D::NotFound(job_id)) => {
+                format!("job {job_id} does not exist: it never did, was deleted, or its retention is over")
+            }
+            Self::Dispatch(D::TooLarge { what: "the job", .. }) => format!("{self}; list_jobs gives the beginning"),
+            Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
+            Self::Dispatch(D::StillRunning { .. }) => format!("{self}; wait_job waits on"),
+            Self::Dispatch(D::Store { not_done, source, .. }) => {
+                of_store::message_of(source, *not_done, " with get_status, or repeat the call with an idempotency_key")
+            }
+            _ => self.to_string(),
+        }
+    }
+
+    /// There is no room for an answer.
+    pub(super) const fn no_room() -> Self {
+        Self::Busy {
+            what: Cow::Borrowed("too many answers at once, or answers that are not read (held_per_connection, held_per_address, held)"),
+            retry_after: Duration::from_secs(1),
+        }
+    }
+
+    /// The error as the caller gets it. Writes the cause that the caller does not see to the log, so call it once.
+    pub fn into_object(self) -> ErrorObjectOwned {
+        if let Self::Access(access::Error::Store(source)) = &self {
+            tracing::warn!(error = %source, "the store did not do its part");
+        }
+        if let Self::Dispatch(dispatch::Error::Store { source, job_id, .. }) = &self {
+            tracing::warn!(error = %source, job_id = job_id.as_ref().map(tracing::field::display), "the store did not do its part");
+        }
+        ErrorObject::owned(self.code().number(), self.message(), self.data())
+    }
+}
+
+fn code_of(error: &dispatch::Error) -> Code {
+    use dispatch::Error as D;
+    match error {
+        D::Entry { error, .. } => code_of(error),
+        D::Invalid { .. } | D::Script(_) => Code::InvalidParams,
+        D::Store { .. } => Code::StoreUnavailable,
+        D::NoContext(_) | D::Deleting(_) | D::NoSchedule(_) | D::NoObject { .. } => Code::NotFound,
+        D::NotFound(_) | D::Gone(_) => Code::JobNotFound,
+        D::State { .. } | D::Exists { .. } | D::Blocked { .. } | D::ScheduleExists(_) => Code::State,
+        D::UnknownScriptType { .. } => Code::UnknownScriptType,
+        D::Full { .. } => Code::QueueFull,
+        D::TooLarge { .. } => Code::TooLarge,
+        D::Busy { .. } | D::TooFast { .. } => Code::RateLimited,
+        D::IdempotencyReused(_) | D::ScheduleReused(_) => Code::IdempotencyReused,
+        D::Failed { error, .. } if error.kind == ErrorKind::Stopped => Code::JobStopped,
+        D::Failed { .. } => Code::JobFailed,
+        D::StillRunning { .. } => Code::WaitRanOut,
+    }
+}
+
+fn data_of(error: &dispatch::Error) -> Option<Value> {
+    use dispatch::Error as D;
+    match error {
+        D::Entry { index, error } => {
+            let mut data = data_of(error).unwrap_or_else(|| json!({}));
+            data["index"] = json!(index);
+            Some(data)
+        }
+        D::Script(error) => Some(json!({"error": written(error)})),
+        D::Invalid { .. } | D::NoContext(_) | D::Deleting(_) | D::UnknownScriptType { .. } => None,
+        D::NoObject { collection, id } => Some(json!({"collection": collection, "id": id})),
+        D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) | D::ScheduleReused(schedule_id) => {
+            Some(json!({"schedule_id": schedule_id}))
+        }
+        D::NotFound(job_id) | D::Gone(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
+        D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
+        D::Blocked { job_id, prerequisite } => Some(json!({"job_id": job_id, "status": Status::Error, "prerequisite": prerequisite})),
+        D::Full { retry_after, .. } | D::Busy { retry_after, .. } | D::TooFast { retry_after } => {
+            Some(json!({"retry_after_ms": millis(*retry_after)}))
+        }
+        D::TooLarge { limit, .. } => Some(json!({"limit": limit})),
+        D::Failed { job_id, error, attempt } => {
+            Some(json!({"job_id": job_id, "status": Status::Error, "error": written(error), "attempt": attempt}))
+        }
+        D::StillRunning { job_id, status, explanation, reason } => {
+            let mut data = json!({"job_id": job_id, "status": status, "explanation": explanation});
+            if let Some(reason) = reason {
+                data["reason"] = json!(reason);
+            }
+            Some(data)
+        }
+        D::Store { job_id, not_done, source } => Some(of_store::data_of(source, *not_done, job_id.as_ref())),
+    }
+}
+
+/// The error of a job as JSON. What a script threw is in it, so `json!` alone must not read it (see [`tree`]).
+fn written(error: &JobError) -> Value {
+    let text = serde_json::to_string(error).expect("an error has a JSON form");
+    tree(&text).expect("what was just written is JSON, and what scripts throw is nested less deeply than can be read")
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests;

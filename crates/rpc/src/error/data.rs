@@ -1,0 +1,222 @@
+//! What a program reads of an error besides its code: a type for each code that has `data`, named after it. The document has them as schemas.
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Code;
+use hero_model::{ErrorKind, FlowId, JobError, JobId, Reason, Status};
+
+/// What became of a call that the store did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// Nothing was done.
+    NotDone,
+    /// Whether it was done is unknown.
+    Unknown,
+}
+
+/// A job of a flow that failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FailedJob {
+    /// Its name in the flow.
+    pub job: String,
+    /// Its id.
+    pub job_id: JobId,
+    /// How and where it went wrong.
+    pub error: JobError,
+}
+
+/// Gives each type the place among the jobs of one call, and all of its fields, as they are on the wire: what does not apply is absent.
+macro_rules! data {
+    ($($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $of:literal])+ $field:ident: $type:ty,)* })*) => {
+        $(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct $name {
+            $(
+                $(#[doc = $of])+
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                pub $field: Option<$type>,
+            )*
+            /// The place of the job among those of `create_jobs`, from 0.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub index: Option<u32>,
+            /// The name of the job in its flow.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub job: Option<String>,
+        }
+    )*
+
+        /// Has a document describe all of them.
+        pub(crate) fn describe(generator: &mut SchemaGenerator) {
+            $(generator.subschema_for::<$name>();)*
+        }
+    };
+}
+
+data! {
+    /// The data of error 1002: what stands in the way.
+    StateData {
+        /// The job.
+        job_id: JobId,
+        /// The flow.
+        flow_id: FlowId,
+        /// The schedule.
+        schedule_id: JobId,
+        /// The status that it has.
+        status: Status,
+        /// The job that it waits for, which failed.
+        prerequisite: JobId,
+        /// How many jobs of the context run.
+        running: u64,
+        /// How many jobs of the context wait in queues.
+        queued: u64,
+        /// How many jobs of the context wait for their time, or for somebody to start them.
+        scheduled: u64,
+        /// How many messages of the context wait.
+        messages: u64,
+    }
+    /// The data of error -32602: where a script does not compile, as far as that is what is wrong.
+    InvalidParamsData {
+        /// What is wrong with the script.
+        error: JobError,
+    }
+    /// The data of error 1001: which job is not there.
+    JobNotFoundData {
+        /// The job.
+        job_id: JobId,
+    }
+    /// The data of error 1006: when to try again.
+    RateLimitedData {
+        /// In how many milliseconds it is worth trying again.
+        retry_after_ms: u64,
+        /// The flow that another call is just making.
+        flow_id: FlowId,
+    }
+    /// The data of error 1007: when to try again.
+    QueueFullData {
+        /// In how many milliseconds it is worth trying again.
+        retry_after_ms: u64,
+    }
+    /// The data of error 1008: how large it may be.
+    TooLargeData {
+        /// The most that is allowed, in the unit that the message names.
+        limit: u64,
+    }
+    /// The data of error 1009: what became of the call.
+    StoreUnavailableData {
+        /// Whether anything was done.
+        outcome: Outcome,
+        /// The job that may have been stored.
+        job_id: JobId,
+        /// The key of Redis that another program has spoilt, if that is the cause.
+        key: String,
+    }
+    /// The data of error 1010: what the key stands for.
+    IdempotencyReusedData {
+        /// The job.
+        job_id: JobId,
+        /// The flow.
+        flow_id: FlowId,
+        /// The schedule.
+        schedule_id: JobId,
+    }
+    /// The data of error 1011: what is not there.
+    NotFoundData {
+        /// The flow.
+        flow_id: FlowId,
+        /// The schedule.
+        schedule_id: JobId,
+        /// The collection of the object.
+        collection: String,
+        /// The id of the object.
+        id: String,
+    }
+    /// The data of error 1101: how a job or a flow failed.
+    JobFailedData {
+        /// The job.
+        job_id: JobId,
+        /// Its status, which is `error`.
+        status: Status,
+        /// The attempt that failed.
+        attempt: u32,
+        /// How and where it went wrong.
+        error: JobError,
+        /// The flow.
+        flow_id: FlowId,
+        /// The jobs of the flow that failed.
+        failed: Vec<FailedJob>,
+    }
+    /// The data of error 1102: what is waited for.
+    WaitRanOutData {
+        /// The job, which goes on.
+        job_id: JobId,
+        /// The flow, which goes on.
+        flow_id: FlowId,
+        /// The status that it has.
+        status: Status,
+        /// Why it does not run, for people.
+        explanation: String,
+        /// The same, as a word.
+        reason: Reason,
+        /// How many jobs of the flow have not ended.
+        open: u32,
+    }
+    /// The data of error 1103: what was stopped.
+    JobStoppedData {
+        /// The job.
+        job_id: JobId,
+        /// Its status, which is `error`.
+        status: Status,
+        /// The attempt that failed.
+        attempt: u32,
+        /// How and where it went wrong.
+        error: JobError,
+        /// The flow.
+        flow_id: FlowId,
+        /// The jobs of the flow that failed.
+        failed: Vec<FailedJob>,
+    }
+}
+
+/// What the data of an error looks like, for `openrpc.json`.
+pub(crate) fn example(code: Code) -> Option<Value> {
+    let job_id: JobId = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().ok()?;
+    let failed = |error: JobError| JobFailedData {
+        job_id: Some(job_id.clone()),
+        status: Some(Status::Error),
+        attempt: Some(1),
+        error: Some(error),
+        ..JobFailedData::default()
+    };
+    Some(match code {
+        Code::State => json!(StateData { job_id: Some(job_id), status: Some(Status::Started), ..StateData::default() }),
+        Code::JobNotFound => json!(JobNotFoundData { job_id: Some(job_id), ..JobNotFoundData::default() }),
+        Code::RateLimited => json!(RateLimitedData { retry_after_ms: Some(250), ..RateLimitedData::default() }),
+        Code::QueueFull => json!(QueueFullData { retry_after_ms: Some(250), ..QueueFullData::default() }),
+        Code::TooLarge => json!(TooLargeData { limit: Some(65536), ..TooLargeData::default() }),
+        Code::StoreUnavailable => {
+            json!(StoreUnavailableData { outcome: Some(Outcome::Unknown), job_id: Some(job_id), ..StoreUnavailableData::default() })
+        }
+        Code::IdempotencyReused => json!(IdempotencyReusedData { job_id: Some(job_id), ..IdempotencyReusedData::default() }),
+        Code::NotFound => json!(NotFoundData { flow_id: Some(FlowId(1)), ..NotFoundData::default() }),
+        Code::JobFailed => {
+            let mut error = JobError::new(ErrorKind::Script, "Variable not found: x");
+            (error.line, error.column) = (Some(1), Some(5));
+            json!(failed(error))
+        }
+        Code::JobStopped => json!(failed(JobError::new(ErrorKind::Stopped, "stopped_by_request"))),
+        Code::WaitRanOut => json!(WaitRanOutData {
+            job_id: Some(job_id),
+            status: Some(Status::Dispatched),
+            explanation: Some("no live actor takes jobs of v".to_owned()),
+            reason: Some(Reason::NoLiveActor),
+            ..WaitRanOutData::default()
+        }),
+        _ => return None,
+    })
+}

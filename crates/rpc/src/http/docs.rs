@@ -1,0 +1,87 @@
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Path;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use sha2::{Digest, Sha256};
+use tokio::sync::OnceCell;
+
+use super::fixed::fixed;
+use crate::packed::Packed;
+use hero_docs::{File, INDEX, OPENRPC, files, missing};
+use hero_model::hex;
+use hero_service::away;
+
+/// Where the documents are.
+const ROOT: &str = "/docs/";
+/// A page loads nothing but the stylesheet and the scripts beside it, and is shown in no frame.
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Serves the documents. They are public: nobody has to log in for them.
+pub(super) fn documents<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    router
+        .route("/docs", get(async || moved(ROOT)))
+        .route(ROOT, get(async |headers: HeaderMap| serve(INDEX, &headers).await))
+        .route("/docs/{*path}", get(async |Path(path): Path<String>, headers: HeaderMap| serve(&path, &headers).await))
+}
+
+async fn serve(path: &str, headers: &HeaderMap) -> Response {
+    if let Some(file) = files().get(path) {
+        return sent(path, file, headers).await;
+    }
+    if path == OPENRPC {
+        return moved("/openrpc.json");
+    }
+    // A page may be asked for by the name of its document, or without its ending.
+    let page = format!("{}.html", path.strip_suffix(".md").unwrap_or(path));
+    if files().contains_key(&page) {
+        return moved(&format!("{ROOT}{page}"));
+    }
+    let head = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];
+    guarded((StatusCode::NOT_FOUND, head, missing(path, ROOT)).into_response())
+}
+
+async fn sent(path: &str, file: &'static File, headers: &HeaderMap) -> Response {
+    let Some(kept) = KEPT.get(path) else { return StatusCode::NOT_FOUND.into_response() };
+    let pack = || async {
+        let packed = away(file.text.len(), || Packed::of(file.text.as_bytes()).between(b"", b"")).await;
+        packed.map(Bytes::from).ok_or(())
+    };
+    let packed = async { kept.packed.get_or_try_init(pack).await.ok().cloned() };
+    let plain = (Body::from(file.text.as_bytes()), file.text.len());
+    guarded(fixed(headers, (file.media_type, &kept.tag), plain, packed).await)
+}
+
+/// What is kept of a file besides.
+struct Kept {
+    /// What it is known by.
+    tag: String,
+    /// The file compressed, once that was asked for.
+    packed: OnceCell<Bytes>,
+}
+
+static KEPT: LazyLock<BTreeMap<&str, Kept>> = LazyLock::new(|| {
+    let kept = |text: &str| Kept { tag: hex(&Sha256::digest(text)[..8]), packed: OnceCell::new() };
+    files().iter().map(|(path, file)| (path.as_str(), kept(&file.text))).collect()
+});
+
+fn guarded(mut response: Response) -> Response {
+    for (name, value) in
+        [(header::CONTENT_SECURITY_POLICY, POLICY), (header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")]
+    {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn moved(to: &str) -> Response {
+    match HeaderValue::from_str(to) {
+        Ok(to) => (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, to)]).into_response(),
+        Err(_) => StatusCode::NOT_FOUND.into_response(),
+    }
+}

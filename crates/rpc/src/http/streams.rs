@@ -1,0 +1,327 @@
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::unfold;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use jsonrpsee::server::middleware::rpc::Request as Call;
+use jsonrpsee::server::{MethodSink, Methods, StopHandle};
+use jsonrpsee::types::Id;
+use serde::{Deserialize, Serializer as _};
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::sync::mpsc;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use crate::auth::{OpenRequest, Session};
+use crate::entry::Entry;
+use crate::error::{Code, Error};
+use crate::layers::{Rules, layers};
+use crate::limits::Limits;
+use crate::socket::Caller;
+use hero_access as access;
+
+/// The cursor of `ended`: whoever comes back with it is told that there is no more, and stays away.
+const ENDED: &str = "ended";
+/// The header in which browsers say which event they have seen last.
+const LAST_EVENT_ID: &str = "last-event-id";
+/// The parameter that says behind which item to go on.
+const CURSOR: &str = "cursor";
+/// The header in which browsers say how a page wants to use a response.
+const FETCH_MODE: &str = "sec-fetch-mode";
+/// The header in which they say whose page it is.
+const FETCH_SITE: &str = "sec-fetch-site";
+/// What is said where the server stops. It has no id, so that whoever comes back goes on behind the last item.
+const STOPPING: &str = r#"{"type":"stopping","reason":"the server stops; come back with the id of the last event"}"#;
+/// Events are written together, up to so many bytes.
+const TOGETHER: usize = 16 * 1024;
+
+/// Follows over plain HTTP: `GET /subscribe_…` begins that subscription, and its items are server-sent events.
+///
+/// The call passes the layers as one on a WebSocket does, and the subscription runs as there. Here its notifications become events.
+pub(super) struct Streams {
+    methods: Methods,
+    /// Of each subscription, which of its parameters are texts.
+    texts: HashMap<&'static str, Vec<String>>,
+    rules: Arc<Rules>,
+    limits: Limits,
+    stop: StopHandle,
+}
+
+impl Streams {
+    pub(super) fn new(
+        methods: Methods,
+        texts: HashMap<&'static str, Vec<String>>,
+        rules: Arc<Rules>,
+        limits: Limits,
+        stop: StopHandle,
+    ) -> Self {
+        Self { methods, texts, rules, limits, stop }
+    }
+
+    /// Answers a request for the subscription that its path names.
+    pub(super) async fn open(&self, request: Request, session: Arc<Session>) -> Response {
+        if request.method() != Method::GET {
+            return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")], "A subscription is followed by GET.\n").into_response();
+        }
+        if is_embedded(request.headers()) {
+            return (StatusCode::FORBIDDEN, "What a subscription gives is no part of a page; use EventSource or fetch.\n").into_response();
+        }
+        let last = request.headers().get(LAST_EVENT_ID).and_then(|last| last.to_str().ok()).filter(|last| !last.is_empty());
+        if last == Some(ENDED) {
+            return StatusCode::NO_CONTENT.into_response();
+        }
+        let method = request.uri().path().trim_start_matches('/').to_owned();
+        let params = params(request.uri().query().unwrap_or_default(), last, self.texts.get(&*method).map_or(&[], Vec::as_slice));
+        let mut call = Call::owned(method, Some(params), Id::Null);
+        call.extensions_mut().insert(Arc::clone(&session));
+        match self.begin(call).await {
+            Ok(messages) => self.stream(messages, session),
+            Err(answer) => refusal(&answer),
+        }
+    }
+
+    /// Begins a subscription: gives what will be sent, or the answer that says why it cannot begin.
+    async fn begin(&self, call: Call<'static>) -> Result<mpsc::Receiver<Box<RawValue>>, Box<RawValue>> {
+        let (sender, mut messages) = mpsc::channel(self.limits.send_buffer.max(1) as usize);
+        let caller = Caller::of_stream(self.methods.clone(), self.limits.response_bytes as usize, MethodSink::new(sender));
+        // They go when this returns, so the last sender is that of the subscription.
+        let layers = layers(&self.rules, caller);
+        if let Some(reply) = Box::pin(layers.one(Entry::Call(call))).await {
+            return Err(reply.json);
+        }
+        match messages.recv().await {
+            Some(answer) if serde_json::from_str::<Answer<'_>>(answer.get()).is_ok_and(|answer| answer.error.is_none()) => Ok(messages),
+            Some(refusal) => Err(refusal),
+            None => Err(to_raw_value(&Error::Internal.into_object()).expect("an error can be written")),
+        }
+    }
+
+    fn stream(&self, messages: mpsc::Receiver<Box<RawValue>>, session: Arc<Session>) -> Response {
+        let mut heartbeat = interval(self.limits.ping_interval.duration().max(Duration::from_millis(100)));
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let open = session.begin();
+        let followed = Followed { messages, heartbeat, session, stop: self.stop.clone(), _open: open };
+        let events = unfold(Some(followed), |followed| async move {
+            let mut followed = followed?;
+            let (events, goes_on) = followed.next().await?;
+            Some((Ok::<_, Infallible>(events), goes_on.then_some(followed)))
+        });
+        // Proxies pass on what they do not keep or collect.
+        let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store, no-transform")];
+        (headers, [("x-accel-buffering", "no")], Body::from_stream(events)).into_response()
+    }
+}
+
+/// A subscription whose items are being sent.
+struct Followed {
+    messages: mpsc::Receiver<Box<RawValue>>,
+    heartbeat: Interval,
+    session: Arc<Session>,
+    stop: StopHandle,
+    /// The connection is in use.
+    _open: OpenRequest,
+}
+
+impl Followed {
+    /// What is sent next, and whether anything may follow. `None`: nothing more.
+    async fn next(&mut self) -> Option<(Bytes, bool)> {
+        let mut events = String::new();
+        tokio::select! {
+            biased;
+            () = self.session.logged_out() => {
+                let why = to_raw_value(&Error::from(access::Error::LoggedOut).into_object()).expect("an error can be written");
+                write(&mut events, None, Some("failed"), &why);
+                return Some((events.into(), false));
+            }
+            () = self.stop.clone().shutdown() => {
+                let why = RawValue::from_string(STOPPING.to_owned()).expect("it is JSON");
+                write(&mut events, None, Some("stopping"), &why);
+                return Some((events.into(), false));
+            }
+            message = self.messages.recv() => put(&mut events, &message?),
+            // Whoever follows knows that the connection is alive, and so does the server.
+            _ = self.heartbeat.tick() => events.push_str(":\n\n"),
+        }
+        while events.len() < TOGETHER
+            && let Ok(message) = self.messages.try_recv()
+        {
+            put(&mut events, &message);
+        }
+        Some((events.into(), true))
+    }
+}
+
+impl Drop for Followed {
+    /// What was made and is not sent any more is not counted any more: the connection may go on with other requests.
+    fn drop(&mut self) {
+        self.messages.close();
+        while let Ok(message) = self.messages.try_recv() {
+            if let Ok(Notification { params: Sent { result: Some(result), .. } }) = serde_json::from_str(message.get()) {
+                self.session.connection().dropped(result.get().len());
+            }
+        }
+    }
+}
+
+/// What a subscribe call is answered.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// A notification of a subscription.
+#[derive(Deserialize)]
+struct Notification<'a> {
+    #[serde(borrow)]
+    params: Sent<'a>,
+}
+
+#[derive(Deserialize)]
+struct Sent<'a> {
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// What an event says of an item.
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    cursor: Option<Cow<'a, str>>,
+}
+
+/// Writes a notification as an event. Items have no name, so pages get them as messages; what is none has one.
+fn put(events: &mut String, message: &RawValue) {
+    let Ok(Notification { params: Sent { result, error } }) = serde_json::from_str(message.get()) else { return };
+    if let Some(error) = error {
+        write(events, None, Some("failed"), error);
+    }
+    let Some(result) = result else { return };
+    match serde_json::from_str(result.get()) {
+        Ok(Item { kind: Some(kind), .. }) if kind == "ended" => write(events, Some(ENDED), Some("ended"), result),
+        Ok(Item { kind: Some(kind), cursor }) if kind == "lagged" || kind == "began" => {
+            write(events, cursor.as_deref(), Some(&kind), result)
+        }
+        Ok(Item { cursor, .. }) => write(events, cursor.as_deref(), None, result),
+        Err(_) => write(events, None, None, result),
+    }
+}
+
+fn write(events: &mut String, id: Option<&str>, name: Option<&str>, data: &RawValue) {
+    let lines = [("id: ", id), ("event: ", name), ("data: ", Some(data.get()))];
+    for (field, value) in lines.into_iter().filter_map(|(field, value)| Some((field, value?))) {
+        events.extend([field, value, "\n"]);
+    }
+    events.push('\n');
+}
+
+/// Whether a page asks for the response as an image, a script, or another part of itself. That needs no permission of ours, so any page could begin
+/// subscriptions by it, though it could not read them. So it could by a frame or a window, where a browser says that another site opens it.
+fn is_embedded(headers: &HeaderMap) -> bool {
+    let says = |name, words: &[&str]| headers.get(name).is_some_and(|value| words.iter().any(|word| value == word));
+    says(FETCH_MODE, &["no-cors"]) || says(FETCH_MODE, &["navigate"]) && says(FETCH_SITE, &["cross-site", "same-site"])
+}
+
+/// The parameters in a query, by name: those that are texts as they stand, others as JSON where they are that, else as texts, too. What is there twice stays so,
+/// and is refused as it is in any call. The cursor is that of the last event, if there was one.
+fn params(query: &str, last: Option<&str>, texts: &[String]) -> Box<RawValue> {
+    let text = |value: &str| to_raw_value(value).expect("a text can be written");
+    let read = |name: &str, value: &str| {
+        let json = serde_json::from_str::<Box<RawValue>>(value).ok();
+        json.filter(|_| !texts.iter().any(|known| known == name)).unwrap_or_else(|| text(value))
+    };
+    let given = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| last.is_none() || name != CURSOR);
+    let given = given.map(|(name, value)| {
+        let value = read(&name, &value);
+        (name, value)
+    });
+    let mut params = Vec::new();
+    let all = given.chain(last.map(|last| (CURSOR.into(), text(last))));
+    serde_json::Serializer::new(&mut params).collect_map(all).expect("JSON can be written");
+    let params = String::from_utf8(params).expect("JSON is text");
+    RawValue::from_string(params).expect("it was written as JSON")
+}
+
+/// The response to what cannot be followed: the error as on a WebSocket, with a status that says the same.
+fn refusal(answer: &RawValue) -> Response {
+    #[derive(Deserialize)]
+    struct Refused {
+        error: Coded,
+    }
+    #[derive(Deserialize)]
+    struct Coded {
+        code: i32,
+    }
+    const STATUSES: [(Code, StatusCode); 10] = [
+        (Code::InvalidParams, StatusCode::BAD_REQUEST),
+        (Code::InvalidRequest, StatusCode::BAD_REQUEST),
+        (Code::NotAuthenticated, StatusCode::UNAUTHORIZED),
+        (Code::PermissionDenied, StatusCode::FORBIDDEN),
+        (Code::JobNotFound, StatusCode::NOT_FOUND),
+        (Code::NotFound, StatusCode::NOT_FOUND),
+        (Code::RateLimited, StatusCode::TOO_MANY_REQUESTS),
+        (Code::QueueFull, StatusCode::TOO_MANY_REQUESTS),
+        (Code::TooManySubscriptions, StatusCode::TOO_MANY_REQUESTS),
+        (Code::StoreUnavailable, StatusCode::SERVICE_UNAVAILABLE),
+    ];
+    let code = serde_json::from_str(answer.get()).map_or(Code::Internal.number(), |refused: Refused| refused.error.code);
+    let known = STATUSES.iter().find(|(known, _)| known.number() == code);
+    let status = known.map_or(StatusCode::INTERNAL_SERVER_ERROR, |(_, status)| *status);
+    let mut response = (status, [(header::CONTENT_TYPE, "application/json; charset=utf-8")], answer.get().to_owned()).into_response();
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_parameters_by_name() {
+        let job = "00000000-0000-4000-8000-000000000000";
+        let texts = ["job_id", CURSOR].map(str::to_owned);
+        for (query, last, expected) in [
+            (String::new(), None, "{}".to_owned()),
+            (format!("job_id={job}&context_id=5"), None, format!(r#"{{"job_id":"{job}","context_id":5}}"#)),
+            ("cursor=17".into(), None, r#"{"cursor":"17"}"#.into()),
+            ("cursor=17&flow_id=2".into(), Some("18"), r#"{"flow_id":2,"cursor":"18"}"#.into()),
+            ("filter=%7B%22name%22%3A%22a+b%22%7D".into(), None, r#"{"filter":{"name":"a b"}}"#.into()),
+            // One that is there twice is for the reader of all parameters to refuse.
+            ("a=b&a=c&d".into(), None, r#"{"a":"b","a":"c","d":""}"#.into()),
+            ("cursor=1&a=2&cursor=3".into(), Some("4"), r#"{"a":2,"cursor":"4"}"#.into()),
+            ("job_id=1234&context_id=1234".into(), None, r#"{"job_id":"1234","context_id":1234}"#.into()),
+            ("job_id=true&filter=true".into(), None, r#"{"job_id":"true","filter":true}"#.into()),
+            ("filter={\"a\":1,\"a\":2}".into(), None, r#"{"filter":{"a":1,"a":2}}"#.into()),
+        ] {
+            assert_eq!(params(&query, last, &texts).get(), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn an_item_is_an_event_whose_id_is_its_cursor() {
+        let sent = |result: &str| {
+            let mut events = String::new();
+            put(&mut events, &RawValue::from_string(format!(r#"{{"params":{{"subscription":"s",{result}}}}}"#)).unwrap());
+            events
+        };
+        assert_eq!(sent(r#""result":{"type":"line","cursor":"1-2"}"#), "id: 1-2\ndata: {\"type\":\"line\",\"cursor\":\"1-2\"}\n\n");
+        assert_eq!(
+            sent(r#""result":{"type":"lagged","cursor":"3"}"#),
+            "id: 3\nevent: lagged\ndata: {\"type\":\"lagged\",\"cursor\":\"3\"}\n\n"
+        );
+        assert_eq!(sent(r#""result":{"type":"ended"}"#), "id: ended\nevent: ended\ndata: {\"type\":\"ended\"}\n\n");
+        assert_eq!(sent(r#""result":7"#), "data: 7\n\n");
+        assert_eq!(sent(r#""error":{"code":1004}"#), "event: failed\ndata: {\"code\":1004}\n\n");
+    }
+}

@@ -1,0 +1,189 @@
+//! The wire: JSON-RPC 2.0 over WebSocket and HTTP on one port, described by OpenRPC.
+//!
+//! `table` lists every method. A line registers the handler, writes the entry of `openrpc.json`, and states the permission.
+//!
+//! A notification is carried out and never answered. `docs/json-rpc.md` says what the specification leaves open, and the one
+//! place where it is not kept to.
+#![deny(unsafe_code)]
+
+mod access;
+mod act;
+mod addresses;
+mod app;
+mod auth;
+mod destination;
+mod entry;
+mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+mod guard;
+mod http;
+mod key;
+mod layers;
+mod limits;
+mod logins;
+mod memory;
+mod message;
+mod method;
+pub mod methods;
+mod opened;
+mod openrpc;
+mod operator;
+mod overflow;
+mod oversize;
+mod packed;
+mod params;
+mod permissions;
+mod request_id;
+mod serve_error;
+mod server;
+mod socket;
+mod strangers;
+mod subscription;
+mod table;
+mod tls;
+mod wire;
+
+use std::sync::LazyLock;
+
+pub use access::Access;
+pub use act::{Act, object};
+pub use app::{App, Drain, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
+pub use auth::{Permission, Principal, Session};
+pub use error::{Code, Error};
+pub use guard::{Concern, Guard};
+pub use http::{Assistants, Visit};
+pub use limits::Limits;
+pub use memory::{BatchAnswers, Size};
+pub use method::{Effect, Example, Items, Kind, Method, Repeatable, Subscription, Within};
+pub use params::FromParameters;
+#[doc(hidden)]
+pub use params::read_as_parameter;
+#[doc(hidden)]
+pub use request_id::LONGEST_ID;
+pub use serve_error::ServeError;
+pub use server::{ServerSettings, Serving, serve, serve_table, try_listen};
+#[doc(hidden)]
+pub use socket::{GOING_AWAY, LOGGED_OUT};
+pub use table::Table;
+pub use tls::{Tls, TlsError};
+
+use methods::{
+    actor, context, event, explanation, flow, flow_event, function, identity, job, log, login, message as messages, number, object, queue,
+    result, rights, runner, schedule, server as this, token,
+};
+
+/// The name of the program, as all of its interfaces say it.
+pub const NAME: &str = "hero";
+
+/// Every method and subscription, in document order.
+pub fn table() -> Table {
+    Table::new()
+        .method::<job::CreateJob>()
+        .method::<job::CreateJobs>()
+        .method::<job::StartJob>()
+        .method::<result::RunAndWait>()
+        .method::<result::WaitJob>()
+        .method::<job::StopJob>()
+        .method::<job::RetryJob>()
+        .method::<job::GetStatus>()
+        .method::<job::GetJob>()
+        .method::<result::GetResult>()
+        .method::<log::GetLogs>()
+        .method::<job::ListJobs>()
+        .method::<number::NumberJob>()
+        .method::<job::DeleteJob>()
+        .method::<explanation::ExplainJob>()
+        .method::<flow::CreateFlow>()
+        .method::<flow::RunFlowAndWait>()
+        .method::<flow::StartFlow>()
+        .method::<flow::WaitFlow>()
+        .method::<flow::GetFlow>()
+        .method::<flow::ListFlows>()
+        .method::<flow::StopFlow>()
+        .method::<flow::RetryFlow>()
+        .method::<flow::DeleteFlow>()
+        .method::<schedule::CreateSchedule>()
+        .method::<schedule::ListSchedules>()
+        .method::<schedule::DeleteSchedule>()
+        .method::<object::SetObject>()
+        .method::<object::GetObject>()
+        .method::<object::FindObjects>()
+        .method::<object::DeleteObject>()
+        .method::<object::ListCollections>()
+        .method::<object::DropCollection>()
+        .method::<identity::CreateIdentity>()
+        .method::<identity::UpdateIdentity>()
+        .method::<identity::GetIdentity>()
+        .method::<identity::ListIdentities>()
+        .method::<identity::DeleteIdentity>()
+        .method::<identity::Whoami>()
+        .method::<login::FetchNonce>()
+        .method::<login::Authenticate>()
+        .method::<token::CreateToken>()
+        .method::<login::PresentToken>()
+        .method::<token::ListTokens>()
+        .method::<token::RevokeToken>()
+        .method::<context::CreateContext>()
+        .method::<context::UpdateContext>()
+        .method::<context::GetContext>()
+        .method::<context::ListContexts>()
+        .method::<context::DeleteContext>()
+        .method::<rights::Grant>()
+        .method::<rights::Revoke>()
+        .method::<runner::CreateRunner>()
+        .method::<runner::UpdateRunner>()
+        .method::<runner::GetRunner>()
+        .method::<runner::ListRunners>()
+        .method::<runner::DeleteRunner>()
+        .method::<messages::SendMessage>()
+        .method::<messages::PingNode>()
+        .method::<messages::GetMessage>()
+        .method::<messages::ListMessages>()
+        .method::<messages::AcknowledgeMessage>()
+        .method::<messages::DeleteMessage>()
+        .method::<actor::ListActors>()
+        .method::<function::ListFunctions>()
+        .method::<function::CheckScript>()
+        .method::<queue::ListQueues>()
+        .method::<queue::PauseQueue>()
+        .method::<queue::ResumeQueue>()
+        .method::<this::ServerInfo>()
+        .method::<this::Ping>()
+        .subscription::<event::SubscribeJob>()
+        .subscription::<flow_event::SubscribeFlow>()
+        .subscription::<event::SubscribeEvents>()
+        .subscription::<log::SubscribeLogs>()
+        // Nothing is called behind it.
+        .method::<this::DrainServer>()
+}
+
+/// The OpenRPC document of `table`: what `rpc.discover`, `GET /openrpc.json` and `hero openrpc` give.
+pub fn document() -> &'static str {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| table().document());
+    &DOCUMENT
+}
+
+/// The methods of which the audit log has every call. Of others it has those that were refused.
+pub fn audited() -> Vec<&'static str> {
+    table().audited().collect()
+}
+
+/// Which methods may be sent again blindly, as `docs/json-rpc.md` has it.
+pub fn repeatable() -> String {
+    table().repeatable()
+}
+
+/// Whether a call of a method may be sent again blindly. One that this version does not know may not.
+pub fn repeatable_call(method: &str) -> Repeatable {
+    table().repeatable_call(method)
+}
+
+/// Who may call what, as `docs/permissions.md` has it.
+pub fn permissions() -> String {
+    table().permissions()
+}
+
+/// The gauge of open connections.
+const CONNECTIONS: &str = "hero_rpc_connections";

@@ -1,0 +1,104 @@
+//! Events: of one job, and of all.
+
+use futures_util::StreamExt as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::notice::{Began, notices};
+use super::{EventNotice, is_default, sample, tag};
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::method::{Example, Items, Subscription};
+use hero_jobs::dispatch::JobFilter;
+use hero_model::{ContextId, JobId, Status};
+
+/// Follows a job to its end. Without a cursor the first item is the present state.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubscribeJob {
+    /// The job to follow.
+    job_id: JobId,
+    /// The `cursor` of the last event that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Subscription for SubscribeJob {
+    const NAME: &'static str = "subscribe_job";
+    const NOTIFICATION: &'static str = "job";
+    const UNSUBSCRIBE: &'static str = "unsubscribe_job";
+    const TAG: &'static str = tag::SUBSCRIPTIONS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
+    type Item = EventNotice;
+
+    fn examples() -> Vec<Example<Self, EventNotice>> {
+        let job_id = sample::waiting_job_id();
+        let result = EventNotice::Event(sample::event(job_id.clone(), Status::Created));
+        vec![Example { name: "follow a job", params: Self { job_id, cursor: None, context_id: ContextId(0) }, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
+    async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(notices(app.dispatcher.follow_job(self.context_id, &job_id, self.cursor.as_deref()).await?))
+    }
+}
+
+/// Follows every change of the jobs that fit a filter, from now on or from a cursor. Without a cursor the first item says where it begins.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubscribeEvents {
+    /// Which jobs; all that is given must fit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    filter: JobFilter,
+    /// The `cursor` of the last event that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The context they belong to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Subscription for SubscribeEvents {
+    const NAME: &'static str = "subscribe_events";
+    const NOTIFICATION: &'static str = "events";
+    const UNSUBSCRIBE: &'static str = "unsubscribe_events";
+    const TAG: &'static str = tag::SUBSCRIPTIONS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Item = EventNotice;
+
+    fn examples() -> Vec<Example<Self, EventNotice>> {
+        let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
+        // From the first that Redis still has.
+        let params = Self { filter, cursor: Some("0-0".into()), context_id: ContextId(0) };
+        let result = EventNotice::Event(sample::event(sample::job_id(), Status::Finished));
+        vec![Example { name: "follow what finishes", params, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::JobsOf(self.context_id, self.filter.caller_id.as_deref())
+    }
+
+    async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
+        let (cursor, is_new) = match self.cursor {
+            Some(cursor) => (cursor, false),
+            None => (app.dispatcher.last_change(self.context_id).await?, true),
+        };
+        let items = notices(app.dispatcher.follow_events(self.context_id, self.filter, Some(&cursor)).await?);
+        // Whoever loses the connection before the first change knows what to go on from.
+        let began = is_new.then_some(Ok(EventNotice::Began(Began { cursor })));
+        Ok(futures_util::stream::iter(began).chain(items).boxed())
+    }
+}

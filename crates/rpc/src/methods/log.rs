@@ -1,0 +1,103 @@
+//! Logs: read page by page, and followed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::notice::notices;
+use super::{LogNotice, PageSize, sample, tag};
+use crate::app::App;
+use crate::auth::{Permission, Session};
+use crate::error::{Code, Error};
+use crate::guard::Concern;
+use crate::memory::Size;
+use crate::method::{Example, Items, Method, Subscription};
+use hero_jobs::dispatch::LogPage;
+use hero_model::{ContextId, JobId};
+
+const ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
+
+/// Gives log lines of a job, the oldest first.
+///
+/// A page ends after about a megabyte, too: it may have fewer lines than asked for and not be the last, if it has any. A page without lines has a `next_cursor` too as long as the job can log more: ask again with it, or use `subscribe_logs`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetLogs {
+    /// The job whose log to read.
+    job_id: JobId,
+    /// The `next_cursor` of the page before, or the `cursor` of a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The most lines to give.
+    #[serde(default)]
+    limit: PageSize,
+    /// The context the job belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for GetLogs {
+    const NAME: &'static str = "get_logs";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
+    const SIZE: Size = Size::Large;
+    const RESULT: &'static str = "Lines of the log, the oldest first.";
+    type Output = LogPage;
+
+    fn examples() -> Vec<Example<Self, LogPage>> {
+        let params = Self { job_id: sample::job_id(), cursor: None, limit: PageSize::default(), context_id: ContextId(0) };
+        vec![Example { name: "first page", params, result: LogPage { lines: vec![sample::line()], next_cursor: None, ended: true } }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<LogPage, Error> {
+        // In JSON a text can be six times as long.
+        let bytes = usize::try_from(app.details.limits.response_bytes / 8).unwrap_or(usize::MAX);
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        let page = app.dispatcher.logs_within(self.context_id, &job_id, self.cursor.as_deref(), self.limit.get(), bytes);
+        Ok(page.await?)
+    }
+}
+
+/// Follows the log of a job, from its first line or from a cursor. Ends when the job has ended and its last line was sent.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubscribeLogs {
+    /// The job whose log to follow.
+    job_id: JobId,
+    /// The `cursor` of the last line that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The context the job belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Subscription for SubscribeLogs {
+    const NAME: &'static str = "subscribe_logs";
+    const NOTIFICATION: &'static str = "logs";
+    const UNSUBSCRIBE: &'static str = "unsubscribe_logs";
+    const TAG: &'static str = tag::SUBSCRIPTIONS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = ERRORS;
+    type Item = LogNotice;
+
+    fn examples() -> Vec<Example<Self, LogNotice>> {
+        let params = Self { job_id: sample::job_id(), cursor: None, context_id: ContextId(0) };
+        vec![Example { name: "follow a log", params, result: LogNotice::Line(sample::line()) }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
+    async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(notices(app.dispatcher.follow_logs(self.context_id, &job_id, self.cursor.as_deref()).await?))
+    }
+}

@@ -1,0 +1,253 @@
+//! Builds the OpenRPC document, in a form that the usual generators can read.
+//!
+//! Their needs, each measured: version 1.2.6 (all know it; some refuse 1.3.2, others 1.4), JSON Schema draft 7, a title of its own
+//! on every schema and none that a method makes, components that are objects or plain `enum`s, no arrays of types, no remote
+//! references and nothing beside one, a summary and a result on every method, descriptions of one line, `rpc.discover` not listed,
+//! integers that JavaScript can represent, examples that give each parameter up to the last one used.
+//!
+//! The examples are one story, in the order of the document: each works on a fresh server after those before it.
+
+mod schema;
+mod served;
+
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::NAME;
+use super::error::{Code, data};
+use super::method::{Method, Repeatable, Subscription};
+use schema::{Side, Titles, one_line};
+pub(super) use served::{Served, ServerAddress};
+
+/// Collects the schemas of a document while its methods are described.
+pub(super) struct Describer {
+    /// The schemas of parameters, which we read.
+    input: SchemaGenerator,
+    /// The schemas of results and items, which we write.
+    output: SchemaGenerator,
+}
+
+fn generator(settings: SchemaSettings) -> SchemaGenerator {
+    settings.with(|settings| settings.definitions_path = "/components/schemas".into()).into_generator()
+}
+
+impl Describer {
+    pub(super) fn new() -> Self {
+        Self { input: generator(SchemaSettings::draft07().for_deserialize()), output: generator(SchemaSettings::draft07().for_serialize()) }
+    }
+
+    /// A parameter struct as content descriptors, in the order of positions: first those that `leading` names, then its other fields.
+    fn params<P: JsonSchema>(&mut self, leading: &[&str]) -> Vec<Value> {
+        let mut schema = transformed(P::json_schema(&mut self.input), &mut self.input);
+        let required = schema.get("required").cloned().unwrap_or_default();
+        let Some(Value::Object(properties)) = schema.get_mut("properties").map(Value::take) else { return Vec::new() };
+        let is_required = |name: &str| required.as_array().is_some_and(|names| names.iter().any(|required| required == name));
+        let descriptor = |(name, schema): (String, Value)| {
+            let mut descriptor = json!({"name": name, "required": is_required(&name)});
+            if let Some(description) = schema["description"].as_str() {
+                descriptor["description"] = one_line(description).into();
+            }
+            descriptor["schema"] = schema;
+            descriptor
+        };
+        let mut params: Vec<Value> = properties.into_iter().map(descriptor).collect();
+        params.sort_by_key(|param| leading.iter().position(|name| param["name"] == *name).unwrap_or(leading.len()));
+        params
+    }
+
+    fn output<T: JsonSchema>(&mut self) -> Value {
+        let schema = self.output.subschema_for::<T>();
+        transformed(schema, &mut self.output)
+    }
+
+    /// The whole document around `methods`.
+    pub(super) fn document(mut self, mut methods: Vec<Value>) -> Value {
+        data::describe(&mut self.input);
+        let (schemas, renamed) = schema::merge(self.output.take_definitions(true), self.input.take_definitions(true));
+        let names: Vec<String> = methods.iter().filter_map(|method| Some(method["name"].as_str()?.to_owned())).collect();
+        let taken = names.iter().map(String::as_str).chain([NAME]); // Generators make types of these, too.
+        let mut titles = Titles::reserving(schemas.iter().map(|(name, ..)| name.as_str()), taken);
+        let mut tidy = |(name, mut schema, side): (String, Value, Side)| {
+            titles.tidy(&mut schema, &name, side);
+            (name, schema)
+        };
+        let schemas: Map<String, Value> = schemas.into_iter().map(&mut tidy).collect();
+        for method in &mut methods {
+            describe_schemas(method, &mut titles, &renamed);
+        }
+        let errors: Map<String, Value> = Code::ALL.iter().map(|code| (format!("{code:?}"), error(*code))).collect();
+        json!({
+            "openrpc": "1.2.6",
+            "info": {
+                "title": NAME,
+                "version": env!("CARGO_PKG_VERSION"),
+                "description": env!("CARGO_PKG_DESCRIPTION"),
+                "license": {"name": env!("CARGO_PKG_LICENSE")},
+            },
+            "servers": [
+                {"name": "http", "url": served::HTTP, "summary": "Calls and batches."},
+                {"name": "websocket", "url": served::WEBSOCKET, "summary": "Calls, batches and subscriptions."},
+            ],
+            "methods": methods,
+            "components": {"schemas": schemas, "errors": errors},
+        })
+    }
+}
+
+/// Runs the generator's transforms, which otherwise reach root schemas only.
+fn transformed(mut schema: Schema, generator: &mut SchemaGenerator) -> Value {
+    for transform in generator.transforms_mut() {
+        transform.transform(&mut schema);
+    }
+    schema.to_value()
+}
+
+/// The names of a method's parameters, in the order of positions.
+pub(super) fn parameter_names<P: JsonSchema>(leading: &[&str]) -> Vec<String> {
+    let params = Describer::new().params::<P>(leading);
+    params.iter().filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
+}
+
+/// The names of a method's parameters that are texts, whatever they say.
+pub(super) fn text_parameters<P: JsonSchema>() -> Vec<String> {
+    let mut describer = Describer::new();
+    let params = describer.params::<P>(&[]);
+    let definitions = describer.input.take_definitions(true);
+    let is_text = |schema: &Value| {
+        let name = schema["$ref"].as_str().and_then(|target| target.rsplit('/').next());
+        let schema = name.and_then(|name| definitions.get(name)).unwrap_or(schema);
+        schema["type"] == "string"
+    };
+    let texts = params.iter().filter(|param| is_text(&param["schema"]));
+    texts.filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
+}
+
+pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec<Value> {
+    let params = describer.params::<M>(M::LEADING);
+    let examples = M::examples().into_iter().map(|example| pairing(example.name, &params, &example.params, json!(example.result)));
+    let mut method = heading::<M>(M::NAME, M::TAG);
+    method["result"] = json!({"name": "result", "description": M::RESULT, "schema": describer.output::<M::Output>()});
+    method["errors"] = errors(M::ERRORS);
+    method["examples"] = examples.collect();
+    method["params"] = params.into();
+    method[REPEATABLE] = M::EFFECT.repeatable().as_str().into();
+    method["x-effect"] = M::EFFECT.as_str().into();
+    vec![method]
+}
+
+/// The member of a method that says whether it may be sent again blindly.
+const REPEATABLE: &str = "x-repeatable";
+
+/// The id of a subscription in examples, of which each method has its own.
+fn subscription_id(name: &str) -> String {
+    format!("Kx3vQ9bTz1mW5nRa-{name}")
+}
+
+/// The method that subscribes, and the one that ends it.
+pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Describer) -> Vec<Value> {
+    const ERRORS: [Code; 2] = [Code::InvalidRequest, Code::TooManySubscriptions];
+    let examples = || S::examples().into_iter();
+    let (params, id) = (describer.params::<S>(&[]), subscription_id(S::NAME));
+    let mut method = heading::<S>(S::NAME, S::TAG);
+    method["result"] = json!({
+        "name": "subscription", "description": "The id that notifications carry, and that ends the subscription.",
+        "schema": {"type": "string"},
+    });
+    method["errors"] = errors(&[&ERRORS, S::ERRORS].concat());
+    method["examples"] = examples().map(|example| pairing(example.name, &params, &example.params, id.clone().into())).collect();
+    method["params"] = params.into();
+    method[REPEATABLE] = Repeatable::Always.as_str().into();
+    method["x-subscription"] = json!({
+        "notification": {
+            "name": S::NOTIFICATION,
+            "params": [
+                {"name": "subscription", "required": true, "schema": {"type": "string"}},
+                {"name": "result", "required": true, "schema": describer.output::<S::Item>()},
+            ],
+            "examples": examples().map(|example| json!({"subscription": id, "result": example.result})).collect::<Value>(),
+        },
+        "unsubscribe": S::UNSUBSCRIBE,
+    });
+    vec![method, describe_unsubscription::<C, S>()]
+}
+
+fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
+    json!({
+        "name": S::UNSUBSCRIBE,
+        "summary": format!("Ends a subscription that {} began", S::NAME),
+        "description": format!("Ends a subscription that {} began. Gives whether there was one of this id, on this connection.", S::NAME),
+        "tags": [{"name": S::TAG}], "paramStructure": "either",
+        "params": [{
+            "name": "subscription", "required": true, "description": "The id that the subscription began with.",
+            "schema": {"type": "string"},
+        }],
+        "result": {"name": "result", "description": "Whether there was such a subscription on this connection.", "schema": {"type": "boolean"}},
+        "errors": errors(&[Code::InvalidRequest]), REPEATABLE: Repeatable::Always.as_str(),
+        "examples": [{
+            "name": format!("end what {} began", S::NAME), "params": [{"name": "subscription", "value": subscription_id(S::NAME)}],
+            "result": {"name": "result", "value": true},
+        }],
+    })
+}
+
+/// What a method and a subscription have in common: the name, and the documentation of the parameter struct.
+fn heading<P: JsonSchema>(name: &str, tag: &str) -> Value {
+    let schema = P::json_schema(&mut generator(SchemaSettings::draft07().for_deserialize()));
+    let description = schema.get("description").and_then(Value::as_str).unwrap_or(name);
+    let sentence = description.split(". ").next().unwrap_or(description);
+    let summary = sentence.split("\n\n").next().unwrap_or(sentence).trim_end_matches('.');
+    let (summary, description) = (one_line(summary), one_line(description));
+    json!({
+        "name": name, "summary": summary, "description": description, "tags": [{"name": tag}], "paramStructure": "either", "params": [],
+    })
+}
+
+/// An example with every parameter up to the last one that is given, because tools send the values of examples by position.
+fn pairing<P: Serialize>(name: &str, described: &[Value], params: &P, result: Value) -> Value {
+    let mut given = json!(params);
+    let value = |descriptor: &Value| {
+        let name = descriptor["name"].as_str().unwrap_or_default();
+        let mut value = given.get_mut(name).map(Value::take).unwrap_or_default();
+        if let Value::Object(members) = &mut value {
+            members.retain(|_, member| !member.is_null()); // The same as not given, which is how parameters are described.
+        }
+        let speaks = !value.is_null() && Some(&value) != descriptor["schema"].get("default");
+        (speaks, json!({"name": name, "value": value}))
+    };
+    let all: Vec<(bool, Value)> = described.iter().map(value).collect();
+    let used = all.iter().rposition(|(speaks, _)| *speaks).map_or(0, |last| last + 1);
+    let params: Value = all.into_iter().take(used).map(|(_, value)| value).collect();
+    json!({"name": name, "params": params, "result": {"name": "result", "value": result}})
+}
+
+fn errors(own: &[Code]) -> Value {
+    Code::COMMON.iter().chain(own).map(|code| error(*code)).collect()
+}
+
+fn error(code: Code) -> Value {
+    let mut error = json!({"code": code.number(), "message": code.meaning()});
+    if let Some(data) = data::example(code) {
+        error["data"] = data;
+    }
+    error
+}
+
+/// Titles every schema that stands in a method.
+fn describe_schemas(method: &mut Value, titles: &mut Titles, renamed: &[String]) {
+    let name = schema::camel(method["name"].as_str().unwrap_or_default());
+    for param in method["params"].as_array_mut().into_iter().flatten() {
+        let title = format!("{name}{}", schema::camel(param["name"].as_str().unwrap_or_default()));
+        schema::redirect(&mut param["schema"], renamed);
+        titles.tidy(&mut param["schema"], &title, Side::Input);
+    }
+    titles.tidy(&mut method["result"]["schema"], &format!("{name}Result"), Side::Output);
+    for param in method.pointer_mut("/x-subscription/notification/params").and_then(Value::as_array_mut).into_iter().flatten() {
+        let title = format!("{name}Notification{}", schema::camel(param["name"].as_str().unwrap_or_default()));
+        titles.tidy(&mut param["schema"], &title, Side::Output);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use futures_util::stream;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, header};
+use quick_cache::sync::Cache;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use tokio::sync::OnceCell;
+
+use crate::packed::Packed;
+use hero_model::hex;
+use hero_service::away;
+
+/// The URL of the server in the document, unless the request for it named another.
+pub(super) const HTTP: &str = "http://127.0.0.1:8700/";
+/// The URL for WebSockets in the document, unless the request for it named another.
+pub(super) const WEBSOCKET: &str = "ws://127.0.0.1:8700/";
+
+/// The address under which a client reached the server: the `Host` that it sent, and whether a proxy in front speaks TLS with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerAddress {
+    host: HeaderValue,
+    tls: bool,
+    /// Whether the server knows the host as its own.
+    is_own: bool,
+}
+
+impl ServerAddress {
+    /// The address in the head of a request, if it names one.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        let tls = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"));
+        Some(Self { host: headers.get(header::HOST)?.clone(), tls, is_own: false })
+    }
+
+    /// The same, where the server speaks TLS itself, and whether it knows that host as its own.
+    pub(crate) fn known(self, tls: bool, is_own: bool) -> Self {
+        Self { tls: tls || self.tls, is_own, ..self }
+    }
+
+    /// The host and the port, where that is named, if the server knows them as its own; in lower case.
+    pub(crate) fn own_host(&self) -> Option<String> {
+        self.host().filter(|_| self.is_own).map(|host| host.to_ascii_lowercase())
+    }
+
+    fn host(&self) -> Option<String> {
+        let authority: Authority = self.host.to_str().ok()?.parse().ok()?;
+        // A user's name before the host is left out.
+        authority.as_str().rsplit('@').next().map(str::to_owned)
+    }
+
+    /// The URLs of HTTP and of WebSockets.
+    fn urls(&self) -> Option<[String; 2]> {
+        let host = self.host()?;
+        let secure = if self.tls { "s" } else { "" };
+        Some(["http", "ws"].map(|scheme| format!("{scheme}{secure}://{host}/")))
+    }
+}
+
+/// The document as it is sent: with the URLs of the address under which the client reached the server.
+#[derive(Debug)]
+pub(crate) struct Served {
+    /// The parts of the document before, between and behind the two URLs. All readers share them.
+    parts: [Bytes; 3],
+    /// By what they are told from those of another version.
+    digest: [u8; 32],
+    /// The last part, which is nearly all of it, compressed when that is first asked for.
+    packed: OnceCell<Packed>,
+    /// The whole for the addresses that were used last.
+    texts: Cache<Option<[String; 2]>, Arc<RawValue>>,
+}
+
+/// For how many addresses the whole text is kept.
+const ADDRESSES: usize = 8;
+
+impl Served {
+    /// The document that a table made.
+    pub(crate) fn new(document: &str) -> Self {
+        let (before, rest) = document.split_once(HTTP).unwrap_or((document, ""));
+        let (between, behind) = rest.split_once(WEBSOCKET).unwrap_or((rest, ""));
+        let parts = [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes()));
+        Self { parts, digest: Sha256::digest(document).into(), packed: OnceCell::new(), texts: Cache::new(ADDRESSES) }
+    }
+
+    fn pieces(&self, address: Option<&ServerAddress>) -> [Bytes; 5] {
+        let known = || [HTTP, WEBSOCKET].map(|url| Bytes::from_static(url.as_bytes()));
+        let [http, websocket] = address.and_then(ServerAddress::urls).map_or_else(known, |urls| urls.map(Bytes::from));
+        let [before, between, behind] = self.parts.clone();
+        [before, http, between, websocket, behind]
+    }
+
+    /// The document as a text, for a client that used this address.
+    pub(crate) fn text(&self, address: Option<&ServerAddress>) -> Arc<RawValue> {
+        let made = self.texts.get_or_insert_with(&address.and_then(ServerAddress::urls), || {
+            let text = String::from_utf8(self.pieces(address).concat()).expect("each piece is text");
+            Ok::<_, std::convert::Infallible>(RawValue::from_string(text).expect("the document is JSON at any address").into())
+        });
+        made.unwrap_or_else(|never| match never {})
+    }
+
+    /// The document as a body that copies none of its parts, and its length.
+    pub(crate) fn body(&self, address: Option<&ServerAddress>) -> (Body, usize) {
+        let pieces = self.pieces(address);
+        let length = pieces.iter().map(Bytes::len).sum();
+        (Body::from_stream(stream::iter(pieces.map(Ok::<_, std::convert::Infallible>))), length)
+    }
+
+    /// What the document is known by, for a client that used this address.
+    pub(crate) fn tag(&self, address: Option<&ServerAddress>) -> String {
+        let [_, http, _, websocket, _] = self.pieces(address);
+        let whole = Sha256::new().chain_update(self.digest).chain_update(http).chain_update(" ").chain_update(websocket);
+        hex(&whole.finalize()[..8])
+    }
+
+    /// The document, compressed.
+    pub(crate) async fn gzip(&self, address: Option<&ServerAddress>) -> Option<Vec<u8>> {
+        let [before, http, between, websocket, _] = self.pieces(address);
+        let packed = self.packed().await?;
+        Some(packed.between(&[before, http, between, websocket].concat(), b""))
+    }
+
+    /// An answer in which the document is the result, compressed. None: it is another answer.
+    pub(crate) async fn gzip_answer(&self, answer: &[u8]) -> Option<Vec<u8>> {
+        let [.., behind] = &self.parts;
+        let before = answer.strip_suffix(b"}")?.strip_suffix(&**behind)?;
+        if behind.is_empty() {
+            return None;
+        }
+        Some(self.packed().await?.between(before, b"}"))
+    }
+
+    async fn packed(&self) -> Option<&Packed> {
+        let [.., behind] = &self.parts;
+        let pack = || async {
+            let text = behind.clone();
+            away(text.len(), move || Packed::of(&text)).await.ok_or(())
+        };
+        self.packed.get_or_try_init(pack).await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document;
+
+    fn asked(host: &'static str, scheme: Option<&'static str>) -> Option<ServerAddress> {
+        let mut headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
+        headers.extend(scheme.map(|scheme| (http::HeaderName::from_static("x-forwarded-proto"), HeaderValue::from_static(scheme))));
+        ServerAddress::of(&headers)
+    }
+
+    #[test]
+    fn the_document_names_where_it_was_asked_for_and_else_the_default() {
+        let served = Served::new(document());
+        assert_eq!(served.text(None).get(), document().trim_end());
+        let urls = |address: Option<ServerAddress>| {
+            let document: serde_json::Value = serde_json::from_str(served.text(address.as_ref()).get()).unwrap();
+            [0, 1].map(|at| document["servers"][at]["url"].as_str().unwrap().to_owned())
+        };
+        assert_eq!(urls(asked("hero.example:81", None)), ["http://hero.example:81/", "ws://hero.example:81/"]);
+        assert_eq!(urls(asked("[::1]:81", Some("http"))), ["http://[::1]:81/", "ws://[::1]:81/"]);
+        assert_eq!(urls(asked("hero.example", Some("HTTPS"))), ["https://hero.example/", "wss://hero.example/"]);
+        assert_eq!(urls(asked("a:b@hero.example", None)), ["http://hero.example/", "ws://hero.example/"]);
+        for bad in ["", "a b", "\"", "a/b"] {
+            assert_eq!(urls(asked(bad, None)), [HTTP, WEBSOCKET], "{bad}");
+        }
+    }
+}

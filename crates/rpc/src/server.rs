@@ -1,0 +1,361 @@
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use jsonrpsee::server::{StopHandle, stop_channel};
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::access::Access;
+use super::addresses::Addresses;
+use super::app::{App, Probes};
+use super::auth::{Principal, Session};
+use super::http::{AssistantEndpoint, Assistants, Endpoint, Gzip, OriginCheck, router};
+use super::layers::Rules;
+use super::limits::Limits;
+use super::logins::Logins;
+use super::opened::Opened;
+use super::openrpc::Served;
+use super::operator;
+use super::overflow::{Overflow, Refusals};
+use super::serve_error::ServeError;
+use super::strangers::{Place, Strangers};
+use super::table::Table;
+use super::tls::Tls;
+use hero_audit::Audit;
+
+/// Where and for whom the server listens.
+#[derive(Clone)]
+pub struct ServerSettings {
+    /// The addresses to bind, of which the first is shown to people; port 0 takes a free one, the same for all.
+    pub listen: Vec<SocketAddr>,
+    /// How much of everything.
+    pub limits: Limits,
+    /// Web pages that may use the server, besides those on this machine: `https://app.example`, or `*`.
+    pub allowed_origins: Vec<String>,
+    /// Names under which it may be reached, besides `localhost` and its addresses; `*` for any.
+    pub allowed_hosts: Vec<String>,
+    /// Whether it may listen beyond this machine although everybody may call it.
+    pub insecure: bool,
+    /// Whether callers have to say who they are.
+    pub access: Access,
+    /// What the addresses speak TLS with, if they do.
+    pub tls: Option<Tls>,
+    /// A socket whose callers are the operator: in a directory that only he can enter.
+    pub operator_socket: Option<PathBuf>,
+    /// Where it is recorded who does what.
+    pub audit: Audit,
+    /// What answers assistants at `/mcp`, if anything does.
+    pub assistants: Option<Assistants>,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 8700))],
+            limits: Limits::default(),
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            insecure: false,
+            access: Access::Open,
+            tls: None,
+            operator_socket: None,
+            audit: Audit::default(),
+            assistants: None,
+        }
+    }
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Serving {
+    local_addr: SocketAddr,
+    shutdown: CancellationToken,
+    connections: TaskTracker,
+}
+
+impl Serving {
+    /// The address it is bound to.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Waits for the shutdown, then for the connections to end: calls are answered, new ones are not taken.
+    ///
+    /// Gives the number of connections that were still open when `grace` was over.
+    pub async fn drained(&self, grace: Duration) -> usize {
+        self.shutdown.cancelled().await;
+        self.connections.close();
+        // Whether all ended in time is seen from what the tracker still counts.
+        let _ = tokio::time::timeout(grace, self.connections.wait()).await;
+        self.connections.len()
+    }
+}
+
+/// Serves every method of this program until `shutdown`. Returns as soon as it listens.
+pub async fn serve(settings: ServerSettings, app: App, shutdown: CancellationToken) -> Result<Serving, ServeError> {
+    let listeners = bind(&settings).await?;
+    let mut app = app;
+    let details = Arc::make_mut(&mut app.details);
+    details.limits = settings.limits.clone();
+    let scheme = if settings.tls.is_some() { "wss://" } else { "" };
+    details.listen.extend(listeners.iter().map(|(_, address)| format!("{scheme}{address}")));
+    let probes = app.probes.clone();
+    start(listeners, settings, &super::table(), app, probes, shutdown)
+}
+
+/// Serves the methods of any `table`, which work with `app`, until `shutdown`. Returns as soon as it listens.
+pub async fn serve_table<C: Send + Sync + 'static>(
+    settings: ServerSettings,
+    table: &Table<C>,
+    app: C,
+    probes: Probes,
+    shutdown: CancellationToken,
+) -> Result<Serving, ServeError> {
+    let listeners = bind(&settings).await?;
+    start(listeners, settings, table, app, probes, shutdown)
+}
+
+type Listeners = Vec<(TcpListener, SocketAddr)>;
+
+/// How many ports are tried when any free port will do: several addresses need one that is free on all of them.
+const TRIES: usize = 16;
+
+async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
+    let public = settings.listen.iter().find(|address| !address.ip().to_canonical().is_loopback());
+    if let Some(address) = public.filter(|_| settings.access.is_open() && !settings.insecure) {
+        return Err(ServeError::Exposed(*address));
+    }
+    let mut tries = TRIES;
+    loop {
+        match bind_all(&settings.listen).await {
+            Err(ServeError::Bind { address, cause }) if address.port() != 0 && is_free(&settings.listen) && tries > 0 => {
+                tracing::debug!(%address, %cause, "a port that is free elsewhere is not free here");
+                tries -= 1;
+            }
+            bound => return bound,
+        }
+    }
+}
+
+/// The addresses that could be listened on now. They are free again when this returns.
+pub async fn try_listen(addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, ServeError> {
+    Ok(bind_all(addresses).await?.into_iter().map(|(_, address)| address).collect())
+}
+
+/// Whether any free port will do.
+fn is_free(addresses: &[SocketAddr]) -> bool {
+    addresses.iter().all(|address| address.port() == 0)
+}
+
+/// Binds all addresses that this machine has. Fails if there is none.
+async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
+    let (mut listeners, mut missing): (Listeners, Option<ServeError>) = (Vec::new(), None);
+    for &wanted in addresses {
+        let mut address = wanted;
+        if let Some((_, first)) = listeners.first().filter(|_| wanted.port() == 0) {
+            address.set_port(first.port());
+        }
+        let bound = TcpListener::bind(address).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        match bound {
+            Ok((local, listener)) => listeners.push((listener, local)),
+            // A name may have an address of a family that this machine does not have, such as IPv6.
+            Err(cause) if cause.kind() == io::ErrorKind::AddrNotAvailable || cause.raw_os_error() == Some(NO_FAMILY) => {
+                missing = Some(ServeError::Bind { address, cause });
+            }
+            Err(cause) => return Err(ServeError::Bind { address, cause }),
+        }
+    }
+    match missing {
+        Some(error) if listeners.is_empty() => Err(error),
+        Some(error) => {
+            tracing::warn!("{error}; the other addresses of the name are served");
+            Ok(listeners)
+        }
+        None => Ok(listeners),
+    }
+}
+
+fn start<C: Send + Sync + 'static>(
+    listeners: Listeners,
+    settings: ServerSettings,
+    table: &Table<C>,
+    app: C,
+    probes: Probes,
+    shutdown: CancellationToken,
+) -> Result<Serving, ServeError> {
+    let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
+    super::memory::announce();
+    super::strangers::announce();
+    let document = Arc::new(Served::new(&table.compact_document()));
+    let methods = table.register(app, &settings.limits, &settings.access, &settings.audit, &document)?;
+    let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));
+    let (stop, stopper) = stop_channel();
+    let operator = settings.operator_socket.map(|path| operator::listen(&path).map(|listener| (listener, path))).transpose()?;
+    let gzip = Gzip::new(Arc::clone(&document));
+    let logins = Logins::new(settings.audit);
+    let (subscriptions, limits) = (table.subscriptions(), &settings.limits);
+    let endpoint =
+        Endpoint::new(methods, rules, (settings.access.clone(), logins), gzip.clone(), subscriptions.clone(), limits, stop.clone());
+    let of_assistants = |assistants| {
+        let (access, limits) = (settings.access.clone(), settings.limits.clone());
+        AssistantEndpoint::new(assistants, endpoint.clone(), access, limits, stop.clone())
+    };
+    let assistants = settings.assistants.map(of_assistants);
+    let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
+    let connections = TaskTracker::new();
+    let loops = listeners.len() + usize::from(operator.is_some());
+    let acceptor = Arc::new(Acceptor {
+        loops,
+        overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone()), settings.tls.clone()),
+        refusals: Refusals::default(),
+        router: router(endpoint, assistants, probes, document, allowed, gzip, subscriptions.keys()),
+        addresses: Addresses::new(settings.limits.clone(), !settings.access.is_open()),
+        strangers: Arc::default(),
+        login: !settings.access.is_open(),
+        limits: settings.limits,
+        tls: settings.tls,
+        connections: connections.clone(),
+        stop,
+    });
+    let stopper = Arc::new(stopper);
+    if let Some((listener, path)) = operator {
+        let (acceptor, shutdown) = (acceptor.clone(), shutdown.clone());
+        tokio::spawn(connections.track_future(async move {
+            accept(|cx| listener.poll_accept(cx), |(socket, _)| acceptor.open_for_operator(socket), shutdown).await;
+            // While it listens there, it is nobody else's. One that stays is taken away by the next start.
+            let _ = std::fs::remove_file(path);
+        }));
+    }
+    for (listener, _) in listeners {
+        let (acceptor, stopper, shutdown) = (acceptor.clone(), stopper.clone(), shutdown.clone());
+        tokio::spawn(connections.track_future(async move {
+            accept(|cx| listener.poll_accept(cx), |(socket, peer)| acceptor.open(socket, peer), shutdown).await;
+            drop(listener);
+            // Fails only when all connections are closed already.
+            let _ = stopper.stop();
+        }));
+    }
+    Ok(Serving { local_addr, shutdown, connections })
+}
+
+/// Opens new connections, or passes those beyond the limit on to [`Overflow`].
+struct Acceptor {
+    /// How many loops accept connections.
+    loops: usize,
+    /// For connections beyond the limit.
+    overflow: Overflow,
+    refusals: Refusals,
+    router: Router,
+    addresses: Addresses,
+    strangers: Arc<Strangers>,
+    /// Whether callers have to log in.
+    login: bool,
+    limits: Limits,
+    tls: Option<Tls>,
+    connections: TaskTracker,
+    stop: StopHandle,
+}
+
+/// Opens what comes, until shutdown.
+async fn accept<T>(next: impl Fn(&mut Context<'_>) -> Poll<io::Result<T>>, open: impl Fn(T), shutdown: CancellationToken) {
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => return,
+            accepted = poll_fn(&next) => accepted,
+        };
+        match accepted {
+            Ok(accepted) => open(accepted),
+            Err(error) => {
+                // Out of file descriptors, most likely: closing connections free some.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+impl Acceptor {
+    fn open(&self, socket: TcpStream, peer: SocketAddr) {
+        // The tracker counts the accept loops, too.
+        let open = self.connections.len().saturating_sub(self.loops);
+        let most = self.limits.connections as usize;
+        // A stranger makes way for whoever comes, who may have a token. It is gone in a moment.
+        let mut made_way = false;
+        let joined = self.addresses.join(peer.ip(), 0).or_else(|| {
+            made_way = self.strangers.make_way(Some(peer.ip()));
+            made_way.then(|| self.addresses.join(peer.ip(), CLOSING)).flatten()
+        });
+        let has_room = || open < most || open < most + CLOSING as usize && (made_way || self.strangers.make_way(None));
+        let Some(address) = joined.filter(|_| has_room()) else {
+            self.refusals.note(peer, open, if open < most { "max_per_address" } else { "max_connections" });
+            self.overflow.serve(socket);
+            return;
+        };
+        let local = socket.local_addr().unwrap_or_else(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
+        prepare(&socket, self.limits.write_timeout.duration(), peer);
+        let connection = self.addresses.connection(&address);
+        let place = Place::new(&self.strangers, peer.ip(), connection.closing(), !self.login);
+        let session = Session::new(peer, local, (address, place), connection, self.tls.is_some(), self.connections.token());
+        let (opened, tls) = (self.opened(session), self.tls.clone());
+        tokio::spawn(async move {
+            match tls {
+                None => opened.serve(socket).await,
+                Some(tls) => {
+                    if let Some(stream) = opened.prepared(tls.accept(socket)).await {
+                        opened.serve(stream).await;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Serves the operator, who counts as this machine.
+    fn open_for_operator(&self, socket: UnixStream) {
+        let here = SocketAddr::from(([127, 0, 0, 1], 0));
+        let address = self.addresses.of_operator();
+        let connection = self.addresses.connection(&address);
+        let place = Place::new(&self.strangers, here.ip(), connection.closing(), true);
+        connection.set_known(true);
+        let session = Session::new(here, here, (address, place), connection, false, self.connections.token());
+        let opened = self.opened(session.of(Principal::Operator));
+        tokio::spawn(opened.serve(socket));
+    }
+
+    fn opened(&self, session: Session) -> Opened {
+        Opened::new(session, self.router.clone(), self.stop.clone(), &self.limits)
+    }
+}
+
+/// So many connections may be open beyond a limit while those close that made way.
+const CLOSING: u32 = 64;
+/// How long to pause when a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+/// EAFNOSUPPORT of Linux: this machine has no addresses of that family, such as IPv6.
+const NO_FAMILY: i32 = 97;
+/// How many bytes of one connection that are not sent yet the system keeps. More stay in this process, where they are counted.
+const UNSENT_BY_SYSTEM: u32 = 256 * 1024;
+
+/// Sets the options of a socket. The server works without them, so errors are only logged.
+fn prepare(socket: &TcpStream, time_limit: Duration, peer: SocketAddr) {
+    let raw = SockRef::from(socket);
+    let set = [
+        ("TCP_NODELAY", socket.set_nodelay(true)),
+        ("TCP_NOTSENT_LOWAT", raw.set_tcp_notsent_lowat(UNSENT_BY_SYSTEM)),
+        // Without this, a connection to a machine that was switched off stays open.
+        ("TCP_USER_TIMEOUT", raw.set_tcp_user_timeout(Some(time_limit * 2))),
+    ];
+    for (option, set) in set {
+        if let Err(error) = set {
+            tracing::debug!(%error, %peer, option, "a socket option was refused");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
+
+use crate::memory::{Arrival, Connection, RequestReservation};
+use crate::oversize::IdReader;
+
+/// The opcode of a further part of a message (RFC 6455, 5.2).
+const CONTINUATION: u8 = 0;
+/// The opcode of a text message.
+const TEXT: u8 = 1;
+/// The opcode of a binary message.
+const BINARY: u8 = 2;
+/// The opcode of a close frame.
+const CLOSE: u8 = 8;
+/// The opcode of a ping.
+const PING: u8 = 9;
+/// The opcode of a pong.
+const PONG: u8 = 10;
+/// The code to close with when all is well (RFC 6455, 7.4.1).
+const NORMAL: u16 = 1000;
+/// How many bytes a control frame may carry.
+const CONTROL: usize = 125;
+/// A message grows by so much at a time, so that no memory is used for what a client only announced.
+const STEP: usize = 64 * 1024;
+/// Of a message that is too large, at most so many times the limit is read.
+const SKIPPED: u64 = 32;
+
+/// What a client sent.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// A whole message.
+    Message(Vec<u8>, RequestReservation),
+    /// A message that had more than so many bytes, and was skipped.
+    TooLarge(usize, IdReader),
+    Ping(Vec<u8>),
+    Pong,
+    /// With the code to answer it with.
+    Close(u16),
+}
+
+/// Why a connection cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    /// The peer is gone.
+    #[error("the peer is gone")]
+    Gone,
+    /// The peer violates the protocol.
+    #[error("{0}")]
+    Protocol(&'static str),
+    /// A text is none.
+    #[error("a text is not UTF-8")]
+    Text,
+    /// A message is so large that it is not even skipped.
+    #[error("a message is too large")]
+    TooLarge,
+    /// A message took too long to arrive.
+    #[error("a message took too long to arrive, or stalled")]
+    Late,
+    /// There is no room for the message, and waiting did not help, or would not help.
+    #[error("there is no room for a message")]
+    NoRoom,
+}
+
+impl Fault {
+    /// The code to close with (RFC 6455, 7.4.1).
+    pub(super) const fn code(&self) -> u16 {
+        match self {
+            Self::Gone => NORMAL,
+            Self::Protocol(_) => 1002,
+            Self::Text => 1007,
+            Self::Late => 1008,
+            Self::TooLarge => 1009,
+            Self::NoRoom => 1013,
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// How large a message may be, as things are when it begins, and how long it may take to arrive.
+pub(super) struct Bounds {
+    pub(super) bytes: Box<dyn Fn() -> usize + Send>,
+    pub(super) time: Duration,
+}
+
+/// The frames of a client, put together to messages.
+pub(super) struct Frames<R> {
+    io: BufReader<R>,
+    bounds: Bounds,
+    /// What the messages are counted for.
+    connection: Arc<Connection>,
+    /// The message that is arriving.
+    open: Option<Open>,
+}
+
+struct Open {
+    is_text: bool,
+    bytes: Vec<u8>,
+    /// How many these may be.
+    most: usize,
+    reservation: RequestReservation,
+    arrival: Arrival,
+    /// If the message is too large, the reader of its id, and how much is skipped yet.
+    skipped: Option<(IdReader, u64)>,
+}
+
+struct Head {
+    is_last: bool,
+    kind: u8,
+    length: u64,
+    mask: [u8; 4],
+}
+
+impl<R: AsyncRead + Unpin> Frames<R> {
+    pub(super) fn new(io: R, bounds: Bounds, connection: &Arc<Connection>) -> Self {
+        Self { io: BufReader::new(io), bounds, connection: Arc::clone(connection), open: None }
+    }
+
+    /// The connection, to read what still arrives as plain bytes.
+    pub(super) fn into_inner(self) -> R {
+        self.io.into_inner()
+    }
+
+    /// The next complete message or control frame.
+    pub(super) async fn next(&mut self) -> Result<Incoming, Fault> {
+        loop {
+            let head = self.head().await?;
+            match (head.kind, &self.open) {
+                (CLOSE | PING | PONG, _) => return self.control(head).await,
+                (CONTINUATION, None) => return Err(Fault::Protocol("a message begins with a continuation")),
+                (TEXT | BINARY, Some(_)) => return Err(Fault::Protocol("a message begins within another")),
+                (CONTINUATION | TEXT | BINARY, _) => {}
+                _ => return Err(Fault::Protocol("there is no such frame")),
+            }
+            self.data(&head).await?;
+            if !head.is_last {
+                continue;
+            }
+            let open = self.open.take().expect("data opens a message");
+            return match open.skipped {
+                Some((id_reader, _)) => Ok(Incoming::TooLarge(open.most, id_reader)),
+                None if open.is_text && std::str::from_utf8(&open.bytes).is_err() => Err(Fault::Text),
+                None => Ok(Incoming::Message(open.bytes, open.reservation)),
+            };
+        }
+    }
+
+    /// Fills `bytes`, within the time of the message that is arriving.
+    async fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Fault> {
+        let read = self.io.read_exact(bytes);
+        match &self.open {
+            Some(open) => open.arrival.next(read).await.ok_or(Fault::Late)??,
+            None => read.await?,
+        };
+        Ok(())
+    }
+
+    async fn head(&mut self) -> Result<Head, Fault> {
+        let mut first = [0; 2];
+        self.fill(&mut first).await?;
+        if first[0] & 0x70 != 0 {
+            return Err(Fault::Protocol("no extension was agreed on"));
+        }
+        if first[1] & 0x80 == 0 {
+            return Err(Fault::Protocol("frames of clients have to be masked"));
+        }
+        let (is_last, kind) = (first[0] & 0x80 != 0, first[0] & 0x0f);
+        let length = match first[1] & 0x7f {
+            126 => {
+                let mut length = [0; 2];
+                self.fill(&mut length).await?;
+                u64::from(u16::from_be_bytes(length))
+            }
+            127 => {
+                let mut length = [0; 8];
+                self.fill(&mut length).await?;
+                if length[0] & 0x80 != 0 {
+                    return Err(Fault::Protocol("a length has 63 bits"));
+                }
+                u64::from_be_bytes(length)
+            }
+            length => u64::from(length),
+        };
+        if kind >= CLOSE && (!is_last || length > CONTROL as u64) {
+            return Err(Fault::Protocol("a control frame is short and whole"));
+        }
+        let mut mask = [0; 4];
+        self.fill(&mut mask).await?;
+        Ok(Head { is_last, kind, length, mask })
+    }
+
+    async fn control(&mut self, head: Head) -> Result<Incoming, Fault> {
+        let mut bytes = vec![0; usize::try_from(head.length).unwrap_or(CONTROL)];
+        self.fill(&mut bytes).await?;
+        unmask(&mut bytes, head.mask);
+        Ok(match head.kind {
+            PING => Incoming::Ping(bytes),
+            PONG => Incoming::Pong,
+            _ => Incoming::Close(closing(&bytes)?),
+        })
+    }
+
+    async fn data(&mut self, head: &Head) -> Result<(), Fault> {
+        let (connection, bounds) = (&self.connection, &self.bounds);
+        let open = self.open.get_or_insert_with(|| Open {
+            is_text: head.kind == TEXT,
+            bytes: Vec::new(),
+            most: (bounds.bytes)(),
+            reservation: RequestReservation::of(connection),
+            arrival: Arrival::begin(connection, bounds.time),
+            skipped: None,
+        });
+        if open.skipped.is_none() && head.length.saturating_add(open.bytes.len() as u64) > open.most as u64 {
+            let mut id_reader = IdReader::default();
+            id_reader.read(&std::mem::take(&mut open.bytes));
+            open.skipped = Some((id_reader, SKIPPED.saturating_mul(open.most as u64)));
+            open.reservation.clear();
+        }
+        if let Some((_, rest)) = &mut open.skipped {
+            *rest = rest.checked_sub(head.length).ok_or(Fault::TooLarge)?;
+        }
+        let (mut left, from) = (head.length, open.bytes.len());
+        let mut step = Vec::new();
+        while left > 0 {
+            step.resize(usize::try_from(left).map_or(STEP, |left| left.min(STEP)), 0);
+            self.fill(&mut step).await?;
+            left -= step.len() as u64;
+            let open = self.open.as_mut().expect("it was opened above");
+            if let Some((id_reader, _)) = &mut open.skipped {
+                open.arrival.came(step.len());
+                // Each step but the last is a multiple of the mask.
+                unmask(&mut step, head.mask);
+                id_reader.read(&step);
+                continue;
+            }
+            if !open.arrival.keep(step.len(), &mut open.reservation).await {
+                return Err(Fault::NoRoom);
+            }
+            open.bytes.extend_from_slice(&step);
+        }
+        let open = self.open.as_mut().expect("it was opened above");
+        unmask(&mut open.bytes[from..], head.mask);
+        Ok(())
+    }
+}
+
+/// The code to answer a close frame with: its own, if it may have that (RFC 6455, 7.4).
+fn closing(content: &[u8]) -> Result<u16, Fault> {
+    let [high, low, why @ ..] = content else {
+        return if content.is_empty() { Ok(NORMAL) } else { Err(Fault::Protocol("a code has two bytes")) };
+    };
+    match u16::from_be_bytes([*high, *low]) {
+        code @ (1000..=1003 | 1007..=1014 | 3000..=4999) if std::str::from_utf8(why).is_ok() => Ok(code),
+        1000..=1003 | 1007..=1014 | 3000..=4999 => Err(Fault::Text),
+        _ => Err(Fault::Protocol("there is no such code to close with")),
+    }
+}
+
+fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
+    // In steps of four, which compilers turn into wide instructions.
+    for four in bytes.chunks_mut(4) {
+        for (byte, mask) in four.iter_mut().zip(mask) {
+            *byte ^= mask;
+        }
+    }
+}
+
+/// Puts a frame of the server behind `buffer`, without its content.
+fn begin(buffer: &mut Vec<u8>, kind: u8, length: usize) {
+    buffer.push(0x80 | kind);
+    match length {
+        0..=125 => buffer.push(length as u8),
+        126..=0xffff => {
+            buffer.push(126);
+            buffer.extend_from_slice(&(length as u16).to_be_bytes());
+        }
+        _ => {
+            buffer.push(127);
+            buffer.extend_from_slice(&(length as u64).to_be_bytes());
+        }
+    }
+}
+
+/// Puts the head of a text message behind `buffer`.
+pub(super) fn begin_text(buffer: &mut Vec<u8>, length: usize) {
+    begin(buffer, TEXT, length);
+}
+
+pub(super) fn ping(buffer: &mut Vec<u8>) {
+    begin(buffer, PING, 0);
+}
+
+pub(super) fn pong(buffer: &mut Vec<u8>, content: &[u8]) {
+    begin(buffer, PONG, content.len());
+    buffer.extend_from_slice(content);
+}
+
+pub(super) fn close(buffer: &mut Vec<u8>, code: u16, why: &str) {
+    begin(buffer, CLOSE, 2 + why.len());
+    buffer.extend_from_slice(&code.to_be_bytes());
+    buffer.extend_from_slice(why.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+    use crate::limits::Limits;
+    use crate::memory::Divided;
+
+    #[tokio::test]
+    async fn the_time_in_which_there_is_no_room_is_not_that_of_the_message() {
+        let time = Duration::from_secs(2);
+        let limits = Limits { held_per_connection: 1000, ..Limits::default() };
+        let connection = Connection::open(&limits, &Divided::of_address(&limits, false), &Divided::of_server(&limits, false), true);
+        connection.made(1000);
+        let (mut peer, ours) = tokio::io::duplex(1000);
+        let mut frames = Frames::new(ours, Bounds { bytes: Box::new(|| 1000), time }, &connection);
+        peer.write_all(&[0x01, 0x82, 0, 0, 0, 0, b'4', b'0']).await.unwrap();
+        let next = frames.next();
+        tokio::pin!(next);
+        assert!(tokio::time::timeout(time * 2, next.as_mut()).await.is_err(), "there is no room");
+        assert!(connection.silence() < time, "nothing was read, so nothing could be heard");
+        connection.written(1000);
+        assert!(poll!(next.as_mut()).is_pending(), "the rest has not been sent");
+        peer.write_all(&[0x80, 0x82, 0, 0, 0, 0, b'+', b'2']).await.unwrap();
+        assert!(matches!(next.await, Ok(Incoming::Message(text, _)) if text == b"40+2"));
+    }
+}
