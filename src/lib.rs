@@ -155,7 +155,7 @@ pub use hero_coordinator as coordinator; // Flows, runners and messages.
 #[doc(hidden)]
 pub use hero_rpc as rpc; // The wire.
 
-pub mod client; // Calls a server over the wire.
+pub use hero_client as client; // Calls a server over the wire.
 
 #[doc(hidden)]
 pub mod mcp; // Assistants: methods as tools of the Model Context Protocol.

@@ -6,13 +6,13 @@ use super::address::Address;
 use super::connection::Client;
 use super::error::Error;
 use super::login;
-use crate::model::{
+use hero_model::{
     Context, ContextId, ContextLimits, ContextPage, Identity, IdentityId, IdentityPage, PrivateKey, PublicKey, Role, Seconds, Token,
     TokenId,
 };
-use crate::rpc::methods::identity::Who;
-use crate::rpc::methods::login::LoggedIn;
-use crate::rpc::methods::token::NewToken;
+use hero_rpc::methods::identity::Who;
+use hero_rpc::methods::login::LoggedIn;
+use hero_rpc::methods::token::NewToken;
 
 /// The methods for identities, tokens and rights.
 impl Client {

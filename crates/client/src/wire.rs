@@ -14,8 +14,8 @@ use soketto::{base, connection};
 use tokio::sync::OnceCell;
 
 use super::error::{Error, RpcError};
-use crate::model::tree;
-use crate::rpc::{GOING_AWAY, LOGGED_OUT};
+use hero_model::tree;
+use hero_rpc::{GOING_AWAY, LOGGED_OUT};
 
 /// How long to wait for the answer to a call that does not wait for a job.
 pub(super) const ANSWER: Duration = Duration::from_secs(30);
@@ -27,7 +27,7 @@ const LARGE: usize = 256 << 10;
 const FRAME: usize = 56;
 
 /// One connection to a server, until it ends.
-pub(crate) struct Wire {
+pub struct Wire {
     client: WsClient,
     /// Whether the server has answered anything on it.
     heard: AtomicBool,
@@ -110,7 +110,7 @@ impl Wire {
     }
 
     /// Whether it is open, as far as this side knows.
-    pub(crate) fn is_connected(&self) -> bool {
+    pub fn is_connected(&self) -> bool {
         self.client.is_connected()
     }
 
@@ -119,7 +119,7 @@ impl Wire {
     }
 
     /// Waits until it has ended. Why.
-    pub(crate) async fn ended(&self) -> Error {
+    pub async fn ended(&self) -> Error {
         ended(&self.client.on_disconnect().await)
     }
 }

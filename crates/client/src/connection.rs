@@ -13,8 +13,8 @@ use super::error::Error;
 use super::reconnect::{Link, Reconnect, State};
 use super::trust::Trust;
 use super::wire::{ANSWER, Params, Wire};
-use crate::model::PrivateKey;
-use crate::rpc::{self, Repeatable};
+use hero_model::PrivateKey;
+use hero_rpc::{self as rpc, Repeatable};
 
 /// How often in a row a call is sent to a server that ends the connection soon after.
 pub(super) const MOST_LOST: u32 = 4;
@@ -113,11 +113,8 @@ impl Client {
     }
 
     /// Opens the subscription `subscribe_{topic}`, on the connection that this gives with it. [`super::Follow`] is the reader that survives gaps.
-    pub(crate) async fn subscribe<T: DeserializeOwned>(
-        &self,
-        topic: &str,
-        params: impl Serialize,
-    ) -> Result<(Subscription<T>, Arc<Wire>), Error> {
+    #[doc(hidden)]
+    pub async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: impl Serialize) -> Result<(Subscription<T>, Arc<Wire>), Error> {
         let mut attempts = Attempts::begin(self, topic).await?;
         loop {
             match attempts.wire.subscribe(topic, Params::of(topic, &params)?).await {
@@ -133,7 +130,8 @@ impl Client {
     }
 
     /// Whether the connection has ended and does not come back.
-    pub(crate) fn is_over(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_over(&self) -> bool {
         self.link.way.reconnect.is_never() && !self.is_connected()
     }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
 use super::list::List;
-use crate::model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
+use hero_model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
 
 /// The longest wait that one call asks for.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);

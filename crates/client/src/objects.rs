@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::connection::Client;
 use super::error::Error;
-use crate::model::{Collection, ContextId, Find, Json, Name, ObjectId, ObjectPage};
+use hero_model::{Collection, ContextId, Find, Json, Name, ObjectId, ObjectPage};
 
 /// The methods for objects.
 impl Client {

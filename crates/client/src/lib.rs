@@ -13,8 +13,8 @@
 //! ```no_run
 //! use std::time::Duration;
 //!
-//! use hero::client::{Client, Error, code};
-//! use hero::model::JobSpec;
+//! use hero_client::{Client, Error, code};
+//! use hero_model::JobSpec;
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Error> {
@@ -36,8 +36,8 @@
 //! # Follow a job, whatever becomes of the connection, and stop it
 //!
 //! ```no_run
-//! use hero::client::{Client, Error, Followed, Options, Reconnect};
-//! use hero::model::{ContextId, JobSpec};
+//! use hero_client::{Client, Error, Followed, Options, Reconnect};
+//! use hero_model::{ContextId, JobSpec};
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Error> {
@@ -62,6 +62,7 @@
 //! # Ok(())
 //! # }
 //! ```
+#![deny(unsafe_code)]
 
 mod access;
 mod address;
@@ -86,3 +87,5 @@ pub use error::{Error, JobFailure, RpcError, code};
 pub use follow::{Follow, Followable, Followed};
 pub use reconnect::{Reconnect, State};
 pub use trust::Trust;
+#[doc(hidden)]
+pub use wire::Wire;

@@ -2,8 +2,8 @@ use serde_json::json;
 
 use super::connection::Client;
 use super::error::Error;
-use crate::coordinator::Draft;
-use crate::model::{Address, ContextId, Message, MessageKey, MessageList, MessagePage, MessageStatus, Pong};
+use hero_coordinator::Draft;
+use hero_model::{Address, ContextId, Message, MessageKey, MessageList, MessagePage, MessageStatus, Pong};
 
 /// The methods for messages.
 impl Client {

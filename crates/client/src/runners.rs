@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use super::connection::Client;
 use super::error::Error;
-use crate::coordinator::RunnerChange;
-use crate::model::{ContextId, Runner, RunnerId, RunnerPage};
+use hero_coordinator::RunnerChange;
+use hero_model::{ContextId, Runner, RunnerId, RunnerPage};
 
 /// The methods for runners.
 impl Client {

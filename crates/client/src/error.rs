@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::{JobError, JobId, Status};
+use hero_model::{JobError, JobId, Status};
 
 /// The error codes of the wire that a client tells apart.
 pub mod code {

@@ -11,7 +11,7 @@ use super::address::Address;
 use super::error::Error;
 use super::login;
 use super::wire::Wire;
-use crate::model::PrivateKey;
+use hero_model::PrivateKey;
 
 /// How a client comes back after its connection has ended.
 ///

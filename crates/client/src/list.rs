@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::model::ContextId;
+use hero_model::ContextId;
 
 /// Asks for a page of what belongs to callers: of one of them, or of all.
 #[derive(Serialize)]

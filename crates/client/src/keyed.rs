@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::connection::Client;
-use crate::model::{FlowSpec, JobSpec, ScheduleSpec};
+use hero_model::{FlowSpec, JobSpec, ScheduleSpec};
 
 /// What makes something, with a key that has it made once however often it is sent.
 #[derive(Serialize)]
