@@ -158,7 +158,7 @@ pub use hero_rpc as rpc; // The wire.
 pub use hero_client as client; // Calls a server over the wire.
 
 #[doc(hidden)]
-pub mod mcp; // Assistants: methods as tools of the Model Context Protocol.
+pub use hero_mcp as mcp; // Assistants: methods as tools of the Model Context Protocol.
 
 #[doc(hidden)]
 pub mod cli; // A file per subcommand.

@@ -1,4 +1,4 @@
-//! `/mcp`: who may use it, how much at once, and by what it calls methods. What is said there is the business of a floor above (`src/mcp`).
+//! `/mcp`: who may use it, how much at once, and by what it calls methods. What is said there is the business of a floor above (`crates/mcp/src`).
 
 use std::convert::Infallible;
 use std::fmt;

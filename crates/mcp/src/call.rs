@@ -9,10 +9,10 @@ use super::follow::Teller;
 use super::link::Link;
 use super::result::{failure, refusal, success};
 use super::{Advice, Leaving};
-use crate::client::{Client, Error, code};
-use crate::model::ContextId;
-use crate::rpc::methods::Wait;
-use crate::service::away;
+use hero_client::{Client, Error, code};
+use hero_model::ContextId;
+use hero_rpc::methods::Wait;
+use hero_service::away;
 
 /// How long the last lines of a job that has ended are waited for.
 const LAST_LINES: Duration = Duration::from_secs(1);

@@ -5,8 +5,8 @@ use rmcp::{Peer, RoleServer};
 use tokio::time::{Instant, sleep_until};
 
 use super::result::head;
-use crate::client::{Client, Error, Followed};
-use crate::model::{ContextId, FlowEvent, FlowId, JobEvent, JobId};
+use hero_client::{Client, Error, Followed};
+use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobId};
 
 /// What a script logs in such a time is told at once.
 const PACE: Duration = Duration::from_millis(100);

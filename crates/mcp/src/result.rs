@@ -3,7 +3,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Advice, MOST_VALUES, has_too_many_values};
-use crate::client::Error;
+use hero_client::Error;
 
 /// How many bytes of a result a model is given. What it reads costs, and some clients drop more than a little more.
 pub(super) const MOST: usize = 64 * 1024;

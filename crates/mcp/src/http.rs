@@ -13,9 +13,9 @@ use super::link::Link;
 use super::message::Said;
 use super::running::Running;
 use super::{Assistant, Connect};
-use crate::client::{Client, Error};
-use crate::rpc::{Assistants, Visit};
-use crate::service::away;
+use hero_client::{Client, Error};
+use hero_rpc::{Assistants, Visit};
+use hero_service::away;
 
 /// By what the requests of one client are told from those of another.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");

@@ -1,7 +1,8 @@
 //! Assistants: the methods as tools of the Model Context Protocol, on stdin and stdout (`hero mcp`) and over HTTP (`/mcp`).
 //!
-//! Tools are made of the document that describes the methods, and calling one calls its method, by a [`Client`](crate::client::Client) as any other program
+//! Tools are made of the document that describes the methods, and calling one calls its method, by a [`Client`](hero_client::Client) as any other program
 //! does: what a caller may do, and how much, is decided where it always is. `docs/assistants.md` says what an assistant sees of it.
+#![deny(unsafe_code)]
 
 mod call;
 mod follow;
@@ -24,10 +25,10 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use crate::client::Error;
-use crate::rpc::{LONGEST_ID, NAME};
 use call::Call;
 use follow::Teller;
+use hero_client::Error;
+use hero_rpc::{LONGEST_ID, NAME};
 pub use http::assistants;
 pub use link::Connect;
 use link::Link;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
 
-use crate::client::{Client, Error};
+use hero_client::{Client, Error};
 
 /// Opens a connection to the server.
 pub type Connect = Arc<dyn Fn() -> BoxFuture<'static, Result<Client, Error>> + Send + Sync>;

@@ -41,7 +41,7 @@ const DEFINITION: &str = "#/$defs/";
 /// The tools, made of the document that describes the methods.
 pub(super) fn tools() -> &'static [Tool] {
     static MADE: LazyLock<Vec<Tool>> = LazyLock::new(|| {
-        let document: Value = serde_json::from_str(crate::rpc::document()).expect("the document is JSON");
+        let document: Value = serde_json::from_str(hero_rpc::document()).expect("the document is JSON");
         let methods = document["methods"].as_array().into_iter().flatten();
         methods.filter(|method| TOOLS.iter().any(|name| method["name"] == *name)).map(|method| tool(method, &document)).collect()
     });

@@ -15,8 +15,8 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::{MOST_VALUES, has_too_many_values};
-use crate::model::{Beyond, excerpt, plain_zeros, without_position};
-use crate::rpc::LONGEST_ID;
+use hero_model::{Beyond, excerpt, plain_zeros, without_position};
+use hero_rpc::LONGEST_ID;
 
 /// How many characters of the name of a member are repeated.
 const NAME: usize = 64;

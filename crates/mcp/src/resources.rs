@@ -8,9 +8,9 @@ use rmcp::model::{ErrorCode, ReadResourceResult, Resource, ResourceContents, Res
 
 use super::link::Link;
 use super::result::MOST;
-use crate::client::{Error, code};
-use crate::engine::reference::markdown_by_group;
-use crate::model::{ContextId, JobId, LogLine};
+use hero_client::{Error, code};
+use hero_engine::reference::markdown_by_group;
+use hero_model::{ContextId, JobId, LogLine};
 
 /// How resources are named that describe what scripts may call.
 const FUNCTIONS: &str = "hero://functions/";
