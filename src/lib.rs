@@ -112,56 +112,24 @@
 //! # }
 //! ```
 
-// The floors, bottom up; a module uses only its own floor's module and floors below it (`tests/it/floors/mod.rs`). What is hidden is for the program and its tests,
-// and may change with any version.
+// The face of the crates below `crates`, under the names by which programs and the command line know what they hold. What is hidden is for the
+// program and its tests, and may change with any version.
 #![deny(unsafe_code)]
 
-pub use hero_model as model; // Plain data.
+#[doc(hidden)]
+pub mod cli;
+
+pub use hero_client as client;
+pub use hero_jobs::dispatch;
+pub use hero_layouts::{conveyor, rhailib};
+pub use hero_model as model;
 
 #[doc(hidden)]
-pub use hero_docs as docs; // The documents as a site.
-#[doc(hidden)]
-pub use hero_process as process;
-#[doc(hidden)]
-pub use hero_store::keys; // Every Redis key. // Child processes, started by one thread and confined.
-
-#[doc(hidden)]
-pub use hero_audit as audit; // The audit log.
-#[doc(hidden)]
-pub use hero_jobs::log_file; // Log files, confined to one directory.
-#[doc(hidden)]
-pub use hero_service as service; // Tick loops.
-
-#[doc(hidden)]
-pub use hero_store as store; // Redis, and the only place that knows it.
-
-#[doc(hidden)]
-pub use hero_access as access; // Who may call: identities, tokens, rights.
-#[doc(hidden)]
-pub use hero_engine as engine;
-pub use hero_jobs::dispatch; // Create, start, wait for and stop jobs. // Script engines and their processes.
-pub use hero_layouts::conveyor; // The conveyor layout: producer and consumer.
-pub use hero_layouts::rhailib; // A client of rhailib's workers.
-
-#[doc(hidden)]
-pub use hero_sal as sal; // What scripts may do outside of their engines.
-
-#[doc(hidden)]
-pub use hero_jobs::actor; // Pools, actors, presence.
-
-#[doc(hidden)]
-pub use hero_coordinator as coordinator; // Flows, runners and messages.
-
-#[doc(hidden)]
-pub use hero_rpc as rpc; // The wire.
-
-pub use hero_client as client; // Calls a server over the wire.
-
-#[doc(hidden)]
-pub use hero_mcp as mcp; // Assistants: methods as tools of the Model Context Protocol.
-
-#[doc(hidden)]
-pub mod cli; // A file per subcommand.
+pub use {
+    hero_access as access, hero_audit as audit, hero_coordinator as coordinator, hero_docs as docs, hero_engine as engine,
+    hero_jobs::actor, hero_jobs::log_file, hero_mcp as mcp, hero_process as process, hero_rpc as rpc, hero_sal as sal,
+    hero_service as service, hero_store as store, hero_store::keys,
+};
 
 pub use dispatch::Dispatcher;
 pub use store::Endpoint;
