@@ -50,7 +50,7 @@ fn the_metrics_in_the_documents_are_those_of_the_program() {
 #[test]
 fn every_metric_that_the_source_counts_is_explained() {
     let table = hero::cli::metric_families::markdown();
-    let mut directories = vec![root().join("src")];
+    let mut directories = vec![root().join("src"), root().join("crates")];
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();

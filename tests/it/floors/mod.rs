@@ -1,33 +1,28 @@
-//! What `src` looks like: floors, sizes, and words that do not belong there.
+//! What the compiler does not say of the source: who names keys, circles, sizes, and words that do not belong there. That a crate uses only those
+//! below it, its `Cargo.toml` says.
 
 mod chance;
 mod circles;
 mod features;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Bottom to top; neighbours on a floor do not see each other.
-const FLOORS: [&[&str]; 11] = [
-    &["model"],
-    &["docs", "keys", "process"],
-    &["audit", "log_file", "service"],
-    &["store"],
-    &["access", "conveyor", "dispatch", "engine", "rhailib"],
-    &["sal"],
-    &["actor", "coordinator"],
-    &["rpc"],
-    &["client"],
-    &["mcp"],
-    &["cli"],
-];
-/// What only `store` says to Redis, and how keys begin that only `keys` makes.
+/// What only the store says to Redis, and how keys begin that only it makes.
 const OF_REDIS: [&str; 4] = ["redis::", "rhai_tasks", "rhai_task_details", "{ctx:"];
+/// Modules of one crate that do not see each other: below which path, and what is not named there.
+const APART: [(&str, &str); 5] = [
+    ("crates/jobs/src/dispatch/", "crate::actor"),
+    ("crates/jobs/src/log_file", "crate::actor"),
+    ("crates/jobs/src/log_file", "crate::dispatch"),
+    ("crates/layouts/src/conveyor/", "crate::rhailib"),
+    ("crates/layouts/src/rhailib/", "crate::conveyor"),
+];
 /// At this length a file is split.
 const LONGEST: usize = 400;
 
-fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Every file below a directory, by its path there.
@@ -47,24 +42,31 @@ fn files_below(root: &Path) -> BTreeMap<String, String> {
     files
 }
 
-/// Every file below `src`, by its path there.
+/// The crates below `crates`, by their names there.
+fn crates() -> Vec<String> {
+    let found = std::fs::read_dir(root().join("crates")).unwrap();
+    let mut names: Vec<String> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Every folder with the source of a crate, from the root, with its files by their paths there.
+fn sources() -> BTreeMap<String, BTreeMap<String, String>> {
+    let folders = crates().into_iter().map(|name| format!("crates/{name}/src")).chain(["src".to_owned()]);
+    folders.map(|folder| (folder.clone(), files_below(&root().join(folder)))).collect()
+}
+
+/// Every file of the source, by its path from the root.
 fn files() -> BTreeMap<String, String> {
-    files_below(&source())
+    let named =
+        |(folder, files): (String, BTreeMap<String, String>)| files.into_iter().map(move |(file, text)| (format!("{folder}/{file}"), text));
+    sources().into_iter().flat_map(named).collect()
 }
 
-/// Every file in Rust below a directory of the project, by its path in that, with the text.
+/// Every file in Rust below a directory of the project, by its path from the root, with the text.
 fn rust_files(directory: &str) -> BTreeMap<String, String> {
-    let files = files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(directory));
+    let files = files_below(&root().join(directory));
     files.into_iter().filter(|(file, _)| file.ends_with(".rs")).map(|(file, text)| (format!("{directory}/{file}"), text)).collect()
-}
-
-/// The module that a file belongs to: its directory, or its own name.
-fn module(file: &str) -> &str {
-    file.split('/').next().unwrap().trim_end_matches(".rs").trim_end_matches(".lua")
-}
-
-fn floor(module: &str) -> Option<usize> {
-    FLOORS.iter().position(|floor| floor.contains(&module))
 }
 
 /// The code of a file without comments, and without its tests, which stand at the end.
@@ -73,45 +75,27 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.map(|(at, line)| (at + 1, line.split("//").next().unwrap_or_default()))
 }
 
-/// The modules that a line names behind `crate::`, also in braces.
-fn named(line: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    for rest in line.split("crate::").skip(1) {
-        let word = |text| -> &str { str::split(text, |c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default() };
-        match rest.strip_prefix('{') {
-            Some(list) => found.extend(list.split(',').map(|item| word(item.trim()))),
-            None => found.push(word(rest)),
-        }
+#[test]
+fn every_crate_keeps_the_rules_of_the_workspace_and_is_explained() {
+    let architecture = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for name in crates() {
+        let manifest = std::fs::read_to_string(root().join(format!("crates/{name}/Cargo.toml"))).unwrap();
+        assert!(manifest.contains("[lints]\nworkspace = true\n"), "crates/{name}/Cargo.toml does not take the lints of the workspace");
+        let lib = std::fs::read_to_string(root().join(format!("crates/{name}/src/lib.rs"))).unwrap();
+        assert!(lib.starts_with("//! ") && lib.contains("\n#![deny(unsafe_code)]\n"), "crates/{name}/src/lib.rs");
+        assert!(architecture.contains(&format!("`crates/{name}`")), "ARCHITECTURE.md does not say what crates/{name} is");
     }
-    found
 }
 
 #[test]
-fn every_module_has_a_floor() {
-    for file in files().keys().filter(|file| !matches!(file.as_str(), "lib.rs" | "main.rs")) {
-        assert!(floor(module(file)).is_some(), "{file} is on no floor");
-    }
-    let lib = std::fs::read_to_string(source().join("lib.rs")).unwrap();
-    let order: Vec<&str> = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.split(';').next()).collect();
-    assert_eq!(order, FLOORS.concat(), "lib.rs lists the floors, bottom up");
-}
-
-#[test]
-fn a_file_uses_its_own_module_and_floors_below_it() {
+fn modules_of_one_crate_that_stand_apart_do_not_name_each_other() {
     let mut wrong = Vec::new();
     for (file, text) in files().iter().filter(|(file, _)| file.ends_with(".rs")) {
-        let own = module(file);
-        let Some(here) = floor(own) else { continue };
         for (at, line) in code(text) {
-            for used in named(line).into_iter().filter(|used| *used != own) {
-                match floor(used) {
-                    Some(there) if there < here && (used != "keys" || own == "store") => {}
-                    Some(_) => wrong.push(format!("src/{file}:{at} uses {used}")),
-                    None => wrong.push(format!("src/{file}:{at} uses {used}, which is no floor")),
-                }
-            }
+            let apart = APART.iter().filter(|(below, named)| file.starts_with(below) && line.contains(named));
+            wrong.extend(apart.map(|(_, named)| format!("{file}:{at} uses {named}")));
             if line.contains("super::super::super") {
-                wrong.push(format!("src/{file}:{at} climbs with super::"));
+                wrong.push(format!("{file}:{at} climbs with super::"));
             }
         }
     }
@@ -132,13 +116,16 @@ fn has_key(line: &str) -> bool {
 #[test]
 fn nobody_but_the_store_speaks_to_redis_and_nobody_but_the_keys_makes_a_key() {
     let mut wrong = Vec::new();
-    for (file, text) in files().iter().filter(|(file, _)| file.ends_with(".rs") && !matches!(module(file), "store" | "keys")) {
+    for (file, text) in files().iter().filter(|(file, _)| file.ends_with(".rs") && !file.starts_with("crates/store/")) {
         for (at, line) in code(text) {
             for word in OF_REDIS.into_iter().filter(|word| has_word(line, word)) {
-                wrong.push(format!("src/{file}:{at} has {word}"));
+                wrong.push(format!("{file}:{at} has {word}"));
             }
             if has_key(line) {
-                wrong.push(format!("src/{file}:{at} makes a key"));
+                wrong.push(format!("{file}:{at} makes a key"));
+            }
+            if line.contains("hero_store::keys") && file != "src/lib.rs" || line.contains("crate::keys") {
+                wrong.push(format!("{file}:{at} uses keys"));
             }
         }
     }
@@ -148,42 +135,31 @@ fn nobody_but_the_store_speaks_to_redis_and_nobody_but_the_keys_makes_a_key() {
 /// What a file's own parents define it may use; nothing else may lead back to where it came from.
 #[test]
 fn no_files_use_each_other_in_a_circle() {
-    let files = files();
-    let rust = files.iter().filter(|(file, _)| file.ends_with(".rs") && file.as_str() != "main.rs");
-    let graph = circles::Graph::of(rust.map(|(file, text)| (file.as_str(), code(text).map(|(_, line)| line).collect())));
-    assert_eq!(graph.circle(), None, "files use each other in a circle");
-}
-
-#[test]
-fn super_never_leaves_a_module() {
-    for (file, text) in files().iter().filter(|(file, _)| file.ends_with(".rs")) {
-        // How many modules stand between this file's own and the crate.
-        let depth = file.split('/').count() - usize::from(file.ends_with("/mod.rs"));
-        for (at, line) in code(text) {
-            let climbed = line.split_whitespace().map(|word| word.matches("super::").count()).max().unwrap_or_default();
-            assert!(climbed < depth.max(1), "src/{file}:{at} leaves its module by super::");
-        }
+    for (folder, files) in sources() {
+        let rust = files.iter().filter(|(file, _)| file.ends_with(".rs") && file.as_str() != "main.rs");
+        let graph = circles::Graph::of(rust.map(|(file, text)| (file.as_str(), code(text).map(|(_, line)| line).collect())));
+        assert_eq!(graph.circle(), None, "files of {folder} use each other in a circle");
     }
 }
 
 #[test]
 fn no_file_is_too_long() {
     for (file, text) in files() {
-        assert!(text.lines().count() <= LONGEST, "src/{file} has {} lines", text.lines().count());
+        assert!(text.lines().count() <= LONGEST, "{file} has {} lines", text.lines().count());
     }
 }
 
 #[test]
 fn no_lint_is_allowed_and_nothing_is_unwrapped() {
     for (file, text) in files().iter().filter(|(file, _)| file.ends_with(".rs")) {
-        assert!(!text.contains("#[allow") && !text.contains("#![allow"), "src/{file} allows a lint");
+        assert!(!text.contains("#[allow") && !text.contains("#![allow"), "{file} allows a lint");
         // A file of tests of its own.
         if file.ends_with("/tests.rs") {
             continue;
         }
         for (at, line) in code(text) {
             for word in [".unwrap()", "todo!", "unimplemented!", "dbg!"] {
-                assert!(!line.contains(word), "src/{file}:{at} has {word}");
+                assert!(!line.contains(word), "{file}:{at} has {word}");
             }
         }
     }
