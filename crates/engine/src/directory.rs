@@ -37,7 +37,7 @@ const LOCAL: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7
 /// job elsewhere.
 ///
 /// Who has made it and who works in it hold a lock on it, which ends with a process however that ends, also where processes of other
-/// namespaces look. So one without a lock was left by processes that were killed together, and [later ones](remove_left) remove it.
+/// namespaces look. So one without a lock was left by processes that were killed together, and later ones remove it.
 /// What clears up old temporary files spares a directory with a lock, too.
 #[derive(Debug)]
 pub struct Directory {

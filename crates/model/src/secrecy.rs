@@ -11,7 +11,7 @@ pub(super) const SHORTEST_SECRET: usize = 3;
 pub(super) const LONG_SECRET: usize = 8;
 
 /// Characters beyond ASCII that count as letters: those of scripts that put spaces between words, and nothing else between. What is not here ends a word, so that
-/// a value beside it is masked. `store/lua/masks.lua` has the same.
+/// a value beside it is masked. `masks.lua` of the store has the same.
 const LETTERS: [RangeInclusive<char>; 15] = [
     'ª'..='ª',
     'µ'..='µ',

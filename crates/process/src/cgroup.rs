@@ -154,7 +154,7 @@ impl Group {
         set(&self.path.join(KILL), "1")
     }
 
-    /// Whether a process that runs is in it: one that could not [join](join) is not, and goes on without.
+    /// Whether a process that runs is in it: one that could not join is not, and goes on without.
     pub fn holds(&self, pid: Pid) -> bool {
         self.processes().contains(&pid)
     }

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use super::Spawner;
+use crate::Spawner;
 
 pub use self::call::{Call, Kind, calls};
 pub use self::landlock::{readable_by_engines, readable_by_jobs};
@@ -43,7 +43,7 @@ const TRIED: Duration = Duration::from_secs(10);
 
 /// The command that runs `program` confined by `profile`, as a child of this process. `hero` is this program.
 ///
-/// The child is killed when its handle is dropped. Start it through a [`Spawner`](super::Spawner): it dies with the thread
+/// The child is killed when its handle is dropped. Start it through a [`Spawner`]: it dies with the thread
 /// that spawned it.
 pub fn command(hero: &Path, profile: &Profile, program: &Path, args: &[impl AsRef<OsStr>]) -> tokio::process::Command {
     let mut command = tokio::process::Command::from(plain_command(hero, profile, program, args));

@@ -1,4 +1,4 @@
-//! Decides who may make which call. What roles allow is said in `access/permission.rs`, for functions of scripts, too.
+//! Decides who may make which call. What roles allow is said in `crates/access/src/permission.rs`, for functions of scripts, too.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
 //! The library of Redis Functions: every transition of a job, and what they share.
 //!
-//! `store/lua` has a file for each subject and, below `functions`, one for each function. They are joined in the order in which they stand here
+//! `src/lua` has a file for each subject and, below `functions`, one for each function. They are joined in the order in which they stand here
 //! into one text, each in a function of its own, so that a file sees no more of another one than what that gives. The library is named after its
 //! contents: servers of two versions have a library each in the same Redis, and none takes away the other's.
 

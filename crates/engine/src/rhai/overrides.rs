@@ -2,7 +2,7 @@
 //!
 //! Reviewed for rhai 1.27.0, to be reviewed at each upgrade. Rhai itself is given no limits of sizes: as soon as there is one, it walks through all that is in an array or
 //! a map after each call of a method, `len` too, so that a loop takes a time that grows with the square of their length. What operators make is seen by
-//! the memory that it takes in one piece (`engine/alloc.rs`); they and the functions of Rhai grow values by a factor that is small enough for that and
+//! the memory that it takes in one piece (`alloc.rs`); they and the functions of Rhai grow values by a factor that is small enough for that and
 //! the memory limit to be looked at afterwards. These do not, and are replaced:
 //!
 //! `sort` and `order` compare long texts for seconds, and `==` takes a kilobyte of stack for each level of arrays and maps (`comparing.rs`); `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a string to gigabytes in one step; `blob` and `pad` make what

@@ -1,7 +1,7 @@
-//! The callers of the functions of the library: each file is the only caller of the function in `store/lua/functions` that has its
+//! The callers of the functions of the library: each file is the only caller of the function in `src/lua/functions` that has its
 //! name; `find.rs` and `turn.rs` each call a second one, of the same beginning.
 //!
-//! ARGV 1 to 8 are the same for all: `store/lua/request.lua` says what they are.
+//! ARGV 1 to 8 are the same for all: `src/lua/request.lua` says what they are.
 
 mod acknowledge_message;
 mod admit_identities;
