@@ -14,10 +14,16 @@ from typing import Any
 import pytest
 from faces import SyncHero, in_thread
 from fake import Talk, fake, raw, slow
+from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
+from websockets.protocol import State
+from websockets.uri import parse_uri
 
 from hero import errors
+from hero._core.link import Beginning
 from hero.aio import Hero
 
+JOB = "d89ab59b-b3f5-4480-8b9e-72c165c1585c"
 FAST: dict[str, Any] = {"reconnect": 5, "heartbeat": 0}
 
 
@@ -253,6 +259,45 @@ async def test_an_answer_that_is_too_large_is_an_error_and_not_asked_for_again(H
         with pytest.raises(errors.AnswerTooLarge, match="max_size"):
             await hero.fetch_nonce("04")
         assert await hero.fetch_nonce("04") == "x" * 10
+
+
+async def test_an_answer_that_is_too_large_is_that_of_one_call_and_the_others_go_on(Hero: Any) -> None:
+    sent: list[str] = []
+
+    async def script(talk: Talk) -> None:
+        calls = [await talk.call() for _ in range(4 if talk.number == 0 else 2)]
+        sent.extend(call["method"] for call in calls)
+        for call in calls:
+            if call["method"] == "fetch_nonce":
+                await talk.answer(call, "x" * 100_000)
+                return await talk.socket.wait_closed()
+        for call in calls:
+            if call["method"] == "get_status":
+                await talk.answer(call, "finished")
+            else:
+                await talk.answer(call, {"job_id": JOB, "status": "finished", "output": "7", "value": 7, "attempt": 1})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, max_size=50_000, **FAST) as hero:
+        calls = hero.run("sleep(3); 7"), hero.get_status(JOB), hero.stop_job(JOB), hero.fetch_nonce("04")
+        ran, status, stopped, nonce = await asyncio.gather(*calls, return_exceptions=True)
+    assert (ran, status) == (7, "finished"), "they were sent again"
+    assert isinstance(stopped, errors.OutcomeUnknown) and "larger than 50000 bytes" in str(stopped)
+    assert isinstance(nonce, errors.AnswerTooLarge)
+    assert sorted(sent) == sorted(["run_and_wait", "get_status", "stop_job", "fetch_nonce", "run_and_wait", "get_status"])
+
+
+@pytest.mark.parametrize("size", [200, 70_000])
+def test_whose_message_was_too_large_is_known_wherever_the_network_parts_it(size: int) -> None:
+    text = b'{"jsonrpc":"2.0","id":17,"result":"' + b"x" * size + b'"}'
+    small = Frame(Opcode.TEXT, b'{"jsonrpc":"2.0","id":16,"result":""}').serialize(mask=False)
+    sent = small + Frame(Opcode.TEXT, text).serialize(mask=False)
+    for at in range(1, 120):
+        protocol = ClientProtocol(parse_uri("ws://x"), state=State.OPEN, max_size=100)
+        beginning = Beginning(protocol)
+        for part in sent[:at], sent[at : at + 3], sent[at + 3 :]:
+            protocol.receive_data(part)
+        assert beginning.whose() == 17, at
 
 
 async def test_a_message_that_is_too_large_for_the_server_is_not_sent_again(Hero: Any) -> None:

@@ -44,7 +44,7 @@ class Waiter:
 
     def result(self, method: str) -> Any:
         if isinstance(self.answer, Lost):
-            raise Lost(self.answer.reason, self.answer.error)
+            raise self.answer
         if "error" in self.answer:
             raise error_of(method, self.answer["error"])
         return self.answer.get("result")
@@ -54,7 +54,7 @@ class DirectLink(Link):
     """Sends from the thread that calls."""
 
     def __init__(self, websocket: client.ClientConnection, options: Options, on_item: OnItem, on_over: OnOver) -> None:
-        super().__init__(options, on_item, on_over)
+        super().__init__(websocket.protocol, options, on_item, on_over)
         self._websocket = websocket
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -106,7 +106,7 @@ class DirectLink(Link):
         waiter = Waiter(tell)
         with self._lock:
             if self.lost is not None:
-                raise Lost(self.lost.reason, self.lost.error, sent=False)
+                raise self.lost.to(number, sent=False)
             self._pending[number] = waiter
         return waiter
 
@@ -198,12 +198,12 @@ class DirectLink(Link):
             if self.lost is not None:
                 return
             self.lost = lost
-            waiting = list(self._pending.values())
+            waiting = list(self._pending.items())
             self._pending.clear()
         # Before whoever waits, so that it finds the session knowing.
         self._soon(self._over, lost)
-        for waiter in waiting:
-            waiter.answer = lost
+        for number, waiter in waiting:
+            waiter.answer = lost.to(number)
             waiter.tell()
 
     def _over(self, lost: Lost) -> None:

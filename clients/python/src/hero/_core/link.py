@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import ssl
+import struct
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import websockets.asyncio.client as client
 from websockets import exceptions
+from websockets.protocol import Protocol
 
 from .. import errors
 from .call import Options
@@ -27,13 +29,21 @@ BUSY = (429, 502, 503, 504)
 
 
 class Lost(Exception):
-    """The connection ended. `sent` is whether the call had gone out; `error`, if there is one, is what every call gets."""
+    """The connection ended. `sent` is whether the call had gone out; `error`, if there is one, is what every call gets.
 
-    def __init__(self, reason: str, error: errors.Error | None = None, sent: bool = True) -> None:
+    With `only` it is what that one gets, a call by its number or a subscription by its id: for the others the connection broke.
+    """
+
+    def __init__(self, reason: str, error: errors.Error | None = None, sent: bool = True, only: int | str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.error = error
         self.sent = sent
+        self.only = only
+
+    def to(self, who: int | str, sent: bool = True) -> Lost:
+        """What it is to one call or subscription."""
+        return Lost(self.reason, self.error if self.only is None or self.only == who else None, sent)
 
 
 class Unreachable(errors.ConnectError):
@@ -124,6 +134,41 @@ def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
     return errors.NotHero(f"what answers at {url} is no hero server ({said})")
 
 
+class Beginning:
+    """How a message began that was too large. The library drops it, but here it says whose it was."""
+
+    ENOUGH = 256
+    HEADER = 10
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._take = protocol.receive_data
+        self._tail = b""
+        self._text: bytes | None = None
+        protocol.receive_data = self._receive  # type: ignore[method-assign]
+
+    def _receive(self, data: bytes | bytearray) -> None:
+        self._take(data)
+        wrong = self._protocol.parser_exc
+        if self._text is not None:
+            self._text = (self._text + data)[: self.ENOUGH]
+        elif isinstance(wrong, exceptions.PayloadTooBig):
+            size = wrong.size or 0
+            header = b"\x81\x7f" + struct.pack("!Q", size) if size > 0xFFFF else b"\x81\x7e" + struct.pack("!H", size)
+            self._text = (self._tail + data).partition(header)[2][: self.ENOUGH]
+        else:
+            self._tail = (self._tail + data[-self.HEADER :])[-self.HEADER :]
+
+    def whose(self) -> int | str | None:
+        """The number of a call, or the id of a subscription, if that is known."""
+        text = self._text or b""
+        if answer := re.match(rb'\{"jsonrpc": ?"2\.0", ?"id": ?(\d{1,15}),', text):
+            return int(answer[1])
+        if item := re.match(rb'\{"jsonrpc": ?"2\.0", ?"method": ?"\w+", ?"params": ?\{"subscription": ?"(\w+)"', text):
+            return item[1].decode()
+        return None
+
+
 OnItem = Callable[["Link", str, Any, Any, int], None]
 """Takes the item of a subscription: its id, the item or the error, and how many bytes came."""
 OnOver = Callable[["Link", Lost], None]
@@ -136,10 +181,12 @@ class Link(ABC):
 
     def __init__(
         self,
+        protocol: Protocol,
         options: Options,
         on_item: OnItem,
         on_over: OnOver,
     ) -> None:
+        self._beginning = Beginning(protocol)
         self.heard = False
         """Whether a message has come."""
         self.lost: Lost | None = None
@@ -207,9 +254,9 @@ class Link(ABC):
             return Lost("a message could not be taken", errors.UnexpectedAnswer(what))
         said = failed.rcvd
         if failed.sent is not None and failed.sent.code == TOO_LARGE and not failed.rcvd_then_sent:
-            limit = self._options.max_size
-            what = f"an answer of {self._options.url} was larger than {limit} bytes; Hero(max_size=…) takes larger ones, pages (`limit`) are smaller"
-            return Lost("an answer was too large", errors.AnswerTooLarge(what))
+            what = f"an answer of {self._options.url} was larger than {self._options.max_size} bytes"
+            error = errors.AnswerTooLarge(f"{what}; Hero(max_size=…) takes larger ones, pages (`limit`) are smaller")
+            return Lost(f"{what}, which ended the connection", error, only=self._beginning.whose())
         if said is not None and said.code == TOO_LARGE:
             what = f"{self._options.url} closed the connection because a message was too large ({said.reason or 'close code 1009'}); send less at once"
             return Lost("a message was too large", errors.RequestTooLarge(what))
@@ -255,7 +302,7 @@ class LoopLink(Link):
         on_item: OnItem,
         on_over: OnOver,
     ) -> None:
-        super().__init__(options, on_item, on_over)
+        super().__init__(websocket.protocol, options, on_item, on_over)
         self._websocket = websocket
         self._pending: dict[int, tuple[asyncio.Future[Any], str]] = {}
         self._sending: set[int] = set()
@@ -263,9 +310,9 @@ class LoopLink(Link):
         self._reading = asyncio.create_task(self._read())
 
     async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
-        if self.lost is not None:
-            raise Lost(self.lost.reason, self.lost.error, sent=False)
         self._number = number = self._number + 1
+        if self.lost is not None:
+            raise self.lost.to(number, sent=False)
         text = request(number, method, params)
         future: asyncio.Future[Any] = self._loop.create_future()
         self._pending[number] = (future, method)
@@ -321,9 +368,9 @@ class LoopLink(Link):
         self.lost = lost
         self._on_over(self, lost)
         self._beating.cancel()
-        for future, _ in self._pending.values():
+        for number, (future, _) in self._pending.items():
             if not future.done():
-                future.set_exception(Lost(lost.reason, lost.error))
+                future.set_exception(lost.to(number))
 
     def abort(self, lost: Lost) -> None:
         self._end(lost)

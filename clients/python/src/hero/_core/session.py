@@ -212,8 +212,9 @@ class Session:
         for key in [key for key in self._by_id if key[0] is link]:
             feed = self._by_id.pop(key)
             feed.attached = None
-            if lost.error is not None:
-                feed.end(lost.error)
+            error = lost.to(key[1]).error
+            if error is not None:
+                feed.end(error)
             elif not feed.over and not feed.full:
                 self._go(self._resume(feed))
 
@@ -284,8 +285,8 @@ class Session:
                 # The connection ended behind these items.
                 self._detach(feed)
                 again = True
-                if link.lost.error is not None:
-                    raise link.lost.error
+                if error := link.lost.to(name).error:
+                    raise error
             except Lost as lost:
                 if lost.error is not None:
                     raise lost.error from None
