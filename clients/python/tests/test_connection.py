@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import select
 import socket
 import threading
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,47 @@ async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do(Hero: 
 def test_what_is_no_address_is_told_when_the_client_is_made(Hero: Any, url: str) -> None:
     with pytest.raises(errors.ConnectError, match="ws://"):
         Hero(url)
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ({"buffer": 0}, "buffer is 1 or more, not 0"),
+        ({"buffer": -1}, "buffer is 1 or more"),
+        ({"buffer": "x"}, "buffer is a whole number, not 'x'"),
+        ({"max_size": 0}, "max_size is 1 or more"),
+        ({"max_size": None}, "max_size is a whole number"),
+        ({"reconnect": -1}, "reconnect is 0 or more, not -1; None is endless"),
+        ({"reconnect": True}, "reconnect is a whole number"),
+        ({"call_timeout": 0}, "call_timeout is more than 0 seconds, not 0; math.inf is no limit"),
+        ({"call_timeout": math.nan}, "call_timeout is a number of seconds, not nan"),
+        ({"call_timeout": "5"}, "call_timeout is a number of seconds or a datetime.timedelta, not '5'"),
+        ({"connect_timeout": timedelta(0)}, "connect_timeout is more than 0 seconds"),
+        ({"heartbeat": -1}, "heartbeat is 0 seconds or more, not -1; 0 never asks"),
+    ],
+    ids=str,
+)
+async def test_an_option_out_of_its_range_is_told_when_the_client_is_made(Hero: Any, option: dict[str, Any], says: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(says)):
+        Hero("ws://127.0.0.1:1", **option)
+
+
+async def test_a_wait_of_no_number_is_told_before_anything_is_sent(Hero: Any) -> None:
+    client = Hero(f"ws://127.0.0.1:{free_port()}")
+    with pytest.raises(ValueError, match="wait_timeout is a number of seconds, not nan"):
+        await client.run("1", wait_timeout=math.nan)
+
+
+@pytest.mark.parametrize("where", ["tcp", "unix"])
+async def test_no_limit_is_a_timeout_too(Hero: Any, where: str, tmp_path: Path) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.answer(await talk.call(), "pong")
+        await talk.socket.wait_closed()
+
+    no_limit = {"call_timeout": math.inf, "connect_timeout": math.inf, "heartbeat": math.inf}
+    at = fake(script) if where == "tcp" else slow(str(tmp_path / "s"), 64 * 1024, 0)
+    async with at as url, Hero(url, **no_limit) as hero:
+        assert await hero.ping() == "pong"
 
 
 @pytest.mark.parametrize(

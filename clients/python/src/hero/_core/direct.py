@@ -18,7 +18,7 @@ import websockets.sync.client as client
 from websockets import exceptions
 
 from .call import Options
-from .link import Link, Lost, OnItem, OnOver, open_link, settings, told
+from .link import Link, Lost, OnItem, OnOver, limit, open_link, settings, told
 from .wire import error_of, request
 
 T = TypeVar("T")
@@ -271,7 +271,7 @@ def dial(options: Options, token: str | None) -> client.ClientConnection:
     with told(options) as url:
         # The connection outlives this, so nobody leaves the context.
         if url.startswith("unix://"):
-            sock = at_path(url.removeprefix("unix://"), options.connect_timeout)
+            sock = at_path(url.removeprefix("unix://"), limit(options.connect_timeout))
             websocket: client.ClientConnection = cast("Any", client.unix_connect(None, "ws://localhost/", sock=sock, **given)).__enter__()
         else:
             websocket = cast("Any", client.connect(url, **given)).__enter__()
@@ -285,7 +285,7 @@ def dial(options: Options, token: str | None) -> client.ClientConnection:
     return websocket
 
 
-def at_path(path: str, timeout: float) -> socket.socket:
+def at_path(path: str, timeout: float | None) -> socket.socket:
     """A connection to a socket in the file system."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import re
 import ssl
 import struct
@@ -76,7 +77,7 @@ async def dial(options: Options, token: str | None) -> client.ClientConnection:
 def settings(options: Options, token: str | None) -> dict[str, Any]:
     """How the library is to connect, in both faces."""
     chosen: dict[str, Any] = {
-        "open_timeout": options.connect_timeout,
+        "open_timeout": limit(options.connect_timeout),
         "close_timeout": 2,
         # The heartbeat is a call, which also shows that the server answers.
         "ping_interval": None,
@@ -87,6 +88,11 @@ def settings(options: Options, token: str | None) -> dict[str, Any]:
     if token is not None:
         chosen["additional_headers"] = {"Authorization": f"Bearer {token}"}
     return chosen
+
+
+def limit(seconds: float) -> float | None:
+    """As libraries take it: None is no limit."""
+    return None if math.isinf(seconds) else seconds
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from enum import Enum
@@ -39,13 +40,15 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be sent as JSON: {value!r:.200}")
 
 
-def seconds(value: object) -> float:
+def seconds(value: object, name: str = "wait_timeout") -> float:
     """A duration that was given, as a number of seconds."""
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if math.isnan(value):
+            raise ValueError(f"{name} is a number of seconds, not {value}; math.inf is no limit")
         return value
-    raise TypeError(f"wait_timeout is a number of seconds or a datetime.timedelta, not {value!r:.200}")
+    raise TypeError(f"{name} is a number of seconds or a datetime.timedelta, not {value!r:.200}")
 
 
 _encode = json.JSONEncoder(default=plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False).encode

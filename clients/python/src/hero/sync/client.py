@@ -44,8 +44,8 @@ class Hero(Methods):
         url: Where the server is: `ws://`, `wss://`, `http://`, `https://`, `unix:///path/hero.sock`; else `HERO_SERVER`, else this machine.
         token: Who calls, or a function that gives it at each connect (it runs in a thread); else `HERO_TOKEN`.
         reconnect: How many attempts in a row may fail before calls do; None is endless. The first connection has one.
-        call_timeout: How many seconds an answer may take, besides the wait that a call asks for.
-        connect_timeout: How many seconds a connection may take.
+        call_timeout: How many seconds an answer may take, besides the wait that a call asks for; `math.inf` is no limit.
+        connect_timeout: How many seconds a connection may take; `math.inf` is no limit.
         heartbeat: After so many seconds of silence a ping finds out whether the server is there; 0 never asks.
         max_size: The most bytes of one answer.
         buffer: The most items of one subscription that are held here. Then the server keeps them, and sends them when there is room.
@@ -58,9 +58,9 @@ class Hero(Methods):
         *,
         token: str | Callable[[], str] | None = None,
         reconnect: int | None = 10,
-        call_timeout: float = 60.0,
-        connect_timeout: float = 10.0,
-        heartbeat: float = 20.0,
+        call_timeout: float | timedelta = 60.0,
+        connect_timeout: float | timedelta = 10.0,
+        heartbeat: float | timedelta = 20.0,
         max_size: int = 32 * 1024 * 1024,
         buffer: int = 1000,
         on_status: Callable[[Status], object] | None = None,
@@ -69,9 +69,9 @@ class Hero(Methods):
             url=address_of(url or os.environ.get("HERO_SERVER") or DEFAULT_URL),
             token=token or os.environ.get("HERO_TOKEN") or None,
             reconnect=reconnect,
-            call_timeout=call_timeout,
-            connect_timeout=connect_timeout,
-            heartbeat=heartbeat,
+            call_timeout=seconds(call_timeout, "call_timeout"),
+            connect_timeout=seconds(connect_timeout, "connect_timeout"),
+            heartbeat=seconds(heartbeat, "heartbeat"),
             max_size=max_size,
             buffer=buffer,
             on_status=on_status,
