@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
 import select
@@ -115,6 +116,27 @@ async def test_a_websocket_server_that_speaks_something_else_is_no_hero(Hero: An
             await hero.ping()
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"id": "1", "result": "pong"},
+        {"id": None, "error": {"code": -32700, "message": "Parse error"}},
+        {"id": True, "result": "pong"},
+        {"id": 1},
+    ],
+    ids=["text", "null", "true", "no result"],
+)
+async def test_an_answer_to_none_of_the_calls_is_told_at_once(Hero: Any, answer: dict[str, Any]) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.socket.recv()
+        await talk.socket.send(json.dumps({"jsonrpc": "2.0", **answer}))
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, call_timeout=30.0, **FAST) as hero:
+        with pytest.raises(errors.NotHero, match="answered none of the calls"):
+            await hero.ping()
+
+
 async def test_a_token_that_is_wrong_or_has_expired_is_told_and_not_tried_again(Hero: Any) -> None:
     async with raw(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 13\r\n\r\nno such token") as url:
         with pytest.raises(errors.NotAuthenticated, match="hero token create"):
@@ -135,6 +157,16 @@ async def test_a_token_that_expires_ends_what_waits_with_the_reason(Hero: Any) -
     async with fake(expire, process_request=gate) as url, Hero(url, token="hero_x", **FAST) as hero:
         with pytest.raises(errors.NotAuthenticated):
             await hero.get_job("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
+
+
+async def test_a_server_that_closes_before_it_answers_is_told_by_its_reason(Hero: Any) -> None:
+    async def expire(talk: Talk) -> None:
+        await talk.socket.close(1008, "the token was revoked or has expired")
+
+    async with fake(expire) as url, Hero(url, token="hero_x", reconnect=1, heartbeat=0) as hero:
+        with pytest.raises(errors.ConnectError) as told:
+            await hero.ping()
+    assert "1008: the token was revoked or has expired" in str(told.value) and "hero server?" not in str(told.value)
 
 
 async def test_a_function_gives_a_new_token_to_each_connection(Hero: Any) -> None:

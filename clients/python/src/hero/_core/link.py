@@ -33,14 +33,18 @@ class Lost(Exception):
     """The connection ended. `sent` is whether the call had gone out; `error`, if there is one, is what every call gets.
 
     With `only` it is what that one gets, a call by its number or a subscription by its id: for the others the connection broke.
+    `told` is whether the server said why.
     """
 
-    def __init__(self, reason: str, error: errors.Error | None = None, sent: bool = True, only: int | str | None = None) -> None:
+    def __init__(
+        self, reason: str, error: errors.Error | None = None, sent: bool = True, only: int | str | None = None, told: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.error = error
         self.sent = sent
         self.only = only
+        self.told = told
 
     def to(self, who: int | str, sent: bool = True) -> Lost:
         """What it is to one call or subscription."""
@@ -224,9 +228,12 @@ class Link(ABC):
         # Nothing is sent in batches, so nothing comes in one.
         said = as_object(message)
         if said is None or said.get("jsonrpc") != "2.0":
-            what = f"what answers at {self._options.url} speaks no JSON-RPC 2.0, so it is no hero server; it sent {raw[:80]!r}"
-            raise Lost("it speaks something else", errors.NotHero(what))
+            raise self._strange("speaks no JSON-RPC 2.0", raw)
         return said
+
+    def _strange(self, what: str, raw: bytes) -> Lost:
+        what = f"what answers at {self._options.url} {what}, so it is no hero server; it sent {raw[:160]!r}"
+        return Lost("it speaks something else", errors.NotHero(what))
 
     def _take(self, raw: bytes) -> None:
         """Takes what came: the item of a subscription, or an answer."""
@@ -237,8 +244,10 @@ class Link(ABC):
             name = params.get("subscription")
             if isinstance(name, str):
                 self._take_item(name, params.get("result"), params.get("error"), len(raw))
-        elif isinstance(number, int):
+        elif type(number) is int and ("result" in said or "error" in said):
             self._take_answer(number, said)
+        else:
+            raise self._strange("answered none of the calls", raw)
 
     def _take_item(self, name: str, result: Any, error: Any, size: int) -> None:
         self._on_item(self, name, result, error, size)
@@ -267,7 +276,8 @@ class Link(ABC):
             what = f"{self._options.url} closed the connection because a message was too large ({said.reason or 'close code 1009'}); send less at once"
             return Lost("a message was too large", errors.RequestTooLarge(what))
         if said is not None:
-            return Lost(f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})")
+            why = f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})"
+            return Lost(why, told=said.reason != "")
         return Lost(f"the connection broke ({failed.__cause__ or failed})")
 
     def _unsent(self) -> int:

@@ -203,7 +203,10 @@ class Session:
         """A connection has ended: brings back what was subscribed on it. Calls look after themselves."""
         # An open connection alone says nothing: only one that has sent a message counts.
         self._failures = 0 if link.heard else self._failures + 1
-        self._why = f"{self.options.url} closes each connection before it says anything ({lost.reason}); is it a hero server?"
+        if lost.told:
+            self._why = f"no connection to {self.options.url} lasts until it answers: {lost.reason}"
+        else:
+            self._why = f"{self.options.url} closes each connection before it says anything ({lost.reason}); is it a hero server?"
         if self._link is link:
             self._link = None
         if self.status == "closed":
