@@ -597,6 +597,37 @@ async def test_who_stops_waiting_does_not_stop_the_others() -> None:
             await one
 
 
+NESTED: list[Any] = []
+NESTED.append(NESTED)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "says"),
+    [
+        ("a\ud800b", ValueError, r"run_and_wait was not sent: a text in it is no Unicode.*a\\ud800b"),
+        (b"x", TypeError, "run_and_wait was not sent: bytes cannot be sent as JSON: give text, as base64"),
+        (bytearray(b"x"), TypeError, "bytearray cannot"),
+        (math.inf, ValueError, "run_and_wait was not sent: Out of range"),
+        (object(), TypeError, "run_and_wait was not sent: object cannot be sent as JSON"),
+        (NESTED, ValueError, "run_and_wait was not sent: something in it has itself within"),
+    ],
+    ids=["surrogate", "bytes", "bytearray", "infinite", "object", "circle"],
+)
+async def test_what_cannot_be_sent_is_told_with_its_call_and_leaves_the_connection(
+    Hero: Any, value: Any, kind: type[Exception], says: str
+) -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        assert call["method"] == "ping"
+        await talk.answer(call, "pong")
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(kind, match=says):
+            await hero.run("1", args={"d": value})
+        assert await hero.ping() == "pong"
+
+
 async def test_errors_have_what_the_server_says_and_when_to_try_again(Hero: Any) -> None:
     async def full(talk: Talk) -> None:
         await talk.refuse(await talk.call(), errors.Code.QUEUE_FULL, "the queue is full", {"retry_after_ms": 250})

@@ -73,7 +73,7 @@ class DirectLink(Link):
         done = threading.Lock()
         done.acquire()
         number = next(self._numbers)
-        data = request(number, method, params).encode()
+        data = request(number, method, params)
         deadline = time.monotonic() + timeout
         waiter = self._wait(number, done.release)
         try:
@@ -85,7 +85,7 @@ class DirectLink(Link):
 
     async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
         number = next(self._numbers)
-        data = request(number, method, params).encode()
+        data = request(number, method, params)
         done = asyncio.Event()
         waiter = self._wait(number, lambda: self._soon(done.set))
         try:

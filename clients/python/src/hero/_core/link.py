@@ -329,7 +329,7 @@ class LoopLink(Link):
         self._number = number = self._number + 1
         if self.lost is not None:
             raise self.lost.to(number, sent=False)
-        text = request(number, method, params)
+        data = request(number, method, params)
         future: asyncio.Future[Any] = self._loop.create_future()
         self._pending[number] = (future, method)
         self._sending.add(number)
@@ -337,7 +337,7 @@ class LoopLink(Link):
         try:
             # The reader sees why it was closed. Some of this may have gone out.
             with contextlib.suppress(exceptions.ConnectionClosed):
-                await self._websocket.send(text)
+                await self._websocket.send(data, text=True)
             self._sending.discard(number)
             return await future
         finally:

@@ -23,6 +23,7 @@ def as_object(value: Any) -> dict[str, Any] | None:
 
 def plain(value: Any) -> Any:
     """What JSON has no word for."""
+    kind = type(value).__name__
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, datetime):
@@ -35,9 +36,11 @@ def plain(value: Any) -> Any:
         return dict(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{kind} cannot be sent as JSON: give text, as base64.b64encode(…).decode()")
     if hasattr(value, "__iter__"):
         return list(value)
-    raise TypeError(f"{type(value).__name__} cannot be sent as JSON: {value!r:.200}")
+    raise TypeError(f"{kind} cannot be sent as JSON: {value!r:.200}")
 
 
 def seconds(value: object, name: str = "wait_timeout") -> float:
@@ -54,9 +57,19 @@ def seconds(value: object, name: str = "wait_timeout") -> float:
 _encode = json.JSONEncoder(default=plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False).encode
 
 
-def request(number: int, method: str, params: dict[str, Any]) -> str:
-    """A call, by name."""
-    return _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+def request(number: int, method: str, params: dict[str, Any]) -> bytes:
+    """A call, by name. A TypeError or ValueError if it cannot be sent."""
+    try:
+        return _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+    except UnicodeEncodeError as wrong:
+        near = wrong.object[max(0, wrong.start - 20) : wrong.end + 20]
+        raise ValueError(f"{method} was not sent: a text in it is no Unicode, which has no lone surrogates: …{near!r}…") from wrong
+    except RecursionError as wrong:
+        raise ValueError(f"{method} was not sent: something in it has itself within, or is nested too deep for JSON") from wrong
+    except ValueError as wrong:
+        raise ValueError(f"{method} was not sent: {wrong}") from wrong
+    except TypeError as wrong:
+        raise TypeError(f"{method} was not sent: {wrong}") from wrong
 
 
 def given(params: dict[str, Any]) -> dict[str, Any]:
