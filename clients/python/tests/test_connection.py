@@ -530,6 +530,19 @@ async def test_a_wait_that_a_server_ends_at_once_is_not_asked_for_without_a_paus
             assert 2 <= asked <= 6
 
 
+@pytest.mark.parametrize("data", [None, {}, {"flow_id": "x", "job_id": 1}, [1]], ids=str)
+async def test_a_server_that_does_not_say_what_it_made_is_told(Hero: Any, data: Any) -> None:
+    async def script(talk: Talk) -> None:
+        while True:
+            await talk.refuse(await talk.call(), errors.Code.WAIT_TIMEOUT, "it has not ended yet", data)
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.UnexpectedAnswer, match="did not say which flow it made: it has not ended yet"):
+            await hero.submit_flow({"a": {"script": "1"}})
+        with pytest.raises(errors.UnexpectedAnswer, match="did not say which job it made"):
+            await hero.submit("1", idempotency_key="k")
+
+
 @pytest.mark.parametrize(
     ("said", "seconds"),
     [(250, 0.25), (-5, 0.0), (10**400, 60.0), (math.nan, 1.0), (-math.inf, 1.0), ("soon", None)],

@@ -10,6 +10,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from pydantic import ValidationError
 from typing_extensions import Unpack
@@ -192,10 +193,12 @@ class Hero(Methods):
         if options.get("idempotency_key") is None and options.get("job_id") is None:
             options["job_id"] = new_id()
         try:
-            job_id: str | None = (await self.run_and_wait(script, wait_timeout=0, **options)).job_id
+            job_id: str | UUID | None = (await self.run_and_wait(script, wait_timeout=0, **options)).job_id
         except (errors.WaitTimeout, errors.JobFailed, errors.JobStopped) as known:
-            job_id = known.job_id
-        return self.job(str(job_id or options.get("job_id")), context_id=options.get("context_id"))
+            job_id = known.job_id or options.get("job_id")
+            if job_id is None:
+                raise errors.UnexpectedAnswer(f"run_and_wait of {self.url} did not say which job it made: {known}") from known
+        return self.job(str(job_id), context_id=options.get("context_id"))
 
     def job(self, job_id: str, *, context_id: int | None = None) -> JobHandle:
         """A job by its id. Asks nobody."""
@@ -215,7 +218,9 @@ class Hero(Methods):
         try:
             flow_id = (await self.run_flow_and_wait(jobs, wait_timeout=0, **options)).flow_id
         except (errors.WaitTimeout, errors.JobFailed, errors.JobStopped) as known:
-            flow_id = int(known.details["flow_id"])
+            if known.flow_id is None:
+                raise errors.UnexpectedAnswer(f"run_flow_and_wait of {self.url} did not say which flow it made: {known}") from known
+            flow_id = known.flow_id
         return self.flow(flow_id, context_id=options.get("context_id"))
 
     def flow(self, flow_id: int, *, context_id: int | None = None) -> FlowHandle:
