@@ -92,4 +92,6 @@ def error_of(method: str, error: Any) -> errors.RpcError:
     if not isinstance(code, int):
         return errors.RpcError(message, 0, data, method)
     kind = errors.CLASSES.get(code, errors.RpcError)
+    if kind is errors.NotAuthenticated and "Bearer" in message:
+        message += "; here: give token=… or set HERO_TOKEN"
     return kind(message, code, data, method)

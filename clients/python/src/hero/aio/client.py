@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from inspect import formatannotation
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from urllib.parse import urlsplit
@@ -250,7 +251,9 @@ def value_of(result: models.JobResult, result_type: Any) -> Any:
     try:
         return read(result_type, value)
     except ValidationError as wrong:
-        raise errors.UnexpectedAnswer(f"the value of job {result.job_id} is no {result_type!r}: {wrong}") from wrong
+        said = "; ".join(".".join(map(str, each["loc"])) + ": " * bool(each["loc"]) + each["msg"] for each in wrong.errors()[:3])
+        what = f"the value of job {result.job_id} is no {formatannotation(result_type)} but of type {type(value).__name__}, {value!r:.200}"
+        raise errors.UnexpectedAnswer(f"{what}: {said}") from wrong
 
 
 async def run(
