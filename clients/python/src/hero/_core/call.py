@@ -47,6 +47,7 @@ class Options:
 
     url: str
     token: str | Callable[[], str] | None = None
+    ca: str | None = None
     connect_timeout: float = 10.0
     call_timeout: float = 60.0
     reconnect: int | None = 10

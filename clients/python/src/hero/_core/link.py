@@ -27,6 +27,8 @@ TOO_LARGE = 1009
 FAREWELL = 3.0
 """A farewell takes no longer, in seconds. The library gives the answer to it two."""
 BUSY = (429, 502, 503, 504)
+UNKNOWN = (18, 19, 20, 21)
+"""What OpenSSL calls a certificate of an authority that it does not know."""
 
 
 class Lost(Exception):
@@ -89,9 +91,21 @@ def settings(options: Options, token: str | None) -> dict[str, Any]:
         "compression": None,
         "max_queue": 64,
     }
+    if options.ca is not None and options.url.startswith("wss:"):
+        chosen["ssl"] = trusting(options.ca)
     if token is not None:
         chosen["additional_headers"] = {"Authorization": f"Bearer {token}"}
     return chosen
+
+
+def trusting(ca: str) -> ssl.SSLContext:
+    """Takes the word of the authorities in a file, and of nobody else."""
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except ssl.SSLError as wrong:
+        raise errors.ConnectError(f"{ca} (ca=…, HERO_CA) has no certificate in PEM (-----BEGIN CERTIFICATE-----): {wrong}") from wrong
+    except OSError as failed:
+        raise errors.ConnectError(f"{ca} (ca=…, HERO_CA) cannot be read: {failed.strerror or failed}") from failed
 
 
 def limit(seconds: float) -> float | None:
@@ -115,18 +129,29 @@ def told(options: Options) -> Generator[str, None, None]:
         raise errors.ConnectError(f"{options.url!r} is no address of a server: {wrong}") from wrong
     except (exceptions.InvalidHandshake, exceptions.ProxyError) as refused:
         raise errors.NotHero(f"what answers at {url} is no hero server: {refused}") from refused
+    except ssl.SSLCertVerificationError as wrong:
+        what = f"the server at {url} has a certificate that is not taken for its own: {wrong.verify_message}"
+        if wrong.verify_code in UNKNOWN:
+            what += "; an authority of your own is named by Hero(ca=…) or HERO_CA, a file in PEM"
+        raise errors.NotHero(what) from wrong
     except ssl.SSLError as failed:
-        raise errors.NotHero(
-            f"no TLS connection to {url}: {failed}; does the server speak TLS (wss://) with a certificate known here?"
-        ) from failed
+        what = f"what listens at {url} does not speak TLS as it should ({failed.reason or failed})"
+        raise errors.NotHero(f"{what}; {without_tls(url)}") from failed
     except TimeoutError as late:
         raise Unreachable(f"{url} did not answer within {options.connect_timeout:g} s; is a hero server there?") from late
     except asyncio.TimeoutError as late:
         raise Unreachable(f"{url} did not answer within {options.connect_timeout:g} s; is a hero server there?") from late
     except exceptions.ConnectionClosed as closed:
         raise Unreachable(f"{url} closed the connection at once: {closed}") from closed
+    except (ConnectionResetError, ConnectionAbortedError) as failed:
+        what = without_tls(url) if url.startswith("wss:") else "is a hero server there?"
+        raise Unreachable(f"what listens at {url} closed the connection before it answered; {what}") from failed
     except OSError as failed:
         raise Unreachable(f"no server at {url}: {failed.strerror or failed}; {START}") from failed
+
+
+def without_tls(url: str) -> str:
+    return f"if it speaks no TLS, use {url.replace('wss:', 'ws:', 1)}"
 
 
 def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:

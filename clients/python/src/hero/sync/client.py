@@ -45,6 +45,7 @@ class Hero(Methods):
     Args:
         url: Where the server is: `ws://`, `wss://`, `http://`, `https://`, `unix:///path/hero.sock`; else `HERO_SERVER`, else this machine.
         token: Who calls, or a function that gives it at each connect (it runs in a thread); else `HERO_TOKEN`.
+        ca: A file (PEM) with the authorities of a `wss://` server, instead of those that this machine knows; else `HERO_CA`.
         reconnect: How many attempts in a row may fail before calls do; None is endless. The first connection has one.
         call_timeout: How many seconds an answer may take, besides the wait that a call asks for; `math.inf` is no limit.
         connect_timeout: How many seconds a connection may take; `math.inf` is no limit.
@@ -59,6 +60,7 @@ class Hero(Methods):
         url: str | None = None,
         *,
         token: str | Callable[[], str] | None = None,
+        ca: str | os.PathLike[str] | None = None,
         reconnect: int | None = 10,
         call_timeout: float | timedelta = 60.0,
         connect_timeout: float | timedelta = 10.0,
@@ -67,9 +69,11 @@ class Hero(Methods):
         buffer: int = 1000,
         on_status: Callable[[Status], object] | None = None,
     ) -> None:
+        authority = ca or os.environ.get("HERO_CA")
         options = Options(
             url=address_of(url or os.environ.get("HERO_SERVER") or DEFAULT_URL),
             token=token or os.environ.get("HERO_TOKEN") or None,
+            ca=os.fspath(authority) if authority else None,
             reconnect=reconnect,
             call_timeout=seconds(call_timeout, "call_timeout"),
             connect_timeout=seconds(connect_timeout, "connect_timeout"),
@@ -262,9 +266,10 @@ def run(
     *,
     url: str | None = None,
     token: str | None = None,
+    ca: str | os.PathLike[str] | None = None,
     wait_timeout: float | timedelta | None = None,
     **options: Unpack[CreateJobOptions],
 ) -> Any:
     """Runs a script on a server and gives its value: one line, with a connection of its own."""
-    with Hero(url, token=token) as hero:
+    with Hero(url, token=token, ca=ca) as hero:
         return hero.run(script, wait_timeout=wait_timeout, stop_on_cancel=True, **options)
