@@ -384,6 +384,25 @@ async def test_a_message_that_is_too_large_for_the_server_is_not_sent_again(Hero
             await hero.create_job("x" * 5000)
 
 
+async def test_a_message_that_is_too_large_for_the_server_is_that_of_one_call_and_the_others_go_on(Hero: Any) -> None:
+    under_way = asyncio.Event()
+
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        if talk.number == 0:
+            under_way.set()
+            return await talk.socket.wait_closed()
+        await talk.answer(call, "finished")
+        await talk.socket.wait_closed()
+
+    async with fake(script, max_size=1000) as url, Hero(url, **FAST) as hero:
+        status = asyncio.ensure_future(hero.get_status(JOB))
+        await under_way.wait()
+        with pytest.raises(errors.RequestTooLarge, match="too large"):
+            await hero.create_job("x" * 5000)
+        assert await status == "finished", "it was sent again"
+
+
 async def test_attempts_are_bounded_if_no_message_ever_comes(Hero: Any) -> None:
     """A connection that opens does not count as one that works."""
     opened = 0

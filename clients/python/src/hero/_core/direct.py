@@ -36,9 +36,10 @@ LOOK = 1.0
 class Waiter:
     """Whoever waits for an answer. It is told once: by the answer, or by the end of the connection."""
 
-    __slots__ = ("answer", "tell")
+    __slots__ = ("answer", "size", "tell")
 
-    def __init__(self, tell: Callable[[], object]) -> None:
+    def __init__(self, tell: Callable[[], object], size: int) -> None:
+        self.size = size
         self.answer: dict[str, Any] | Lost = {}
         self.tell = tell
 
@@ -75,7 +76,7 @@ class DirectLink(Link):
         number = next(self._numbers)
         data = request(number, method, params)
         deadline = time.monotonic() + timeout
-        waiter = self._wait(number, done.release)
+        waiter = self._wait(number, len(data), done.release)
         try:
             if not (self._send(data, deadline) and acquired(done, deadline)):
                 raise self._late(method, timeout)
@@ -87,7 +88,7 @@ class DirectLink(Link):
         number = next(self._numbers)
         data = request(number, method, params)
         done = asyncio.Event()
-        waiter = self._wait(number, lambda: self._soon(done.set))
+        waiter = self._wait(number, len(data), lambda: self._soon(done.set))
         try:
             await asyncio.wait_for(self._sent(data, time.monotonic() + timeout, done), timeout)
         except asyncio.TimeoutError:
@@ -102,8 +103,8 @@ class DirectLink(Link):
             raise asyncio.TimeoutError
         await done.wait()
 
-    def _wait(self, number: int, tell: Callable[[], object]) -> Waiter:
-        waiter = Waiter(tell)
+    def _wait(self, number: int, size: int, tell: Callable[[], object]) -> Waiter:
+        waiter = Waiter(tell, size)
         with self._lock:
             if self.lost is not None:
                 raise self.lost.to(number, sent=False)
@@ -187,6 +188,10 @@ class DirectLink(Link):
         if waiter is not None:
             waiter.answer = said
             waiter.tell()
+
+    def _largest(self) -> int | None:
+        with self._lock:
+            return max(self._pending, key=lambda number: self._pending[number].size, default=None)
 
     def _item(self, name: str, result: Any, error: Any, size: int) -> None:
         # It came before the end, whose turn is behind it.

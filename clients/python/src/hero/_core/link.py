@@ -281,6 +281,10 @@ class Link(ABC):
     def _take_answer(self, number: int, said: dict[str, Any]) -> None:
         """Gives an answer to whoever waits for it, if anybody still does."""
 
+    @abstractmethod
+    def _largest(self) -> int | None:
+        """The number of the largest call that is under way."""
+
     def _late(self, method: str, timeout: float) -> errors.CallTimeout:
         what = f"{method} was not answered within {timeout:.0f} s by {self._options.url}; whether it was carried out is not known"
         return errors.CallTimeout(f"{what}. `call_timeout` says how long an answer may take")
@@ -299,7 +303,8 @@ class Link(ABC):
             return Lost(f"{what}, which ended the connection", error, only=self._beginning.whose())
         if said is not None and said.code == TOO_LARGE:
             what = f"{self._options.url} closed the connection because a message was too large ({said.reason or 'close code 1009'}); send less at once"
-            return Lost("a message was too large", errors.RequestTooLarge(what))
+            # Of those under way the largest is larger than the server takes, whichever it was that ended the connection.
+            return Lost(what, errors.RequestTooLarge(what), only=self._largest())
         if said is not None:
             why = f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})"
             return Lost(why, told=said.reason != "")
@@ -345,7 +350,7 @@ class LoopLink(Link):
     ) -> None:
         super().__init__(websocket.protocol, options, on_item, on_over)
         self._websocket = websocket
-        self._pending: dict[int, tuple[asyncio.Future[Any], str]] = {}
+        self._pending: dict[int, tuple[asyncio.Future[Any], str, int]] = {}
         self._sending: set[int] = set()
         self._number = 0
         self._reading = asyncio.create_task(self._read())
@@ -356,7 +361,7 @@ class LoopLink(Link):
             raise self.lost.to(number, sent=False)
         data = request(number, method, params)
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._pending[number] = (future, method)
+        self._pending[number] = (future, method, len(data))
         self._sending.add(number)
         timer = self._loop.call_later(timeout, self._is_late, number, timeout)
         try:
@@ -374,7 +379,7 @@ class LoopLink(Link):
         return self._websocket.transport.get_write_buffer_size()
 
     def _is_late(self, number: int, timeout: float) -> None:
-        future, method = self._pending.get(number, (None, ""))
+        future, method, _ = self._pending.get(number, (None, "", 0))
         if number in self._sending:
             self.abort(Lost(f"the server took nothing for {timeout:.0f} s"))
         elif future is not None and not future.done():
@@ -395,7 +400,7 @@ class LoopLink(Link):
             self._end(lost)
 
     def _take_answer(self, number: int, said: dict[str, Any]) -> None:
-        future, method = self._pending.get(number, (None, ""))
+        future, method, _ = self._pending.get(number, (None, "", 0))
         if future is None or future.done():
             return
         if "error" in said:
@@ -403,13 +408,16 @@ class LoopLink(Link):
         else:
             future.set_result(said.get("result"))
 
+    def _largest(self) -> int | None:
+        return max(self._pending, key=lambda number: self._pending[number][2], default=None)
+
     def _end(self, lost: Lost) -> None:
         if self.lost is not None:
             return
         self.lost = lost
         self._on_over(self, lost)
         self._beating.cancel()
-        for number, (future, _) in self._pending.items():
+        for number, (future, _, _) in self._pending.items():
             if not future.done():
                 future.set_exception(lost.to(number))
 
