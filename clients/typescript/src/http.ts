@@ -16,6 +16,7 @@ import { codes } from "./generated/errors.js";
 import type { LoggedIn } from "./generated/types.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
+import { loginFailed } from "./transport.js";
 import type { Token } from "./websocket.js";
 
 /** How calls are made over HTTP. */
@@ -173,7 +174,11 @@ export class HttpClient implements Client {
   async #logIn(login: Login, signal: AbortSignal): Promise<LoggedIn> {
     this.#renewAt = Infinity;
     const call = (method: string, params: object) => this.#send(method, params, undefined, signal);
-    const who = (await login(call, new URL(this.url).host)) as LoggedIn;
+    const who = (await login(call, new URL(this.url).host).catch((error: unknown) => {
+      // Whom nobody answers is not refused.
+      if (error instanceof Lost || error instanceof ProtocolError) throw error;
+      throw new LoginRefused(loginFailed(error), { cause: error });
+    })) as LoggedIn;
     const left = Date.parse(who.expires_at) - Date.now();
     // An end that cannot be read, or has passed by the clock here, says nothing: the token is shown until it is refused.
     if (left > 0) this.#renewAt = Date.now() + left - Math.min(60_000, left / 10);

@@ -4,7 +4,7 @@ import type { Client, Listener, Sending, Status, Subscribed } from "./client.js"
 import { ClientClosed, ConnectionFailed, LoginRefused, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
-import { type Channel, Refusal, type Transport } from "./transport.js";
+import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
 import { type Call, GRACE, late, LONGEST, newCall, type Opening, whyNot } from "./underway.js";
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
@@ -278,7 +278,7 @@ export class SocketClient implements Client {
         over = true;
         this.#channel = undefined;
         channel.close(1000);
-        throw new Refusal(`the login failed: ${(error as Error).message}`, "login", { cause: error });
+        throw new Refusal(loginFailed(error), "login", { cause: error });
       }
       if (connection !== this.#connection || over) return;
     }
@@ -355,10 +355,10 @@ export class SocketClient implements Client {
     listener.ended(rpcError(notice.error ?? { message: "item has no type" }, message.method));
   }
 
-  /** A message of hero has arrived, so the connection is worth something. */
+  /** A message of hero has arrived, so the connection is worth something, unless it has only begun to log in. */
   #good(): void {
     this.#heard += 1;
-    this.#attempt = 0;
+    if (this.#ready) this.#attempt = 0;
   }
 
   /** What arrived is not what a server of JSON-RPC says. */

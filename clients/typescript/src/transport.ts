@@ -33,3 +33,7 @@ export class Refusal extends Error {
     super(message, options);
   }
 }
+
+/** What is said of a login that failed. A wallet may reject with anything, also with nothing. */
+export const loginFailed = (cause: unknown): string =>
+  `the login failed: ${(cause as Partial<Error> | null | undefined)?.message ?? String(cause)}`;

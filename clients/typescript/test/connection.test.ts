@@ -19,7 +19,9 @@ import {
   type Status,
   stopJob,
   TooManyCalls,
+  wallet,
 } from "../src/index.js";
+import { connectHttp } from "../src/http.js";
 import { answer, failure, fake, quick, reaches, tcp } from "./support.js";
 
 test("a server that is not there is told at once, with its address and what to do", async () => {
@@ -106,6 +108,40 @@ test("a function that gives tokens is asked again after its token has ended", as
   using hero = connect(server.url, { ...quick, token: () => (shown.push(1), `hero_${shown.length}`) });
   expect(await hero.ping()).toBe("pong");
   expect(shown.length).toBe(2);
+});
+
+test.each([
+  [undefined, "undefined"],
+  [null, "null"],
+  ["no", "no"],
+  [{ code: 4001, message: "the user said no" }, "the user said no"],
+])("a wallet that does not sign (%j) ends the calls at once, over a WebSocket and over HTTP", async (reason, why) => {
+  await using server = await fake((request, socket) => {
+    answer(socket, request, `hero:127.0.0.1:${server.port}:nonce`);
+  });
+  const login = wallet({ publicKey: "04", sign: () => Promise.reject(reason) });
+  using hero = connect(server.url, { reconnect: { ...quick.reconnect, attempts: 2 }, login });
+  const error = await failure(hero.whoami());
+  expect(error).toBeInstanceOf(LoginRefused);
+  expect(error.message).toBe(`the login failed: ${why}`);
+  expect(server.connections).toBe(1);
+  const given: typeof fetch = (_, init) => {
+    const { id } = JSON.parse(init?.body as string) as { id: number };
+    return Promise.resolve(Response.json({ jsonrpc: "2.0", id, result: `hero:127.0.0.1:${server.port}:nonce` }));
+  };
+  using overHttp = connectHttp(server.url, { login, fetch: given });
+  expect(await failure(overHttp.whoami())).toMatchObject({ name: "LoginRefused", message: error.message });
+});
+
+test("a server that ends each connection in the middle of the login is given up after as many attempts", async () => {
+  await using server = await fake((request, socket) => {
+    if (request.method === "authenticate") socket.terminate();
+    else answer(socket, request, `hero:127.0.0.1:${server.port}:nonce`);
+  });
+  const login = wallet({ publicKey: "04", sign: () => "signature" });
+  using hero = connect(server.url, { reconnect: { attempts: 3, firstAttempts: 3, minDelay: 0.01 }, login });
+  expect(await failure(hero.whoami())).toBeInstanceOf(ConnectionFailed);
+  expect(server.connections).toBe(3);
 });
 
 test("a call that only reads is sent again when the server closes in the middle of it", async () => {
