@@ -22,6 +22,8 @@ export class SocketClient implements Client {
   #channel: Channel | undefined;
   #ready = false;
   #connection = 0;
+  /** Whether a connection was ever open: what comes after it is no first attempt. */
+  #reached = false;
   /** How many messages of hero have arrived. */
   #heard = 0;
   #attempt = 0;
@@ -233,7 +235,7 @@ export class SocketClient implements Client {
   async #pause(error: Error): Promise<boolean> {
     const kind = error instanceof Refusal ? error.kind : "away";
     const hopeless = kind === "login" || (kind === "other" && !this.#heard);
-    const most = this.#heard ? undefined : ((this.#options.reconnect || undefined)?.firstAttempts ?? 1);
+    const most = this.#reached ? undefined : ((this.#options.reconnect || undefined)?.firstAttempts ?? 1);
     const delay = hopeless ? undefined : this.delay(this.#attempt, most);
     if (delay === undefined) {
       const final =
@@ -267,6 +269,7 @@ export class SocketClient implements Client {
     const channel = await this.#transport.open(ear, this.#stopping.signal);
     if (this.#closed || over) return channel.close(1000);
     this.#channel = channel;
+    this.#reached = true;
     this.#beat(connection);
     const { login } = this.#options;
     if (login) {

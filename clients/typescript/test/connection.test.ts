@@ -154,6 +154,23 @@ test("a call that only reads is sent again when the server closes in the middle 
   expect(server.requests.map(({ method }) => method)).toEqual(["get_job", "get_job"]);
 });
 
+test("the first call of a client survives a server that ends before it has answered anything", async () => {
+  const first = await fake((_, socket) => {
+    socket.terminate();
+    void first.close();
+  });
+  using hero = connect(first.url, { reconnect: { attempts: Infinity, minDelay: 0.01, maxDelay: 0.05 } });
+  const ran = hero.run("sleep(4); 42");
+  await reaches(hero, "waiting");
+  await first.close();
+  await using second = await fake((request, socket) => {
+    answer(socket, request, { job_id: "j", status: "finished", value: 42, attempt: 1 });
+  }, first.port);
+  expect(await ran).toBe(42);
+  const keys = [...first.requests, ...second.requests].map(({ params }) => params["idempotency_key"]);
+  expect(keys).toEqual([keys[0], keys[0]]);
+});
+
 test("a call that changes something is not sent again: it fails with what is known", async () => {
   await using server = await fake((request, socket, said) => {
     if (said === 1) socket.terminate();
