@@ -7,6 +7,10 @@ export interface Explanation {
   cause?: unknown;
 }
 
+/** What is said of a token that no header may have. */
+export const BAD_TOKEN =
+  "the token has a line end, or another character that no token has: was it read from a file, without a trim?";
+
 /** Why not even a WebSocket could be made. */
 const unmade = (url: string, token: string | undefined, cause: Error & { code?: string }): Explanation => {
   if (cause.code === "ERR_MODULE_NOT_FOUND" || cause.message.includes("constructor")) {
@@ -36,10 +40,15 @@ const isThere = (at: string, seconds: number): Promise<boolean> =>
     () => false,
   );
 
-/** What is wrong with the TLS of a server, by the code of an error of Node.js, and what to do. Other platforms do not tell. */
-const untrusted = (code: string): string | undefined => {
+/**
+ * What is wrong with the TLS of a server, by the code of an error of Node.js, and what to do. Other platforms do not tell. Nothing is sent before
+ * all is well with it.
+ */
+export const untrusted = (code: string, url: string): string | undefined => {
+  // That happens later, to what was sent.
+  if (/DECRYPTION_FAILED|BAD_RECORD_MAC/.test(code)) return undefined;
   if (/^ERR_SSL|^EPROTO|^ERR_TLS_(?!CERT)/.test(code))
-    return "speaks no TLS, or another one: if it has none, its address begins with ws://";
+    return `speaks no TLS, or another one: if it has none, its address begins with ${url.startsWith("ws") ? "ws" : "http"}://`;
   if (/CERT|^UNABLE_TO_/.test(code))
     return "is not known to be who it says: name its authority in NODE_EXTRA_CA_CERTS, or connect to the name that its certificate has";
   return undefined;
@@ -78,7 +87,7 @@ export const explain = async (
       };
     }
     const why = cause.cause?.code ?? cause.cause?.message ?? cause.message;
-    const tls = untrusted(why);
+    const tls = untrusted(why, url);
     if (tls) return { message: `the server at ${url} ${tls} (${why})`, kind: "other", cause };
     return {
       message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address?`,

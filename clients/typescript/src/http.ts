@@ -14,6 +14,7 @@ import {
 } from "./errors.js";
 import { codes } from "./generated/errors.js";
 import type { LoggedIn } from "./generated/types.js";
+import { BAD_TOKEN, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
 import { loginFailed } from "./transport.js";
@@ -54,6 +55,9 @@ export class HttpClient implements Client {
     readonly url: string,
     options: HttpOptions = {},
   ) {
+    if (/^\w+:\/\/[^/?#]*@/.test(url)) {
+      throw new TypeError("the address of a server has no name and no password in it: give `token` or `login`");
+    }
     this.#options = options;
     this.maxMessage = options.maxMessage ?? 64e6;
   }
@@ -139,7 +143,7 @@ export class HttpClient implements Client {
       const what = `${lost.message} before the answer to ${method}: whether it was done is not known, so it was not sent again`;
       throw new OutcomeUnknown(what, method, params as Record<string, unknown>, { cause });
     }
-    const delay = this.delay(failures);
+    const delay = lost.isHopeless ? undefined : this.delay(failures);
     const error = new ConnectionFailed(lost.message, this.url, failures, { cause });
     if (delay === undefined) {
       this.#set({ state: "down", error });
@@ -212,6 +216,9 @@ export class HttpClient implements Client {
 
   async #send(method: string, params: object, token: string | undefined, signal: AbortSignal): Promise<unknown> {
     const id = ++this.#ids;
+    // What cannot be sent fails here, as what it is.
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+    const headers = headersWith(token);
     let status: number;
     let text: string;
     let whole: boolean;
@@ -219,8 +226,8 @@ export class HttpClient implements Client {
     try {
       const answer = await (this.#options.fetch ?? fetch)(this.url, {
         method: "POST",
-        headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
-        body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+        headers,
+        body,
         // What is followed sends a change again, and its parameters to anybody.
         redirect: "manual",
         signal,
@@ -229,13 +236,7 @@ export class HttpClient implements Client {
       away = redirection(answer);
       ({ text, whole } = await readText(answer, away === undefined ? this.maxMessage : 0));
     } catch (cause) {
-      const why = cause as Error & { cause?: { code?: string; message?: string } };
-      const code = why.cause?.code;
-      const reached = code !== "ECONNREFUSED" && code !== "ENOTFOUND";
-      const message = `nobody answers at ${this.url} (${code ?? why.cause?.message ?? why.message}): is the server running (hero serve), and is that its address`;
-      throw new Lost(reached ? `the connection to ${this.url} ended (${code ?? why.message})` : message, reached, {
-        cause,
-      });
+      throw unanswered(this.url, cause as Failure);
     }
     if (away !== undefined) {
       const hint = "which is not followed: if that is the server, give its address";
@@ -259,16 +260,51 @@ export class HttpClient implements Client {
   }
 }
 
-/** A call whose answer never came. `reached`: it may have been carried out. */
+/** A call whose answer never came. `reached`: it may have been carried out. `isHopeless`: trying again does not help. */
 class Lost extends Error {
   constructor(
     message: string,
     readonly reached: boolean,
     options?: ErrorOptions,
+    readonly isHopeless = false,
   ) {
     super(message, options);
   }
 }
+
+const headersWith = (token: string | undefined): Record<string, string> => {
+  if (!token) return { "content-type": "application/json" };
+  const authorization = `Bearer ${token}`;
+  try {
+    new Headers({ authorization });
+  } catch (cause) {
+    throw new LoginRefused(BAD_TOKEN, { cause });
+  }
+  return { "content-type": "application/json", authorization };
+};
+
+/** What `fetch` fails with, in Node.js. Other platforms say less. */
+type Failure = Error & { cause?: { code?: string; message?: string; syscall?: string; errors?: unknown } };
+
+/** Why nothing was answered. What was certainly not sent is told from what may have been carried out. */
+const unanswered = (url: string, cause: Failure): Lost => {
+  const { code, message = cause.message, syscall, errors } = cause.cause ?? {};
+  const why = code ?? message;
+  const tls = untrusted(why, url);
+  if (tls) return new Lost(`the server at ${url} ${tls} (${why})`, false, { cause }, true);
+  if (why === "bad port") return new Lost(`no platform calls the port of ${url} (${why})`, false, { cause }, true);
+  // One error for each address of a name, none of which could be reached.
+  const isAway = errors !== undefined || syscall === "connect" || syscall === "getaddrinfo" || UNREACHED.test(why);
+  return isAway
+    ? new Lost(
+        `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address`,
+        false,
+        { cause },
+      )
+    : new Lost(`the connection to ${url} ended (${why})`, true, { cause });
+};
+
+const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /** A client over HTTP, without subscriptions: for programs that live for one request. */
 export const createHttpClient = (url: string, options?: HttpOptions): Client => new HttpClient(url, options);

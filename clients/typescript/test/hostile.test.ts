@@ -274,6 +274,64 @@ test("a certificate that nobody vouches for is told as such", async () => {
   server.close();
 });
 
+const circle: Record<string, unknown> = {};
+circle["itself"] = circle;
+
+test.each([
+  [1n, /BigInt/],
+  [circle, /circular/],
+])("what cannot be sent over HTTP (%#) is a TypeError, and nothing is sent", async (args, why) => {
+  using server = await web((request, response) => reply(response, request, true));
+  using client = createHttpClient(server.url, redirects);
+  const error = await failure(client.call("set_object", { args } as never));
+  expect(error).toBeInstanceOf(TypeError);
+  expect(error.message).toMatch(why);
+  expect(server.said).toEqual([]);
+});
+
+/** Changes something over HTTP, and gives how often that was tried and how it ended. */
+const changed = async (url: string) => {
+  let tries = 0;
+  const counted: typeof fetch = (...given) => {
+    tries += 1;
+    return fetch(...given);
+  };
+  using hero = connectHttp(url, { ...redirects, fetch: counted });
+  const { name, message } = await failure(hero.jobs.stop("a"));
+  return { tries, name, message };
+};
+
+test("a change that no TLS carries over HTTP was not sent, is not tried again, and says why", async () => {
+  using plain = await web((request, response) => reply(response, request, true));
+  const spoken = await changed(plain.url.replace("http:", "https:"));
+  expect(spoken).toMatchObject({ name: "ConnectionFailed", tries: 1 });
+  expect(spoken.message).toMatch(/speaks no TLS.*http:\/\//);
+  const server = createTlsServer(selfSigned).listen(0, "127.0.0.1");
+  await new Promise((listens) => server.once("listening", listens));
+  const vouched = await changed(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect(vouched).toMatchObject({ name: "ConnectionFailed", tries: 1 });
+  expect(vouched.message).toContain("NODE_EXTRA_CA_CERTS");
+  server.close();
+});
+
+test("a change that nobody takes over HTTP is tried again: it was not sent", async () => {
+  for (const url of [await nobody(), "http://nowhere.invalid"])
+    expect(await changed(url)).toMatchObject({ name: "ConnectionFailed", tries: 2 });
+});
+
+test("a token over HTTP that no header may have is told as such, without itself", async () => {
+  using server = await web((request, response) => reply(response, request, true));
+  using hero = connectHttp(server.url, { ...redirects, token: "hero_a\nb" });
+  const error = await failure(hero.jobs.stop("a"));
+  expect(error.name).toBe("LoginRefused");
+  expect(error.message).toMatch(/^the token has a line end/);
+  expect(server.said).toEqual([]);
+});
+
+test("an address over HTTP with a password in it is refused at once, without showing it", () => {
+  expect(() => connectHttp("http://user:secret@127.0.0.1:8700")).toThrow(/^the address of a server has no name/);
+});
+
 test("an error that is printed does not show what was sent, which its reader can still have", async () => {
   await using server = await fake((_, socket) => {
     socket.terminate();
