@@ -54,6 +54,15 @@ export const untrusted = (code: string, url: string): string | undefined => {
   return undefined;
 };
 
+/** What is said of an answer that may be another one later: of a server with too many connections, or a proxy whose server is away. */
+export const passing = (url: string, status: number, said: string): string | undefined => {
+  if (status === 429)
+    return `the server at ${url} takes no connection now (HTTP 429: ${said}): try again later, or start it with more --max-connections and --max-per-address`;
+  return status >= 502 && status <= 504
+    ? `what answers at ${url} says ${status}, as a proxy does whose server is away: ${said}`
+    : undefined;
+};
+
 /** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
 export const explain = async (
   url: string,
@@ -117,6 +126,8 @@ export const explain = async (
       kind: "away",
     };
   }
+  const passes = passing(url, answer.status, text);
+  if (passes !== undefined) return { message: passes, kind: "away" };
   return {
     message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${text || "nothing"}): is that the address and the port?`,
     kind: "other",

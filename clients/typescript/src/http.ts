@@ -14,7 +14,7 @@ import {
 } from "./errors.js";
 import { codes } from "./generated/errors.js";
 import type { LoggedIn } from "./generated/types.js";
-import { BAD_TOKEN, untrusted } from "./explain.js";
+import { BAD_TOKEN, passing, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
 import { loginFailed } from "./transport.js";
@@ -252,8 +252,9 @@ export class HttpClient implements Client {
       return answer.result;
     }
     const shown = text.slice(0, 200).trim();
-    // A proxy whose server is away for a moment.
-    if (status >= 502 && status <= 504) throw new Lost(`what answers at ${this.url} says ${status}: ${shown}`, true);
+    const passes = passing(this.url, status, shown);
+    // A proxy may have passed it on; a server with too many connections has not looked at it.
+    if (passes !== undefined) throw new Lost(passes, status !== 429);
     throw new ProtocolError(
       `what answers at ${this.url} is no hero server (HTTP ${status}: ${shown || "nothing"}): is that the address?`,
     );

@@ -14,6 +14,7 @@ import {
   ping,
   ProtocolError,
   QueueFull,
+  type Status,
   stopJob,
 } from "../src/index.js";
 import { connectHttp, createHttpClient } from "../src/http.js";
@@ -317,6 +318,31 @@ test("a change that no TLS carries over HTTP was not sent, is not tried again, a
 test("a change that nobody takes over HTTP is tried again: it was not sent", async () => {
   for (const url of [await nobody(), "http://nowhere.invalid"])
     expect(await changed(url)).toMatchObject({ name: "ConnectionFailed", tries: 2 });
+});
+
+test.each([429, 502, 503, 504])("a WebSocket that is answered %i is tried again: that may pass", async (status) => {
+  using server = await web((_, response) => response.writeHead(status).end("Not now"));
+  const attempts: Status[] = [];
+  using client = createClient(server.url.replace("http", "ws"), {
+    reconnect: { ...quick.reconnect, firstAttempts: 2 },
+  });
+  client.onStatus((each) => attempts.push(each));
+  const error = await failure(ping(client));
+  expect(error.message).toMatch(status === 429 ? /takes no connection now.*Not now.*--max/ : /a proxy.*Not now/);
+  expect(attempts.filter(({ state }) => state === "connecting").length).toBe(2);
+});
+
+test("a change that a server with too many connections answers 429 over HTTP is tried again: it was not carried out", async () => {
+  using server = await web((request, response) => {
+    if (server.said.length === 1) response.writeHead(429).end("Too many connections");
+    else reply(response, request, "stopped");
+  });
+  using hero = connectHttp(server.url, redirects);
+  expect(await hero.jobs.stop("a")).toBe("stopped");
+  using busy = await web((_, response) => response.writeHead(429).end("Too many connections"));
+  const { name, message } = await changed(busy.url);
+  expect(name).toBe("ConnectionFailed");
+  expect(message).toMatch(/takes no connection now \(HTTP 429: Too many connections\)/);
 });
 
 test("a token over HTTP that no header may have is told as such, without itself", async () => {
