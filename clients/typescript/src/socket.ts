@@ -1,7 +1,7 @@
 import { parse, rpcError } from "./answer.js";
 import { backoff } from "./backoff.js";
 import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
-import { ClientClosed, ConnectionFailed, LoginRefused, TooManyCalls } from "./errors.js";
+import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
 import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
@@ -263,7 +263,7 @@ export class SocketClient implements Client {
       closed: (code: number, reason: string) => {
         if (over) return;
         over = true;
-        if (connection === this.#connection && !this.#closed) this.#lost(code, reason);
+        if (connection === this.#connection && !this.#closed) this.#lost(code, reason, code === 1009);
       },
     };
     const channel = await this.#transport.open(ear, this.#stopping.signal);
@@ -332,7 +332,14 @@ export class SocketClient implements Client {
   #hear(data: unknown): void {
     const text = typeof data === "string" ? data : "";
     if (text.length > this.maxMessage) {
-      return this.#break(1009, `a message had ${text.length} characters, more than maxMessage`);
+      const why = `an answer had ${text.length} characters, more than maxMessage`;
+      // Whose it is stands at its beginning, as hero writes it.
+      const id = /^\{"jsonrpc":"2.0","id":(\d+)/.exec(text)?.[1];
+      const call = this.#calls.get(Number(id));
+      if (!id) return this.#break(1009, why);
+      this.#good();
+      if (call) this.#drop(call, new ProtocolError(`${why}: that to ${call.method}`));
+      return;
     }
     const message = parse(text);
     if (!message) return this.#strange(text || "a message that is no text");
@@ -369,8 +376,8 @@ export class SocketClient implements Client {
     this.#break(1002, `this is no hero server: ${text.slice(0, 200)}`);
   }
 
-  /** The connection has ended. Calls that were sent on it go on or fail. */
-  #lost(code: number, reason: string): void {
+  /** The connection has ended, by the server if it was told something too large. Calls that were sent on it go on or fail. */
+  #lost(code: number, reason: string, tooLarge = false): void {
     const connection = this.#connection++;
     clearInterval(this.#heart);
     const renews = this.#options.login ?? this.#transport.renews;
@@ -383,8 +390,7 @@ export class SocketClient implements Client {
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
-      const tooLarge = code === 1009 && call.size === largest;
-      const error = whyNot(call, why, tooLarge, this.#options.reconnect === false, this.url);
+      const error = whyNot(call, why, tooLarge && call.size === largest, this.#options.reconnect === false, this.url);
       if (error) this.#drop(call, error);
       else again.push(call);
     }

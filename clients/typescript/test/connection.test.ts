@@ -22,7 +22,7 @@ import {
   wallet,
 } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
-import { answer, failure, fake, quick, reaches, tcp } from "./support.js";
+import { answer, failure, fake, item, quick, reaches, tcp } from "./support.js";
 
 test("a server that is not there is told at once, with its address and what to do", async () => {
   const { url } = await fake(() => undefined).then(async (server) => (await server.close(), server));
@@ -288,15 +288,32 @@ test("a server that takes the connection and never opens it is told after connec
   expect(await failure(ping(client))).toBeInstanceOf(ConnectionFailed);
 });
 
-test("a message that is larger than allowed ends the connection, and the error says so", async () => {
+test("a call whose answer is larger than allowed fails, and those beside it go on", async () => {
   await using server = await fake((request, socket) => {
-    answer(socket, request, "x".repeat(10_000));
+    if (request.method === "get_job") return answer(socket, request, "x".repeat(10_000));
+    // Answered after the large one.
+    if (request.method === "ping") for (const each of server.requests.slice(1)) answer(socket, each, "pong");
   });
   using client = createClient(server.url, { ...quick, maxMessage: 1000 });
-  const error = await failure(getJob(client, "a"));
+  const large = failure(getJob(client, "a"));
+  const beside = [stopJob(client, "b".repeat(500)), ping(client)];
+  const error = await large;
   expect(error).toBeInstanceOf(ProtocolError);
-  expect(error.message).toMatch(/more than maxMessage/);
-  expect(server.requests.length).toBe(1);
+  expect(error.message).toMatch(/an answer had \d+ characters, more than maxMessage: that to get_job/);
+  expect(await Promise.all(beside)).toEqual(["pong", "pong"]);
+  expect(server.connections).toBe(1);
+});
+
+test("a message that is larger than allowed and that nobody waits for ends the connection, and blames no call", async () => {
+  await using server = await fake((request, socket) => {
+    if (server.connections > 1) return answer(socket, request, "pong");
+    if (request.method === "ping") item(socket, "s", "x".repeat(10_000));
+  });
+  using client = createClient(server.url, { ...quick, maxMessage: 1000 });
+  const changes = failure(stopJob(client, "b".repeat(500)));
+  expect(await ping(client)).toBe("pong");
+  expect(await changes).toBeInstanceOf(OutcomeUnknown);
+  expect((await changes).message).toMatch(/an answer had \d+ characters, more than maxMessage/);
 });
 
 test("a call that is too large for the server fails, and the small ones beside it go on", async () => {
