@@ -1,7 +1,8 @@
 import { readText, redirection } from "./body.js";
+import type { Refusal } from "./transport.js";
 
-/** Why there is no connection, as {@link Refusal} has it. It imports nothing that a connection needs, so that it is loaded alone. */
-export interface Explanation {
+/** Why there is no connection, as {@link Refusal} has it. This file imports nothing that a connection needs, so that it is loaded alone. */
+interface Explanation {
   message: string;
   kind: "login" | "other" | "away";
   cause?: unknown;
@@ -63,14 +64,20 @@ export const passing = (url: string, status: number, said: string): string | und
     : undefined;
 };
 
-/** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
+/** Why there is no connection. */
 export const explain = async (
+  Refused: typeof Refusal,
   url: string,
   token: string | undefined,
   seconds: number,
   failed: unknown,
-): Promise<Explanation> => {
-  if (failed) return unmade(url, token, failed as Error);
+): Promise<Refusal> => {
+  const { message, kind, cause } = failed ? unmade(url, token, failed as Error) : await asked(url, token, seconds);
+  return new Refused(message, kind, { cause });
+};
+
+/** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
+const asked = async (url: string, token: string | undefined, seconds: number): Promise<Explanation> => {
   const at = url.replace(/^ws/, "http");
   let answer: Response;
   let text: string;

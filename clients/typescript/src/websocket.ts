@@ -107,10 +107,8 @@ const listen = (
 /** Why there is no connection. What finds out is loaded only when it is needed. */
 const why = async (url: string, token: string | undefined, seconds: number, failed: unknown): Promise<Error> => {
   try {
-    const { explain } = await import("./explain.js");
-    const { message, kind, cause } = await explain(url, token, seconds, failed);
-    return new Refusal(message, kind, { cause });
+    return await (await import("./explain.js")).explain(Refusal, url, token, seconds, failed);
   } catch (cause) {
-    return new Refusal(`no connection to ${url}`, "away", { cause });
+    return new Error(`no connection to ${url}`, { cause });
   }
 };
