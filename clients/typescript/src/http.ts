@@ -17,6 +17,7 @@ import type { LoggedIn } from "./generated/types.js";
 import { BAD_TOKEN, passing, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
+import { needSeconds } from "./seconds.js";
 import { loginFailed } from "./transport.js";
 import type { Token } from "./websocket.js";
 
@@ -89,6 +90,7 @@ export class HttpClient implements Client {
   }
 
   async call(method: string, params: object, options: Sending = {}): Promise<never> {
+    needSeconds(options.callTimeout);
     const until = options.wait === undefined ? 0 : Date.now() + options.wait * 1000;
     const seconds = Math.min(options.callTimeout ?? Infinity, (options.wait ?? Infinity) + GRACE);
     const limit = seconds < 2 ** 31 / 1000 ? AbortSignal.timeout(seconds * 1000) : undefined;

@@ -1,4 +1,4 @@
-import { checked, type CheckOptions } from "./schema.js";
+import { checker, type CheckOptions } from "./schema.js";
 import type { CallOptions, Client, Sending } from "./client.js";
 import { CallTimeout, NotStopped } from "./errors.js";
 import { WaitTimeout } from "./generated/errors.js";
@@ -14,6 +14,7 @@ import type {
   WaitJobOptions,
 } from "./generated/types.js";
 import { key } from "./key.js";
+import { needSeconds } from "./seconds.js";
 
 /** The result of a job, with the type of its value. */
 export type TypedResult<T> = Omit<JobResult, "value"> & {
@@ -56,18 +57,21 @@ const wait = async (
   first?: keyof Methods,
 ): Promise<unknown> => {
   const { signal, callTimeout, stopOnAbort } = options;
+  needSeconds(seconds, callTimeout);
   const begun = Date.now();
   const passed = () => (Date.now() - begun) / 1000;
   let method = first;
   let given = params;
   let sent = false;
-  const onSent = () => (sent = true);
   for (;;) {
     const slice = Math.min(client.longestWait, Math.max(0, seconds - passed()));
-    const sending: Sending = { again: !method || params.idempotency_key !== null, wait: slice };
-    if (stopOnAbort) sending.onSent = onSent;
-    if (signal) sending.signal = signal;
-    if (callTimeout !== undefined) sending.callTimeout = Math.max(0, callTimeout - passed());
+    const sending: Sending = {
+      again: !method || params.idempotency_key !== null,
+      wait: slice,
+      signal,
+      callTimeout: callTimeout && Math.max(0, callTimeout - passed()),
+      onSent: () => (sent = true),
+    };
     try {
       given.wait_timeout = slice;
       return await client.call(method ?? `wait_${of}`, given, sending);
@@ -114,10 +118,11 @@ const withKey = (params: object, needed: object): Params => {
 };
 
 /** Types a result, which nobody else has. */
-const typed = async <T>(result: Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
-  const job = (await result) as JobResult;
+const typed = async <T>(result: () => Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
+  const check = schema && (await checker(schema));
+  const job = (await result()) as JobResult;
   if (!("value" in job)) job.value = job.output;
-  if (schema) job.value = await checked(schema, job.value, `the value of job ${job.job_id}`);
+  if (check) job.value = await check(job.value, `the value of job ${job.job_id}`);
   return job as TypedResult<T>;
 };
 
@@ -128,7 +133,7 @@ export const runJob = <T = unknown>(
   options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>,
 ): Promise<TypedResult<T>> => {
   const { params, ...parts } = split(options);
-  return typed(wait(client, "job", withKey(params, { script }), parts, "run_and_wait"), options?.schema);
+  return typed(() => wait(client, "job", withKey(params, { script }), parts, "run_and_wait"), options?.schema);
 };
 
 /** Runs a script and gives its value. */
@@ -145,7 +150,7 @@ export const waitJob = <T = unknown>(
   options: WaitJobOptions & WaitOptions & CheckOptions<T> = {},
 ): Promise<TypedResult<T>> => {
   const { params, ...parts } = split(options);
-  return typed(wait(client, "job", { job_id: jobId, context_id: params.context_id }, parts), options.schema);
+  return typed(() => wait(client, "job", { job_id: jobId, context_id: params.context_id }, parts), options.schema);
 };
 
 /** The result of a job that has ended. */
@@ -155,7 +160,10 @@ export const getResult = <T = unknown>(
   options: GetResultOptions & CallOptions & CheckOptions<T> = {},
 ): Promise<TypedResult<T>> => {
   const { schema, signal, callTimeout, ...rest } = options;
-  return typed(client.call("get_result", { ...rest, job_id: jobId }, { again: true, signal, callTimeout }), schema);
+  return typed(
+    () => client.call("get_result", { ...rest, job_id: jobId }, { again: true, signal, callTimeout }),
+    schema,
+  );
 };
 
 /** Makes a flow, starts it, waits for its end and gives all that is known of it. */

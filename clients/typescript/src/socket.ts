@@ -4,6 +4,7 @@ import type { Client, Listener, Sending, Status, Subscribed } from "./client.js"
 import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
+import { needSeconds } from "./seconds.js";
 import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
 import { type Call, GRACE, late, LONGEST, newCall, type Opening, whyNot } from "./underway.js";
 
@@ -54,6 +55,7 @@ export class SocketClient implements Client {
 
   call(method: string, params: object, options?: Sending): Promise<never> {
     return new Promise((resolve, reject) => {
+      needSeconds(options?.callTimeout);
       const most = this.#options.maxCalls ?? 10_000;
       if (this.#closed) throw new ClientClosed();
       if (options?.signal?.aborted) throw options.signal.reason as Error;
