@@ -1,6 +1,6 @@
 import { checker, type CheckOptions } from "./schema.js";
 import type { CallOptions, Client, Sending } from "./client.js";
-import { CallTimeout, NotStopped } from "./errors.js";
+import { CallTimeout, NotStopped, ProtocolError } from "./errors.js";
 import { WaitTimeout } from "./generated/errors.js";
 import { defaultWait } from "./generated/limits.js";
 import type {
@@ -121,6 +121,7 @@ const withKey = (params: object, needed: object): Params => {
 const typed = async <T>(result: () => Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
   const check = schema && (await checker(schema));
   const job = (await result()) as JobResult;
+  if (typeof job !== "object" || !job) throw new ProtocolError("the result of a job is no object");
   if (!("value" in job)) job.value = job.output;
   if (check) job.value = await check(job.value, `the value of job ${job.job_id}`);
   return job as TypedResult<T>;
