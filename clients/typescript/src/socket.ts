@@ -321,7 +321,8 @@ export class SocketClient implements Client {
   }
 
   #hear(data: unknown): void {
-    const text = typeof data === "string" ? data : "a message that is no text";
+    // What is no text is no JSON either.
+    const text = String(data);
     if (text.length > this.maxMessage) {
       const why = `an answer had ${text.length} characters, more than maxMessage`;
       // Whose it is stands at its beginning, as hero writes it.

@@ -2,7 +2,7 @@
 export interface Ear {
   /** A message has arrived. */
   message(data: unknown): void;
-  /** The connection has ended. Told once, and not if `open` has failed. */
+  /** The connection has ended. Told once, not if `open` has failed, and perhaps never once `close` was called. */
   closed(code: number, reason: string): void;
 }
 
