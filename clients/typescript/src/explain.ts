@@ -122,7 +122,7 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
     return {
       message: token
         ? `the server at ${url} does not take this token, which is wrong, was revoked or has expired (${said}): make another one (hero token create)`
-        : `the server at ${url} wants a login (${said})`,
+        : `the server at ${url} wants a login (${said}): give \`token\` or \`login\`, or set HERO_TOKEN`,
       kind: "login",
     };
   }

@@ -209,6 +209,12 @@ test("a token and a wallet log in, and a wrong token says so", async () => {
   using shown = connect(server.url, { token });
   expect((await shown.whoami()).identity_id).toBe(Number(identity));
   expect(await shown.run("40 + 2")).toBe(42);
+  for (const nobody of [connect(server.url), connectHttp(server.url)]) {
+    const error = await failure(nobody.jobs.list());
+    expect(error.name).toBe("NotAuthenticated");
+    expect(error.message).toMatch(/give `token` or `login`, or set HERO_TOKEN$/);
+    nobody.close();
+  }
   using wrong = connect(server.url, { token: "hero_wrong" });
   expect(await failure(wrong.ping())).toBeInstanceOf(LoginRefused);
   using overHttp = connectHttp(server.url.replace("ws", "http"), { token });
