@@ -1,4 +1,4 @@
-import { readText, redirection } from "./body.js";
+import { oneLine, readText, redirection } from "./body.js";
 import type { Refusal } from "./transport.js";
 
 /** Why there is no connection, as {@link Refusal} has it. This file imports nothing that a connection needs, so that it is loaded alone. */
@@ -10,7 +10,7 @@ interface Explanation {
 
 /** What is said of a token that no header may have. */
 export const BAD_TOKEN =
-  "the token has a line end, or another character that no token has: was it read from a file, without a trim?";
+  "the token has a line end, a space, or another character that no token has: was it read from a file, without a trim?";
 
 /** Why not even a WebSocket could be made. */
 const unmade = (url: string, token: string | undefined, cause: Error & { code?: string }): Explanation => {
@@ -23,6 +23,7 @@ const unmade = (url: string, token: string | undefined, cause: Error & { code?: 
   }
   if (!token)
     return { message: `${url} is no address of a WebSocket, such as ws://127.0.0.1:8700`, kind: "other", cause };
+  if (/[^!-~]/.test(token)) return { message: BAD_TOKEN, kind: "login", cause };
   const message =
     "the WebSocket of this platform cannot show a token at the handshake, as no browser can: log in with `login: wallet(…)`, or use `connectHttp`";
   return { message, kind: "login", cause };
@@ -54,6 +55,10 @@ export const untrusted = (code: string, url: string): string | undefined => {
     return "is not known to be who it says: name its authority in NODE_EXTRA_CA_CERTS, or connect to the name that its certificate has";
   return undefined;
 };
+
+/** What is said of a server that answers with something else than HTTP. */
+export const noHttp = (url: string, why: string): string =>
+  `what answers at ${url} speaks no HTTP (${why}), so it is no hero server: is that the address and the port?`;
 
 /** What is said of an answer that may be another one later: of a server with too many connections, or a proxy whose server is away. */
 export const passing = (url: string, status: number, said: string): string | undefined => {
@@ -91,7 +96,7 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
       signal: AbortSignal.timeout(seconds * 1000),
     });
     away = redirection(answer);
-    text = away === undefined ? (await readText(answer, MOST)).text.slice(0, 200).trim() : "";
+    text = away === undefined ? (await readText(answer, MOST)).text : "";
   } catch (error) {
     const cause = error as Error & { cause?: { code?: string; message?: string } };
     const page = (globalThis as { location?: { origin: string } }).location?.origin;
@@ -105,6 +110,15 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
     const why = cause.cause?.code ?? cause.cause?.message ?? cause.message;
     const tls = untrusted(why, url);
     if (tls) return { message: `the server at ${url} ${tls} (${why})`, kind: "other", cause };
+    if (why.startsWith("HPE_")) return { message: noHttp(url, why), kind: "other", cause };
+    // It may be a proxy, or a container, whose server is not there yet.
+    if (/^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(why)) {
+      return {
+        message: `something answers at ${url}, and ends the connection without a word of HTTP (${why}): is that the address and the port of hero?`,
+        kind: "away",
+        cause,
+      };
+    }
     return {
       message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address?`,
       kind: "away",
@@ -118,7 +132,7 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
     };
   }
   if (answer.status === 401) {
-    const said = /"message":"([^"]*)/.exec(text)?.[1] ?? text;
+    const said = /"message":"([^"]*)/.exec(text)?.[1] ?? oneLine(text);
     return {
       message: token
         ? `the server at ${url} does not take this token, which is wrong, was revoked or has expired (${said}): make another one (hero token create)`
@@ -126,17 +140,18 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
       kind: "login",
     };
   }
-  if (answer.status === 403) return { message: `the server at ${url} refuses who asks: ${text}`, kind: "other" };
+  if (answer.status === 403)
+    return { message: `the server at ${url} refuses who asks: ${oneLine(text)}`, kind: "other" };
   if (answer.ok && text.includes('"jsonrpc"')) {
     return {
       message: `the server at ${url} answers over HTTP, but no WebSocket opens within ${seconds} s: a proxy between may not let it through`,
       kind: "away",
     };
   }
-  const passes = passing(url, answer.status, text);
+  const passes = passing(url, answer.status, oneLine(text));
   if (passes !== undefined) return { message: passes, kind: "away" };
   return {
-    message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${text || "nothing"}): is that the address and the port?`,
+    message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${oneLine(text) || "nothing"}): is that the address and the port?`,
     kind: "other",
   };
 };

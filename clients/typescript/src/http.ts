@@ -1,7 +1,7 @@
 import { addressOf, withToken } from "./address.js";
 import { parse, rpcError } from "./answer.js";
 import { backoff, type Reconnect } from "./backoff.js";
-import { readText, redirection } from "./body.js";
+import { oneLine, readText, redirection } from "./body.js";
 import type { CallOptions, Client, Listener, Sending, Status, Subscribed } from "./client.js";
 import {
   CallTimeout,
@@ -14,7 +14,7 @@ import {
 } from "./errors.js";
 import { codes } from "./generated/errors.js";
 import type { LoggedIn } from "./generated/types.js";
-import { BAD_TOKEN, passing, untrusted } from "./explain.js";
+import { BAD_TOKEN, noHttp, passing, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
 import { needSeconds } from "./seconds.js";
@@ -253,7 +253,7 @@ export class HttpClient implements Client {
       this.#set({ state: "open" });
       return answer.result;
     }
-    const shown = text.slice(0, 200).trim();
+    const shown = oneLine(text);
     const passes = passing(this.url, status, shown);
     // A proxy may have passed it on; a server with too many connections has not looked at it.
     if (passes !== undefined) throw new Lost(passes, status !== 429);
@@ -290,11 +290,12 @@ const headersWith = (token: string | undefined): Record<string, string> => {
 type Failure = Error & { cause?: { code?: string; message?: string; syscall?: string; errors?: unknown } };
 
 /** Why nothing was answered. What was certainly not sent is told from what may have been carried out. */
-const unanswered = (url: string, cause: Failure): Lost => {
+const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
   const { code, message = cause.message, syscall, errors } = cause.cause ?? {};
   const why = code ?? message;
   const tls = untrusted(why, url);
   if (tls) return new Lost(`the server at ${url} ${tls} (${why})`, false, { cause }, true);
+  if (why.startsWith("HPE_")) return new ProtocolError(noHttp(url, why), { cause });
   if (why === "bad port") return new Lost(`no platform calls the port of ${url} (${why})`, false, { cause }, true);
   // One error for each address of a name, none of which could be reached.
   const isAway = errors !== undefined || syscall === "connect" || syscall === "getaddrinfo" || UNREACHED.test(why);

@@ -19,7 +19,7 @@ import {
 } from "../src/index.js";
 import { connectHttp, createHttpClient } from "../src/http.js";
 import { selfSigned } from "./certificate.js";
-import { answer, failure, fake, item, quick, type Request } from "./support.js";
+import { answer, failure, fake, item, quick, type Request, tcp } from "./support.js";
 
 type Web = (request: Request, response: ServerResponse, message: IncomingMessage) => void;
 
@@ -343,6 +343,42 @@ test("a change that a server with too many connections answers 429 over HTTP is 
   const { name, message } = await changed(busy.url);
   expect(name).toBe("ConnectionFailed");
   expect(message).toMatch(/takes no connection now \(HTTP 429: Too many connections\)/);
+});
+
+test("what speaks something else than HTTP is told from a server that is not there", async () => {
+  await using ssh = await tcp((socket) => socket.once("data", () => socket.end("SSH-2.0-OpenSSH_9.6\r\n")));
+  using hero = connect(`ws://127.0.0.1:${ssh.port}`);
+  const error = await failure(hero.ping());
+  expect(error.message).toMatch(/speaks no HTTP \(HPE_.*no hero server/);
+  using overHttp = connectHttp(`http://127.0.0.1:${ssh.port}`, redirects);
+  expect(await failure(overHttp.ping())).toMatchObject({
+    name: "ProtocolError",
+    message: error.message.replace("ws:", "http:"),
+  });
+  // As Redis does.
+  await using silent = await tcp((socket) => socket.once("data", () => socket.end()));
+  using other = connect(`ws://127.0.0.1:${silent.port}`);
+  expect((await failure(other.ping())).message).toMatch(/^something answers at .* without a word of HTTP/);
+});
+
+test("a token that no header may have is told as such over a WebSocket, without itself", async () => {
+  await using server = await fake(() => undefined);
+  using hero = connect(server.url, { token: "hero_a\nb" });
+  const error = await failure(hero.ping());
+  expect(error.name).toBe("LoginRefused");
+  expect(error.message).toMatch(/^the token has a line end/);
+});
+
+test("a page of somebody else is shown as one short line without tags", async () => {
+  const page = `<!doctype html>\n<html>\n<head><title>It works!</title></head>\n<body>\n${"<p>Apache\n</p>".repeat(50)}</body>`;
+  using server = await web((_, response) => response.end(page));
+  const shown = /\(HTTP 200: ([^)]*)\)/;
+  for (const hero of [connect(server.url.replace("http", "ws")), connectHttp(server.url)]) {
+    const said = shown.exec((await failure(hero.ping())).message)?.[1];
+    expect(said).toMatch(/^It works! Apache Apache/);
+    expect(said?.length).toBeLessThanOrEqual(80);
+    hero.close();
+  }
 });
 
 test("a token over HTTP that no header may have is told as such, without itself", async () => {
