@@ -12,6 +12,9 @@ interface Explanation {
 export const BAD_TOKEN =
   "the token has a line end, a space, or another character that no token has: was it read from a file, without a trim?";
 
+/** What `fetch` of Node.js says of ports of other protocols, such as 22, which it never calls. */
+export const BAD_PORT = "bad port";
+
 /** Why not even a WebSocket could be made. */
 const unmade = (url: string, token: string | undefined, cause: Error & { code?: string }): Explanation => {
   if (cause.code === "ERR_MODULE_NOT_FOUND" || cause.message.includes("constructor")) {
@@ -111,6 +114,13 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
     const tls = untrusted(why, url);
     if (tls) return { message: `the server at ${url} ${tls} (${why})`, kind: "other", cause };
     if (why.startsWith("HPE_")) return { message: noHttp(url, why), kind: "other", cause };
+    if (why === BAD_PORT) {
+      return {
+        message: `no WebSocket opens at ${url}, and nothing asks over HTTP at a port such as this one (${why}): is that the address and the port of hero?`,
+        kind: "away",
+        cause,
+      };
+    }
     // It may be a proxy, or a container, whose server is not there yet.
     if (/^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(why)) {
       return {

@@ -14,7 +14,7 @@ import {
 } from "./errors.js";
 import { codes } from "./generated/errors.js";
 import type { LoggedIn } from "./generated/types.js";
-import { BAD_TOKEN, noHttp, passing, untrusted } from "./explain.js";
+import { BAD_PORT, BAD_TOKEN, noHttp, passing, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
 import { needSeconds } from "./seconds.js";
@@ -296,7 +296,10 @@ const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
   const tls = untrusted(why, url);
   if (tls) return new Lost(`the server at ${url} ${tls} (${why})`, false, { cause }, true);
   if (why.startsWith("HPE_")) return new ProtocolError(noHttp(url, why), { cause });
-  if (why === "bad port") return new Lost(`no platform calls the port of ${url} (${why})`, false, { cause }, true);
+  if (why === BAD_PORT) {
+    const message = `nothing calls over HTTP at the port of ${url}, which is of another protocol (${why})`;
+    return new Lost(message, false, { cause }, true);
+  }
   // One error for each address of a name, none of which could be reached.
   const isAway = errors !== undefined || syscall === "connect" || syscall === "getaddrinfo" || UNREACHED.test(why);
   return isAway

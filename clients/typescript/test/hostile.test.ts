@@ -361,6 +361,16 @@ test("what speaks something else than HTTP is told from a server that is not the
   expect((await failure(other.ping())).message).toMatch(/^something answers at .* without a word of HTTP/);
 });
 
+test("a port that nothing calls over HTTP is told as such, and not as one where nobody answers", async () => {
+  using hero = connect("ws://127.0.0.1:22");
+  expect((await failure(hero.ping())).message).toMatch(/^no WebSocket opens at .* \(bad port\): is that the address/);
+  expect(await changed("http://127.0.0.1:22")).toMatchObject({
+    name: "ConnectionFailed",
+    tries: 1,
+    message: expect.stringMatching(/of another protocol \(bad port\)$/) as string,
+  });
+});
+
 test("a token that no header may have is told as such over a WebSocket, without itself", async () => {
   await using server = await fake(() => undefined);
   using hero = connect(server.url, { token: "hero_a\nb" });
