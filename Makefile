@@ -95,6 +95,9 @@ setup-tests: setup ## Install what only the tests need: faketime, Chromium, and 
 	@if ! ls /usr/lib/*/faketime/libfaketimeMT.so.1 > /dev/null 2>&1; then \
 	  $(call install,faketime,install faketime with your system's packages); \
 	fi
+	@if ! command -v openssl > /dev/null; then \
+	  $(call install,openssl,install openssl with your system's packages); \
+	fi
 	@if ! { command -v node && command -v npm; } > /dev/null; then \
 	  $(call install,nodejs npm,install Node.js 20.19 or newer with npm); \
 	fi

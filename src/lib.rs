@@ -77,7 +77,7 @@
 //! # let ground = Ground::new().await?;
 //! # let (dispatcher, _loops) = hero::Dispatcher::connect(&ground.url).await?;
 //! # let url = &*Ground::serve(&dispatcher).await?;
-//! let client = Client::connect(url, None).await?; // "ws://localhost:9944"
+//! let client = Client::connect(url, None).await?; // "ws://localhost:8700"
 //!
 //! let spec = JobSpec { script: "40 + 2".to_owned(), ..JobSpec::default() };
 //! let result = client.run_and_wait(&spec, Duration::from_secs(60)).await?;

@@ -17,7 +17,7 @@ const trouble = (error) => {
 
 const connected = () => {
   try {
-    return connect(at, { reconnect: { attempts: Infinity, maxDelay: 2 } });
+    return connect(at, { reconnect: { attempts: Infinity, firstAttempts: Infinity, maxDelay: 2 } });
   } catch (error) {
     trouble(error);
     throw error;
@@ -32,14 +32,27 @@ hero.onStatus(({ state, attempt, error }) => {
   if (error || state === "open") trouble(error);
 });
 
-const line = ({ level, text }) => {
+/** Lines that wait for the next frame: a page is laid out once for all of them, not once for each. */
+let waiting = [];
+
+const line = (item) => {
+  // A page that nobody looks at has no frames, so what waits is bounded as what is shown.
+  if (waiting.length >= 2 * LINES) waiting = waiting.slice(-LINES);
+  if (waiting.push(item) === 1) requestAnimationFrame(showLines);
+};
+
+const showLines = () => {
   const log = $("log");
   const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
-  const item = document.createElement("li");
-  item.dataset.level = level;
-  item.textContent = text;
-  log.append(item);
-  if (log.childElementCount > LINES) log.firstElementChild.remove();
+  const items = waiting.slice(-LINES).map(({ level, text }) => {
+    const item = document.createElement("li");
+    item.dataset.level = level;
+    item.textContent = text;
+    return item;
+  });
+  waiting = [];
+  for (let over = log.childElementCount + items.length - LINES; over > 0; over -= 1) log.firstElementChild?.remove();
+  log.append(...items);
   if (isAtEnd) log.scrollTop = log.scrollHeight;
 };
 
@@ -62,8 +75,10 @@ const showProgress = async (id, signal) => {
   }
 };
 
-const showResult = async (id) => {
-  const { value, error } = await hero.jobs.wait(id).catch((error) => ({ error }));
+const showResult = async (id, signal) => {
+  const { value, error } = await hero.jobs.wait(id, { signal, wait_timeout: Infinity }).catch((error) => ({ error }));
+  if (signal.aborted) return;
+  $("stop").disabled = true;
   $("result").hidden = false;
   $("result").dataset.failed = Boolean(error);
   $("result").textContent = error ? error.message : JSON.stringify(value, null, 2);
@@ -74,17 +89,16 @@ const follow = async (id) => {
   followed.abort();
   followed = new AbortController();
   const { signal } = followed;
+  waiting = [];
   $("log").replaceChildren();
   $("far").hidden = true;
   $("result").hidden = true;
   $("stop").disabled = false;
   try {
-    await Promise.all([showLog(id, signal), showProgress(id, signal)]);
-    await showResult(id);
+    await Promise.all([showLog(id, signal), showProgress(id, signal), showResult(id, signal)]);
   } catch (error) {
     if (!signal.aborted) trouble(error);
   }
-  if (!signal.aborted) $("stop").disabled = true;
 };
 
 /** The job is named in the address, so that a page that is loaded again shows it again. */

@@ -155,6 +155,7 @@ fn of(error: &client::Error) -> Option<String> {
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
         client::Error::Broken { .. } => "look at the log of the server; what was asked for goes on".to_owned(),
+        client::Error::WaitedOut { .. } => "what was waited for goes on; look whether the server still runs".to_owned(),
         client::Error::Timeout { .. } => "look at the log of the server; whether it was done is not known".to_owned(),
         client::Error::OtherServer { .. } => {
             "name the server with --server as it is called; a proxy in front of it has to pass on the Host that it is sent".to_owned()
@@ -186,7 +187,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "make it smaller, or start the server with a larger --script-source".to_owned()
         }
         code::UNKNOWN_SCRIPT_TYPE => {
-            "name another type (--type, or script_type in a file), which else the name of the file says; a server has those of its pools, and --pool replaces the usual ones: `hero serve --pool osis=2 --pool sal=1 --pool python=2`"
+            "name another type (--type, or script_type in a file), which else the name of the file says; a server has those of its pools, and --pool replaces the usual ones: `hero serve --pool osis=2 --pool sal=1 --pool python=2`; for workers of your own it starts with --script-types TYPE, or they are there first"
                 .to_owned()
         }
         code::METHOD_NOT_FOUND => OF_ANOTHER_VERSION.to_owned(),

@@ -45,7 +45,8 @@ pub(super) fn given(text: &str, read: fn(&str) -> Result<Value, String>) -> Resu
     }
 }
 
-fn read(text: &str) -> Result<Value, String> {
+/// JSON whose whole numbers arrive as they are given.
+pub(super) fn read(text: &str) -> Result<Value, String> {
     let value = tree(&plain_zeros(text)).map_err(|error| format!("not JSON: {error}"))?;
     exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string())
 }

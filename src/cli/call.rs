@@ -8,12 +8,12 @@ use clap::Args;
 use jsonrpsee::core::client::SubscriptionCloseReason;
 use serde_json::Value;
 
-use super::arguments::{Whole, given};
+use super::arguments::{Whole, given, read};
 use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::output;
+use super::settings::nearest;
 use crate::client::{self, Client, code};
-use crate::model::tree;
 
 /// Calls a method of the server and prints its answer; of a subscription, each item as it comes.
 #[derive(Debug, Args)]
@@ -23,11 +23,6 @@ pub(super) struct Call {
     /// Its parameters: a JSON object by their names, or an array by their places; or a file that has them (@- is stdin)
     #[arg(value_name = "JSON|@FILE", default_value = "{}", value_parser = |text: &str| given(text, read))]
     params: Whole,
-}
-
-/// What is given goes to the server as it is.
-fn read(text: &str) -> Result<Value, String> {
-    tree(text).map_err(|error| format!("not JSON: {error}"))
 }
 
 /// Stands in an error of a call, whose message names parameters as they are sent. It says nothing itself.
@@ -40,12 +35,15 @@ impl fmt::Display for AsSent {
     }
 }
 
-/// The method that was meant by a name that no method of this version has; nothing if there is one.
-fn meant(name: &str) -> Option<String> {
+/// What to say of a name that no method of this version has; nothing if there is one.
+fn unknown(name: &str) -> Option<String> {
     let document: Value = serde_json::from_str(crate::rpc::document()).unwrap_or_default();
     let names: Vec<&str> = document["methods"].as_array()?.iter().filter_map(|method| method["name"].as_str()).collect();
-    let likeness = |known: &&&str| (1000.0 * strsim::jaro_winkler(name, known)) as u32;
-    if names.contains(&name) { None } else { names.iter().max_by_key(likeness).map(|name| (*name).to_owned()) }
+    if names.contains(&name) {
+        return None;
+    }
+    let near = nearest(name, names.into_iter()).map_or("; ".to_owned(), |near| format!("; did you mean {near}? "));
+    Some(format!("there is no method {name:?}{near}`hero call rpc.discover` and the page /docs of the server have all of them"))
 }
 
 impl Call {
@@ -58,10 +56,7 @@ impl Call {
         match self.call(&client, &params).await {
             Err(error) if error.downcast_ref().is_some_and(|error: &client::Error| error.has_code(code::METHOD_NOT_FOUND)) => {
                 // One of a newer server is there.
-                match meant(&self.method) {
-                    Some(near) => bail!("there is no method {:?}; did you mean {near}? `hero docs` has all of them", self.method),
-                    None => Err(error),
-                }
+                unknown(&self.method).map_or(Err(error), |unknown| Err(Usage(unknown).into()))
             }
             Err(error) => Err(error.context(AsSent)),
             called => called,
@@ -92,7 +87,10 @@ impl Call {
                 client.subscribe::<Value>(topic, params).await?;
                 bail!("the server ended this subscription without \"ended\"; subscribe again, with the `cursor` of the last item")
             }
-            _ => Err(wire.ended().await.into()),
+            _ => {
+                let lost = anyhow::Error::new(wire.ended().await);
+                Err(lost.context("the subscription ended with its connection; subscribe again, with the `cursor` of the last item"))
+            }
         }
     }
 }

@@ -52,6 +52,7 @@ impl Exit {
         match error {
             client::Error::Rpc(error) => Self::of_rpc(error),
             client::Error::Address { .. } => Self::Usage,
+            client::Error::WaitedOut { .. } => Self::WaitRanOut,
             client::Error::Refused { status: 401 | 403, .. } | client::Error::LoggedOut(_) | client::Error::OtherServer { .. } => {
                 Self::Denied
             }

@@ -1,13 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::service::ServerInitializeError;
-
 use super::advice::advice;
 use super::exit::Exit;
 use super::global::{Global, token};
 use crate::client::{Client, Error};
-use crate::mcp::{Assistant, Connect};
+use crate::mcp::{self, Assistant, Connect};
 
 /// Who calls this, and how.
 pub(super) const WHERE: &str = "An assistant starts it, with this in its configuration:
@@ -29,13 +27,6 @@ pub(super) async fn main(global: &Global) -> anyhow::Result<Exit> {
         Error::Rpc(_) => None,
         error => advice(error, None, None),
     });
-    match rmcp::serve_server(assistant, (tokio::io::stdin(), tokio::io::stdout())).await {
-        Ok(served) => {
-            served.waiting().await?;
-            Ok(Exit::Ok)
-        }
-        // It went before it said what it wants.
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(Exit::Ok),
-        Err(error) => Err(error.into()),
-    }
+    mcp::serve(assistant, tokio::io::stdin(), tokio::io::stdout()).await?;
+    Ok(Exit::Ok)
 }

@@ -2,6 +2,7 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt as _};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -47,6 +48,30 @@ pub(super) struct Signals {
 impl Signals {
     pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self { interrupts: signal(SignalKind::interrupt())?, terminations: signal(SignalKind::terminate())? })
+    }
+}
+
+/// A stop that Ctrl-C has asked for. Signals are heard while its answer is waited for.
+#[derive(Default)]
+pub(super) struct Stopping<'s>(Option<BoxFuture<'s, Result<(), Error>>>);
+
+impl<'s> Stopping<'s> {
+    pub(super) fn ask(&mut self, stop: impl Future<Output = Result<(), Error>> + Send + 's) {
+        self.0 = Some(Box::pin(stop));
+    }
+
+    /// Why the stop was not answered. A refusal says that there was nothing to stop any more, and the end tells of that.
+    pub(super) async fn failed(&mut self) -> Error {
+        if let Some(stop) = &mut self.0 {
+            let stopped = stop.await;
+            self.0 = None;
+            if let Err(error) = stopped
+                && error.rpc().is_none()
+            {
+                return error;
+            }
+        }
+        std::future::pending().await
     }
 }
 
@@ -106,7 +131,7 @@ impl Watch<'_> {
         let known = RefCell::new(News { told: format!("waiting for job {job_id}"), runs: false });
         let news = news(client, context, job_id, progress.news(), &known);
         tokio::pin!(news);
-        let mut following = self.logs.is_some();
+        let (mut following, mut stopping) = (self.logs.is_some(), Stopping::default());
         let result = loop {
             tokio::select! {
                 biased;
@@ -131,12 +156,9 @@ impl Watch<'_> {
                         anyhow::bail!("interrupted; job {job_id} goes on");
                     }
                     self.interrupt_stops = false; // The second Ctrl-C ends the command at once.
-                    if let Err(error) = client.stop_job(context, job_id).await
-                        && error.rpc().is_none()
-                    {
-                        break Err(error);
-                    }
+                    stopping.ask(async { client.stop_job(context, job_id).await.map(drop) });
                 },
+                unanswered = stopping.failed() => break Err(unanswered),
                 _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; job {job_id} goes on"),
                 _ = &mut news, if progress.is_on() => {}
                 _ = ticks.tick(), if progress.is_on() => {
@@ -146,7 +168,7 @@ impl Watch<'_> {
             }
         };
         drop(progress);
-        let over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(code::WAIT_RAN_OUT));
+        let over = !matches!(&result, Err(error) if error.rpc().is_none() || error.is_wait_run_out());
         if let Some(logs) = self.logs.as_ref().filter(|_| over) {
             drain(client, context, job_id, logs.cursor().map(str::to_owned), &mut line).await?;
         }

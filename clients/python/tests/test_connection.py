@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
+import re
 import select
 import socket
 import threading
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +17,16 @@ from typing import Any
 import pytest
 from faces import SyncHero, in_thread
 from fake import Talk, fake, raw, slow
+from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
+from websockets.protocol import State
+from websockets.uri import parse_uri
 
 from hero import errors
+from hero._core.link import Beginning
 from hero.aio import Hero
 
+JOB = "d89ab59b-b3f5-4480-8b9e-72c165c1585c"
 FAST: dict[str, Any] = {"reconnect": 5, "heartbeat": 0}
 
 
@@ -38,6 +47,47 @@ async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do(Hero: 
 def test_what_is_no_address_is_told_when_the_client_is_made(Hero: Any, url: str) -> None:
     with pytest.raises(errors.ConnectError, match="ws://"):
         Hero(url)
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ({"buffer": 0}, "buffer is 1 or more, not 0"),
+        ({"buffer": -1}, "buffer is 1 or more"),
+        ({"buffer": "x"}, "buffer is a whole number, not 'x'"),
+        ({"max_size": 0}, "max_size is 1 or more"),
+        ({"max_size": None}, "max_size is a whole number"),
+        ({"reconnect": -1}, "reconnect is 0 or more, not -1; None is endless"),
+        ({"reconnect": True}, "reconnect is a whole number"),
+        ({"call_timeout": 0}, "call_timeout is more than 0 seconds, not 0; math.inf is no limit"),
+        ({"call_timeout": math.nan}, "call_timeout is a number of seconds, not nan"),
+        ({"call_timeout": "5"}, "call_timeout is a number of seconds or a datetime.timedelta, not '5'"),
+        ({"connect_timeout": timedelta(0)}, "connect_timeout is more than 0 seconds"),
+        ({"heartbeat": -1}, "heartbeat is 0 seconds or more, not -1; 0 never asks"),
+    ],
+    ids=str,
+)
+async def test_an_option_out_of_its_range_is_told_when_the_client_is_made(Hero: Any, option: dict[str, Any], says: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(says)):
+        Hero("ws://127.0.0.1:1", **option)
+
+
+async def test_a_wait_of_no_number_is_told_before_anything_is_sent(Hero: Any) -> None:
+    client = Hero(f"ws://127.0.0.1:{free_port()}")
+    with pytest.raises(ValueError, match="wait_timeout is a number of seconds, not nan"):
+        await client.run("1", wait_timeout=math.nan)
+
+
+@pytest.mark.parametrize("where", ["tcp", "unix"])
+async def test_no_limit_is_a_timeout_too(Hero: Any, where: str, tmp_path: Path) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.answer(await talk.call(), "pong")
+        await talk.socket.wait_closed()
+
+    no_limit = {"call_timeout": math.inf, "connect_timeout": math.inf, "heartbeat": math.inf}
+    at = fake(script) if where == "tcp" else slow(str(tmp_path / "s"), 64 * 1024, 0)
+    async with at as url, Hero(url, **no_limit) as hero:
+        assert await hero.ping() == "pong"
 
 
 @pytest.mark.parametrize(
@@ -66,6 +116,27 @@ async def test_a_websocket_server_that_speaks_something_else_is_no_hero(Hero: An
             await hero.ping()
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"id": "1", "result": "pong"},
+        {"id": None, "error": {"code": -32700, "message": "Parse error"}},
+        {"id": True, "result": "pong"},
+        {"id": 1},
+    ],
+    ids=["text", "null", "true", "no result"],
+)
+async def test_an_answer_to_none_of_the_calls_is_told_at_once(Hero: Any, answer: dict[str, Any]) -> None:
+    async def script(talk: Talk) -> None:
+        await talk.socket.recv()
+        await talk.socket.send(json.dumps({"jsonrpc": "2.0", **answer}))
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, call_timeout=30.0, **FAST) as hero:
+        with pytest.raises(errors.NotHero, match="answered none of the calls"):
+            await hero.ping()
+
+
 async def test_a_token_that_is_wrong_or_has_expired_is_told_and_not_tried_again(Hero: Any) -> None:
     async with raw(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 13\r\n\r\nno such token") as url:
         with pytest.raises(errors.NotAuthenticated, match="hero token create"):
@@ -86,6 +157,16 @@ async def test_a_token_that_expires_ends_what_waits_with_the_reason(Hero: Any) -
     async with fake(expire, process_request=gate) as url, Hero(url, token="hero_x", **FAST) as hero:
         with pytest.raises(errors.NotAuthenticated):
             await hero.get_job("d89ab59b-b3f5-4480-8b9e-72c165c1585c")
+
+
+async def test_a_server_that_closes_before_it_answers_is_told_by_its_reason(Hero: Any) -> None:
+    async def expire(talk: Talk) -> None:
+        await talk.socket.close(1008, "the token was revoked or has expired")
+
+    async with fake(expire) as url, Hero(url, token="hero_x", reconnect=1, heartbeat=0) as hero:
+        with pytest.raises(errors.ConnectError) as told:
+            await hero.ping()
+    assert "1008: the token was revoked or has expired" in str(told.value) and "hero server?" not in str(told.value)
 
 
 async def test_a_function_gives_a_new_token_to_each_connection(Hero: Any) -> None:
@@ -255,6 +336,45 @@ async def test_an_answer_that_is_too_large_is_an_error_and_not_asked_for_again(H
         assert await hero.fetch_nonce("04") == "x" * 10
 
 
+async def test_an_answer_that_is_too_large_is_that_of_one_call_and_the_others_go_on(Hero: Any) -> None:
+    sent: list[str] = []
+
+    async def script(talk: Talk) -> None:
+        calls = [await talk.call() for _ in range(4 if talk.number == 0 else 2)]
+        sent.extend(call["method"] for call in calls)
+        for call in calls:
+            if call["method"] == "fetch_nonce":
+                await talk.answer(call, "x" * 100_000)
+                return await talk.socket.wait_closed()
+        for call in calls:
+            if call["method"] == "get_status":
+                await talk.answer(call, "finished")
+            else:
+                await talk.answer(call, {"job_id": JOB, "status": "finished", "output": "7", "value": 7, "attempt": 1})
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, max_size=50_000, **FAST) as hero:
+        calls = hero.run("sleep(3); 7"), hero.get_status(JOB), hero.stop_job(JOB), hero.fetch_nonce("04")
+        ran, status, stopped, nonce = await asyncio.gather(*calls, return_exceptions=True)
+    assert (ran, status) == (7, "finished"), "they were sent again"
+    assert isinstance(stopped, errors.OutcomeUnknown) and "larger than 50000 bytes" in str(stopped)
+    assert isinstance(nonce, errors.AnswerTooLarge)
+    assert sorted(sent) == sorted(["run_and_wait", "get_status", "stop_job", "fetch_nonce", "run_and_wait", "get_status"])
+
+
+@pytest.mark.parametrize("size", [200, 70_000])
+def test_whose_message_was_too_large_is_known_wherever_the_network_parts_it(size: int) -> None:
+    text = b'{"jsonrpc":"2.0","id":17,"result":"' + b"x" * size + b'"}'
+    small = Frame(Opcode.TEXT, b'{"jsonrpc":"2.0","id":16,"result":""}').serialize(mask=False)
+    sent = small + Frame(Opcode.TEXT, text).serialize(mask=False)
+    for at in range(1, 120):
+        protocol = ClientProtocol(parse_uri("ws://x"), state=State.OPEN, max_size=100)
+        beginning = Beginning(protocol)
+        for part in sent[:at], sent[at : at + 3], sent[at + 3 :]:
+            protocol.receive_data(part)
+        assert beginning.whose() == 17, at
+
+
 async def test_a_message_that_is_too_large_for_the_server_is_not_sent_again(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.socket.close(1009, "larger than 32 times max_request")
@@ -262,6 +382,25 @@ async def test_a_message_that_is_too_large_for_the_server_is_not_sent_again(Hero
     async with fake(script, max_size=1000) as url, Hero(url, **FAST) as hero:
         with pytest.raises(errors.RequestTooLarge, match="too large"):
             await hero.create_job("x" * 5000)
+
+
+async def test_a_message_that_is_too_large_for_the_server_is_that_of_one_call_and_the_others_go_on(Hero: Any) -> None:
+    under_way = asyncio.Event()
+
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        if talk.number == 0:
+            under_way.set()
+            return await talk.socket.wait_closed()
+        await talk.answer(call, "finished")
+        await talk.socket.wait_closed()
+
+    async with fake(script, max_size=1000) as url, Hero(url, **FAST) as hero:
+        status = asyncio.ensure_future(hero.get_status(JOB))
+        await under_way.wait()
+        with pytest.raises(errors.RequestTooLarge, match="too large"):
+            await hero.create_job("x" * 5000)
+        assert await status == "finished", "it was sent again"
 
 
 async def test_attempts_are_bounded_if_no_message_ever_comes(Hero: Any) -> None:
@@ -410,6 +549,19 @@ async def test_a_wait_that_a_server_ends_at_once_is_not_asked_for_without_a_paus
             assert 2 <= asked <= 6
 
 
+@pytest.mark.parametrize("data", [None, {}, {"flow_id": "x", "job_id": 1}, [1]], ids=str)
+async def test_a_server_that_does_not_say_what_it_made_is_told(Hero: Any, data: Any) -> None:
+    async def script(talk: Talk) -> None:
+        while True:
+            await talk.refuse(await talk.call(), errors.Code.WAIT_TIMEOUT, "it has not ended yet", data)
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(errors.UnexpectedAnswer, match="did not say which flow it made: it has not ended yet"):
+            await hero.submit_flow({"a": {"script": "1"}})
+        with pytest.raises(errors.UnexpectedAnswer, match="did not say which job it made"):
+            await hero.submit("1", idempotency_key="k")
+
+
 @pytest.mark.parametrize(
     ("said", "seconds"),
     [(250, 0.25), (-5, 0.0), (10**400, 60.0), (math.nan, 1.0), (-math.inf, 1.0), ("soon", None)],
@@ -475,6 +627,37 @@ async def test_who_stops_waiting_does_not_stop_the_others() -> None:
         assert await other in ("error", "finished")
         with pytest.raises(asyncio.CancelledError):
             await one
+
+
+NESTED: list[Any] = []
+NESTED.append(NESTED)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "says"),
+    [
+        ("a\ud800b", ValueError, r"run_and_wait was not sent: a text in it is no Unicode.*a\\ud800b"),
+        (b"x", TypeError, "run_and_wait was not sent: bytes cannot be sent as JSON: give text, as base64"),
+        (bytearray(b"x"), TypeError, "bytearray cannot"),
+        (math.inf, ValueError, "run_and_wait was not sent: Out of range"),
+        (object(), TypeError, "run_and_wait was not sent: object cannot be sent as JSON"),
+        (NESTED, ValueError, "run_and_wait was not sent: something in it has itself within"),
+    ],
+    ids=["surrogate", "bytes", "bytearray", "infinite", "object", "circle"],
+)
+async def test_what_cannot_be_sent_is_told_with_its_call_and_leaves_the_connection(
+    Hero: Any, value: Any, kind: type[Exception], says: str
+) -> None:
+    async def script(talk: Talk) -> None:
+        call = await talk.call()
+        assert call["method"] == "ping"
+        await talk.answer(call, "pong")
+        await talk.socket.wait_closed()
+
+    async with fake(script) as url, Hero(url, **FAST) as hero:
+        with pytest.raises(kind, match=says):
+            await hero.run("1", args={"d": value})
+        assert await hero.ping() == "pong"
 
 
 async def test_errors_have_what_the_server_says_and_when_to_try_again(Hero: Any) -> None:

@@ -28,8 +28,14 @@ def test_one_line_runs_a_script(hero_server: Server, monkeypatch: pytest.MonkeyP
 
 def test_values_are_checked_by_the_type_of_the_caller(hero_client: Hero) -> None:
     assert hero_client.run("[1, 2]", result_type=list[int]) == [1, 2]
-    with pytest.raises(errors.UnexpectedAnswer, match="value of job"):
-        hero_client.run("`x`", result_type=int)
+    for script, kind, says in [
+        ("1", str, "is no str but of type int, 1: Input should be a valid string"),
+        ("`x`", int, "is no int but of type str, 'x': Input should be a valid integer"),
+        ("[1, `x`]", list[int], r"is no list\[int\] but of type list, \[1, 'x'\]: 1: Input should be a valid integer"),
+        ("1", models.Job, "is no hero.models.Job but of type int"),
+    ]:
+        with pytest.raises(errors.UnexpectedAnswer, match=f"value of job .* {says}"):
+            hero_client.run(script, result_type=kind)
 
 
 def test_a_failed_job_is_an_error_with_all_that_is_known(hero_client: Hero) -> None:
@@ -221,6 +227,10 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_tokens_and_rights(guarded: Server) -> None:
     with pytest.raises(errors.NotAuthenticated):
         Hero(guarded.url, token="hero_none").ping()
+    with pytest.raises(errors.NotAuthenticated, match="give token=… or set HERO_TOKEN"):
+        Hero(guarded.url).run("1")
+    with pytest.raises(errors.NotAuthenticated, match="give token=… or set HERO_TOKEN"):
+        list(Hero(guarded.url).subscribe_events())
     with Hero(f"unix://{guarded.data}/hero.sock") as operator:
         identity = operator.create_identity()
         operator.grant(identity.identity_id, "reader")

@@ -143,6 +143,37 @@ async def test_a_subscription_that_was_too_slow_for_the_server_goes_on(Hero: Any
         assert [item.text async for item in hero.subscribe_logs(JOB) if item.type == "line"] == ["1", "2"]
 
 
+async def test_an_item_that_is_too_large_ends_its_subscription_and_no_other(Hero: Any) -> None:
+    async def script(talk: Talk) -> None:
+        for _ in range(2 if talk.number == 0 else 1):
+            call = await talk.call()
+            name = "large" if call["method"] == "subscribe_logs" else f"small{talk.number}"
+            await talk.answer(call, name)
+        if talk.number == 0:
+            both.set()
+            await talk.item("events", "small0", event(1))
+            await talk.item("logs", "large", {**line(1), "text": "x" * 100_000})
+            return await talk.socket.wait_closed()
+        assert call["params"]["cursor"] == "1-0"
+        await talk.item("events", name, event(2))
+        await talk.item("events", name, {"type": "ended"})
+        await talk.socket.wait_closed()
+
+    both = asyncio.Event()
+    async with fake(script) as url, Hero(url, max_size=50_000, **FAST) as hero:
+
+        async def large() -> None:
+            async for _ in hero.subscribe_logs(JOB):
+                pass
+
+        async with hero.subscribe_events() as events:
+            too_large = asyncio.ensure_future(large())
+            await both.wait()
+            assert [item.type async for item in events] == ["event", "event", "ended"]
+        with pytest.raises(errors.AnswerTooLarge):
+            await too_large
+
+
 async def test_a_right_that_goes_ends_a_subscription_with_its_error_after_what_came(Hero: Any) -> None:
     async def script(talk: Talk) -> None:
         await talk.answer(await talk.call(), "s0")

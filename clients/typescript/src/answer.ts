@@ -12,6 +12,7 @@ export const rpcError = (error: unknown, method: string): RpcError => {
   if ((Class as unknown) === MethodNotFound) {
     text += `; is the server older than this client (for ${version})?`;
   }
+  if (text.includes("send `Authorization")) text += "; give `token` or `login`, or set HERO_TOKEN";
   return new (Class as unknown as AnyClass)(name, text, code, data, method);
 };
 

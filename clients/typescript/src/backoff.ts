@@ -2,7 +2,7 @@
 export interface Reconnect {
   /** How often in a row it is tried without a message of the server before the client gives up. 20 by default, `Infinity` for ever. */
   attempts?: number | undefined;
-  /** The same until a first message has arrived. 1 by default, so that a wrong address is told at once. */
+  /** The same until a first connection was open. 1 by default, so that a wrong address is told at once. */
   firstAttempts?: number | undefined;
   /** The most seconds before the second attempt, doubling for each further one. 0.25 by default. */
   minDelay?: number | undefined;

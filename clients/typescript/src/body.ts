@@ -24,6 +24,15 @@ export const readText = async (answer: Response, most: number): Promise<{ text: 
   return { text: new TextDecoder().decode(held.subarray(0, length)), whole };
 };
 
+/** What an answer of somebody else says, for people: one short line, without tags. */
+export const oneLine = (text: string): string =>
+  text
+    .slice(0, 1000)
+    .replace(/<[^>]*>|\s+/g, " ")
+    .replace(/ +/g, " ")
+    .trim()
+    .slice(0, 80);
+
 /** Where an answer sends this client instead of answering, if it does. Nobody goes there: neither calls nor tokens are for others. */
 export const redirection = (answer: Response): string | undefined => {
   // A page is not told where to.

@@ -1,11 +1,19 @@
-import { readText, redirection } from "./body.js";
+import { oneLine, readText, redirection } from "./body.js";
+import type { Refusal } from "./transport.js";
 
-/** Why there is no connection, as {@link Refusal} has it. It imports nothing that a connection needs, so that it is loaded alone. */
-export interface Explanation {
+/** Why there is no connection, as {@link Refusal} has it. This file imports nothing that a connection needs, so that it is loaded alone. */
+interface Explanation {
   message: string;
   kind: "login" | "other" | "away";
   cause?: unknown;
 }
+
+/** What is said of a token that no header may have. */
+export const BAD_TOKEN =
+  "the token has a line end, a space, or another character that no token has: was it read from a file, without a trim?";
+
+/** What `fetch` of Node.js says of ports of other protocols, such as 22, which it never calls. */
+export const BAD_PORT = "bad port";
 
 /** Why not even a WebSocket could be made. */
 const unmade = (url: string, token: string | undefined, cause: Error & { code?: string }): Explanation => {
@@ -18,6 +26,7 @@ const unmade = (url: string, token: string | undefined, cause: Error & { code?: 
   }
   if (!token)
     return { message: `${url} is no address of a WebSocket, such as ws://127.0.0.1:8700`, kind: "other", cause };
+  if (/[^!-~]/.test(token)) return { message: BAD_TOKEN, kind: "login", cause };
   const message =
     "the WebSocket of this platform cannot show a token at the handshake, as no browser can: log in with `login: wallet(…)`, or use `connectHttp`";
   return { message, kind: "login", cause };
@@ -36,23 +45,47 @@ const isThere = (at: string, seconds: number): Promise<boolean> =>
     () => false,
   );
 
-/** What is wrong with the TLS of a server, by the code of an error of Node.js, and what to do. Other platforms do not tell. */
-const untrusted = (code: string): string | undefined => {
+/**
+ * What is wrong with the TLS of a server, by the code of an error of Node.js, and what to do. Other platforms do not tell. Nothing is sent before
+ * all is well with it.
+ */
+export const untrusted = (code: string, url: string): string | undefined => {
+  // That happens later, to what was sent.
+  if (/DECRYPTION_FAILED|BAD_RECORD_MAC/.test(code)) return undefined;
   if (/^ERR_SSL|^EPROTO|^ERR_TLS_(?!CERT)/.test(code))
-    return "speaks no TLS, or another one: if it has none, its address begins with ws://";
+    return `speaks no TLS, or another one: if it has none, its address begins with ${url.startsWith("ws") ? "ws" : "http"}://`;
   if (/CERT|^UNABLE_TO_/.test(code))
     return "is not known to be who it says: name its authority in NODE_EXTRA_CA_CERTS, or connect to the name that its certificate has";
   return undefined;
 };
 
-/** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
+/** What is said of a server that answers with something else than HTTP. */
+export const noHttp = (url: string, why: string): string =>
+  `what answers at ${url} speaks no HTTP (${why}), so it is no hero server: is that the address and the port?`;
+
+/** What is said of an answer that may be another one later: of a server with too many connections, or a proxy whose server is away. */
+export const passing = (url: string, status: number, said: string): string | undefined => {
+  if (status === 429)
+    return `the server at ${url} takes no connection now (HTTP 429: ${said}): try again later, or start it with more --max-connections and --max-per-address`;
+  return status >= 502 && status <= 504
+    ? `what answers at ${url} says ${status}, as a proxy does whose server is away: ${said}`
+    : undefined;
+};
+
+/** Why there is no connection. */
 export const explain = async (
+  Refused: typeof Refusal,
   url: string,
   token: string | undefined,
   seconds: number,
   failed: unknown,
-): Promise<Explanation> => {
-  if (failed) return unmade(url, token, failed as Error);
+): Promise<Refusal> => {
+  const { message, kind, cause } = failed ? unmade(url, token, failed as Error) : await asked(url, token, seconds);
+  return new Refused(message, kind, { cause });
+};
+
+/** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
+const asked = async (url: string, token: string | undefined, seconds: number): Promise<Explanation> => {
   const at = url.replace(/^ws/, "http");
   let answer: Response;
   let text: string;
@@ -66,7 +99,7 @@ export const explain = async (
       signal: AbortSignal.timeout(seconds * 1000),
     });
     away = redirection(answer);
-    text = away === undefined ? (await readText(answer, MOST)).text.slice(0, 200).trim() : "";
+    text = away === undefined ? (await readText(answer, MOST)).text : "";
   } catch (error) {
     const cause = error as Error & { cause?: { code?: string; message?: string } };
     const page = (globalThis as { location?: { origin: string } }).location?.origin;
@@ -78,8 +111,24 @@ export const explain = async (
       };
     }
     const why = cause.cause?.code ?? cause.cause?.message ?? cause.message;
-    const tls = untrusted(why);
+    const tls = untrusted(why, url);
     if (tls) return { message: `the server at ${url} ${tls} (${why})`, kind: "other", cause };
+    if (why.startsWith("HPE_")) return { message: noHttp(url, why), kind: "other", cause };
+    if (why === BAD_PORT) {
+      return {
+        message: `no WebSocket opens at ${url}, and nothing asks over HTTP at a port such as this one (${why}): is that the address and the port of hero?`,
+        kind: "away",
+        cause,
+      };
+    }
+    // It may be a proxy, or a container, whose server is not there yet.
+    if (/^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(why)) {
+      return {
+        message: `something answers at ${url}, and ends the connection without a word of HTTP (${why}): is that the address and the port of hero?`,
+        kind: "away",
+        cause,
+      };
+    }
     return {
       message: `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address?`,
       kind: "away",
@@ -93,23 +142,26 @@ export const explain = async (
     };
   }
   if (answer.status === 401) {
-    const said = /"message":"([^"]*)/.exec(text)?.[1] ?? text;
+    const said = /"message":"([^"]*)/.exec(text)?.[1] ?? oneLine(text);
     return {
       message: token
         ? `the server at ${url} does not take this token, which is wrong, was revoked or has expired (${said}): make another one (hero token create)`
-        : `the server at ${url} wants a login (${said})`,
+        : `the server at ${url} wants a login (${said}): give \`token\` or \`login\`, or set HERO_TOKEN`,
       kind: "login",
     };
   }
-  if (answer.status === 403) return { message: `the server at ${url} refuses who asks: ${text}`, kind: "other" };
+  if (answer.status === 403)
+    return { message: `the server at ${url} refuses who asks: ${oneLine(text)}`, kind: "other" };
   if (answer.ok && text.includes('"jsonrpc"')) {
     return {
       message: `the server at ${url} answers over HTTP, but no WebSocket opens within ${seconds} s: a proxy between may not let it through`,
       kind: "away",
     };
   }
+  const passes = passing(url, answer.status, oneLine(text));
+  if (passes !== undefined) return { message: passes, kind: "away" };
   return {
-    message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${text || "nothing"}): is that the address and the port?`,
+    message: `what answers at ${url} is no hero server (HTTP ${answer.status}: ${oneLine(text) || "nothing"}): is that the address and the port?`,
     kind: "other",
   };
 };

@@ -30,10 +30,9 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   /** Settles when the subscription is open for the first time: from here on nothing is missing. */
   readonly opened: Promise<void>;
   readonly #client: Client;
-  readonly #method: string;
-  readonly #unsubscribe: string;
-  readonly #params: object;
   readonly #options: FollowOptions;
+  /** Opens the subscription, after the cursor. */
+  readonly #subscribe: (listener: Listener) => Promise<Subscribed>;
   /** Whether what comes before the first item is not told again when it is opened again. */
   readonly #fromNow: boolean;
   readonly #buffer: AnyItem[] = [];
@@ -61,16 +60,18 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     params: object & { cursor?: string | undefined },
     options: FollowOptions,
   ) {
+    // With less nothing could ever arrive.
+    if (!((options.buffer ?? 1) >= 1)) throw new RangeError("buffer has to be a number from 1 on");
+    const { signal } = options;
     this.#client = client;
-    this.#method = method;
-    this.#unsubscribe = unsubscribe;
-    this.#params = params;
     this.#options = options;
     this.#cursor = params.cursor;
+    this.#subscribe = (listener) =>
+      client.subscribe(method, unsubscribe, { ...params, cursor: this.#cursor }, listener, { signal });
     // One that names nothing that it is about has no beginning: it is of what happens from now on.
     this.#fromNow = method === ("subscribe_events" satisfies keyof Subscriptions) && !params.cursor;
-    options.signal?.addEventListener("abort", this.#abort);
-    this.opened = options.signal?.aborted ? Promise.reject(options.signal.reason as Error) : this.#open();
+    signal?.addEventListener("abort", this.#abort);
+    this.opened = signal?.aborted ? Promise.reject(signal.reason as Error) : this.#open();
     // Whoever reads is told; nobody has to look at `opened`.
     this.#turn = this.opened.catch((error: unknown) => {
       this.#failure ??= error;
@@ -151,12 +152,8 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       if (this.#over || this.#failure !== undefined) return;
       const mine = (this.#live = ++this.#opens);
       this.#resumed = mine > 1;
-      const params = this.#cursor === undefined ? this.#params : { ...this.#params, cursor: this.#cursor };
       try {
-        const { signal } = this.#options;
-        const subscribed = await this.#client.subscribe(this.#method, this.#unsubscribe, params, this.#listener(mine), {
-          signal,
-        });
+        const subscribed = await this.#subscribe(this.#listener(mine));
         // It may be over by now.
         if (this.#live !== mine) return subscribed.end();
         this.#subscribed = subscribed;

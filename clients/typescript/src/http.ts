@@ -1,7 +1,7 @@
 import { addressOf, withToken } from "./address.js";
 import { parse, rpcError } from "./answer.js";
 import { backoff, type Reconnect } from "./backoff.js";
-import { readText, redirection } from "./body.js";
+import { oneLine, readText, redirection } from "./body.js";
 import type { CallOptions, Client, Listener, Sending, Status, Subscribed } from "./client.js";
 import {
   CallTimeout,
@@ -14,8 +14,11 @@ import {
 } from "./errors.js";
 import { codes } from "./generated/errors.js";
 import type { LoggedIn } from "./generated/types.js";
+import { BAD_PORT, BAD_TOKEN, noHttp, passing, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
+import { needSeconds } from "./seconds.js";
+import { loginFailed } from "./transport.js";
 import type { Token } from "./websocket.js";
 
 /** How calls are made over HTTP. */
@@ -53,6 +56,9 @@ export class HttpClient implements Client {
     readonly url: string,
     options: HttpOptions = {},
   ) {
+    if (/^\w+:\/\/[^/?#]*@/.test(url)) {
+      throw new TypeError("the address of a server has no name and no password in it: give `token` or `login`");
+    }
     this.#options = options;
     this.maxMessage = options.maxMessage ?? 64e6;
   }
@@ -84,6 +90,7 @@ export class HttpClient implements Client {
   }
 
   async call(method: string, params: object, options: Sending = {}): Promise<never> {
+    needSeconds(options.callTimeout);
     const until = options.wait === undefined ? 0 : Date.now() + options.wait * 1000;
     const seconds = Math.min(options.callTimeout ?? Infinity, (options.wait ?? Infinity) + GRACE);
     const limit = seconds < 2 ** 31 / 1000 ? AbortSignal.timeout(seconds * 1000) : undefined;
@@ -138,7 +145,7 @@ export class HttpClient implements Client {
       const what = `${lost.message} before the answer to ${method}: whether it was done is not known, so it was not sent again`;
       throw new OutcomeUnknown(what, method, params as Record<string, unknown>, { cause });
     }
-    const delay = this.delay(failures);
+    const delay = lost.isHopeless ? undefined : this.delay(failures);
     const error = new ConnectionFailed(lost.message, this.url, failures, { cause });
     if (delay === undefined) {
       this.#set({ state: "down", error });
@@ -173,7 +180,11 @@ export class HttpClient implements Client {
   async #logIn(login: Login, signal: AbortSignal): Promise<LoggedIn> {
     this.#renewAt = Infinity;
     const call = (method: string, params: object) => this.#send(method, params, undefined, signal);
-    const who = (await login(call, new URL(this.url).host)) as LoggedIn;
+    const who = (await login(call, new URL(this.url).host).catch((error: unknown) => {
+      // Whom nobody answers is not refused.
+      if (error instanceof Lost || error instanceof ProtocolError) throw error;
+      throw new LoginRefused(loginFailed(error), { cause: error });
+    })) as LoggedIn;
     const left = Date.parse(who.expires_at) - Date.now();
     // An end that cannot be read, or has passed by the clock here, says nothing: the token is shown until it is refused.
     if (left > 0) this.#renewAt = Date.now() + left - Math.min(60_000, left / 10);
@@ -207,6 +218,9 @@ export class HttpClient implements Client {
 
   async #send(method: string, params: object, token: string | undefined, signal: AbortSignal): Promise<unknown> {
     const id = ++this.#ids;
+    // What cannot be sent fails here, as what it is.
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+    const headers = headersWith(token);
     let status: number;
     let text: string;
     let whole: boolean;
@@ -214,8 +228,8 @@ export class HttpClient implements Client {
     try {
       const answer = await (this.#options.fetch ?? fetch)(this.url, {
         method: "POST",
-        headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
-        body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+        headers,
+        body,
         // What is followed sends a change again, and its parameters to anybody.
         redirect: "manual",
         signal,
@@ -224,13 +238,7 @@ export class HttpClient implements Client {
       away = redirection(answer);
       ({ text, whole } = await readText(answer, away === undefined ? this.maxMessage : 0));
     } catch (cause) {
-      const why = cause as Error & { cause?: { code?: string; message?: string } };
-      const code = why.cause?.code;
-      const reached = code !== "ECONNREFUSED" && code !== "ENOTFOUND";
-      const message = `nobody answers at ${this.url} (${code ?? why.cause?.message ?? why.message}): is the server running (hero serve), and is that its address`;
-      throw new Lost(reached ? `the connection to ${this.url} ended (${code ?? why.message})` : message, reached, {
-        cause,
-      });
+      throw unanswered(this.url, cause as Failure);
     }
     if (away !== undefined) {
       const hint = "which is not followed: if that is the server, give its address";
@@ -245,25 +253,65 @@ export class HttpClient implements Client {
       this.#set({ state: "open" });
       return answer.result;
     }
-    const shown = text.slice(0, 200).trim();
-    // A proxy whose server is away for a moment.
-    if (status >= 502 && status <= 504) throw new Lost(`what answers at ${this.url} says ${status}: ${shown}`, true);
+    const shown = oneLine(text);
+    const passes = passing(this.url, status, shown);
+    // A proxy may have passed it on; a server with too many connections has not looked at it.
+    if (passes !== undefined) throw new Lost(passes, status !== 429);
     throw new ProtocolError(
       `what answers at ${this.url} is no hero server (HTTP ${status}: ${shown || "nothing"}): is that the address?`,
     );
   }
 }
 
-/** A call whose answer never came. `reached`: it may have been carried out. */
+/** A call whose answer never came. `reached`: it may have been carried out. `isHopeless`: trying again does not help. */
 class Lost extends Error {
   constructor(
     message: string,
     readonly reached: boolean,
     options?: ErrorOptions,
+    readonly isHopeless = false,
   ) {
     super(message, options);
   }
 }
+
+const headersWith = (token: string | undefined): Record<string, string> => {
+  if (!token) return { "content-type": "application/json" };
+  const authorization = `Bearer ${token}`;
+  try {
+    new Headers({ authorization });
+  } catch (cause) {
+    throw new LoginRefused(BAD_TOKEN, { cause });
+  }
+  return { "content-type": "application/json", authorization };
+};
+
+/** What `fetch` fails with, in Node.js. Other platforms say less. */
+type Failure = Error & { cause?: { code?: string; message?: string; syscall?: string; errors?: unknown } };
+
+/** Why nothing was answered. What was certainly not sent is told from what may have been carried out. */
+const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
+  const { code, message = cause.message, syscall, errors } = cause.cause ?? {};
+  const why = code ?? message;
+  const tls = untrusted(why, url);
+  if (tls) return new Lost(`the server at ${url} ${tls} (${why})`, false, { cause }, true);
+  if (why.startsWith("HPE_")) return new ProtocolError(noHttp(url, why), { cause });
+  if (why === BAD_PORT) {
+    const message = `nothing calls over HTTP at the port of ${url}, which is of another protocol (${why})`;
+    return new Lost(message, false, { cause }, true);
+  }
+  // One error for each address of a name, none of which could be reached.
+  const isAway = errors !== undefined || syscall === "connect" || syscall === "getaddrinfo" || UNREACHED.test(why);
+  return isAway
+    ? new Lost(
+        `nobody answers at ${url} (${why}): is the server running (hero serve), and is that its address`,
+        false,
+        { cause },
+      )
+    : new Lost(`the connection to ${url} ended (${why})`, true, { cause });
+};
+
+const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /** A client over HTTP, without subscriptions: for programs that live for one request. */
 export const createHttpClient = (url: string, options?: HttpOptions): Client => new HttpClient(url, options);

@@ -1,6 +1,6 @@
-import { checked, type CheckOptions } from "./schema.js";
+import { checker, type CheckOptions } from "./schema.js";
 import type { CallOptions, Client, Sending } from "./client.js";
-import { CallTimeout, NotStopped, RpcError } from "./errors.js";
+import { CallTimeout, NotStopped, ProtocolError } from "./errors.js";
 import { WaitTimeout } from "./generated/errors.js";
 import { defaultWait } from "./generated/limits.js";
 import type {
@@ -14,6 +14,7 @@ import type {
   WaitJobOptions,
 } from "./generated/types.js";
 import { key } from "./key.js";
+import { needSeconds } from "./seconds.js";
 
 /** The result of a job, with the type of its value. */
 export type TypedResult<T> = Omit<JobResult, "value"> & {
@@ -31,84 +32,74 @@ export interface StopOptions {
 export type WaitOptions = CallOptions & StopOptions;
 
 /** What is sent; how long to wait is written into it. */
-type Params = object & { wait_timeout?: number };
-
-interface Wait {
-  /** The call that starts it, or waits already. */
-  first: keyof Methods;
-  params: Params;
-  /** The call that waits on. */
-  then: keyof Methods;
-  /** What that has to be given, of the error that says that the wait ran out, or from the start. */
-  named: (error: RpcError) => Params | undefined;
-  seconds: number;
-  options: WaitOptions;
-  /** Has it stop, although it may not be known yet. Gives the id of the job. */
-  stop: () => Promise<unknown>;
-  /** Whether the first call may not be sent again. */
-  once?: boolean;
+interface Params {
+  wait_timeout?: number;
+  idempotency_key?: string | null;
+  context_id?: number | undefined;
+  [name: string]: unknown;
 }
 
-/** Waits for the end, by as many calls as that takes: a server that shuts down answers early, and one call waits an hour at most. */
+/** How long to wait, and how. */
+interface Parts {
+  seconds: number;
+  options: WaitOptions;
+}
+
+/**
+ * Waits for the end, by as many calls as that takes: a server that shuts down answers early, and one call waits an hour at most. `params` make
+ * what is waited for if `first` is the call that does so, else they name it.
+ */
 const wait = async (
   client: Client,
-  { first, params, then, named, seconds, options, stop, once }: Wait,
+  of: "job" | "flow",
+  params: Params,
+  { seconds, options }: Parts,
+  first?: keyof Methods,
 ): Promise<unknown> => {
   const { signal, callTimeout, stopOnAbort } = options;
+  needSeconds(seconds, callTimeout);
   const begun = Date.now();
   const passed = () => (Date.now() - begun) / 1000;
   let method = first;
   let given = params;
   let sent = false;
-  const onSent = () => (sent = true);
   for (;;) {
     const slice = Math.min(client.longestWait, Math.max(0, seconds - passed()));
-    const sending: Sending = { again: !once || method !== first, wait: slice };
-    if (stopOnAbort) sending.onSent = onSent;
-    if (signal) sending.signal = signal;
-    if (callTimeout !== undefined) sending.callTimeout = Math.max(0, callTimeout - passed());
+    const sending: Sending = {
+      again: !method || params.idempotency_key !== null,
+      wait: slice,
+      signal,
+      callTimeout: callTimeout && Math.max(0, callTimeout - passed()),
+      onSent: () => (sent = true),
+    };
     try {
       given.wait_timeout = slice;
-      return await client.call(method, given as never, sending);
+      return await client.call(method ?? `wait_${of}`, given, sending);
     } catch (error) {
       const leaves = signal?.aborted || error instanceof CallTimeout;
-      if (leaves && stopOnAbort && sent) await stop();
-      const next = error instanceof WaitTimeout ? named(error) : undefined;
+      if (leaves && stopOnAbort && sent) await stop(client, of, params, !first);
       // Less than that is no time to wait.
-      if (!next || signal?.aborted || passed() > seconds - 0.05) throw error;
-      method = then;
-      given = next;
+      if (!(error instanceof WaitTimeout) || signal?.aborted || passed() > seconds - 0.05) throw error;
+      if (method) {
+        // The error names what was made.
+        const id = error.data?.[`${of}_id`];
+        if (id === undefined) throw error;
+        given = { [`${of}_id`]: id, context_id: params.context_id };
+        method = undefined;
+      }
       // A server that shuts down says so at once, again and again.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 };
 
-/** How long a stop may take. */
-const STOPPING: Sending = { again: true, callTimeout: 10 };
-
-/** Stops something and says so if that fails. One that has ended already needs no stop. */
-const stopping = async (
-  client: Client,
-  method: "stop_job" | "stop_flow",
-  find: () => Promise<object>,
-): Promise<void> => {
-  let named: { job_id?: string } | undefined;
-  try {
-    named = await find();
-    await client.call(method, named as never, STOPPING);
-  } catch (cause) {
-    if (cause instanceof RpcError && (cause.data as { status?: unknown } | undefined)?.status !== undefined) return;
-    throw new NotStopped(named?.job_id, { cause });
-  }
-};
-
-const unwaited = <P extends Params>(params: P): P => ({ ...params, wait_timeout: undefined });
-
-/** What was made with a key, which the same call gives once more; or the id that the caller gave it. */
-const made = <R>(params: { idempotency_key?: string | null }, again: () => Promise<R>, id?: R): Promise<R> => {
-  if (params.idempotency_key !== null) return again();
-  return id === undefined ? Promise.reject(new Error("without a key its id is not known")) : Promise.resolve(id);
+/** Stops what nobody waits for any more. What does so is loaded only where it is needed. */
+const stop = async (client: Client, of: "job" | "flow", params: Params, named: boolean): Promise<void> => {
+  const failed = await import("./stop.js").then(
+    (loaded) => loaded.stop(client, of, params, named),
+    (cause: unknown) => ({ jobId: undefined, cause }),
+  );
+  if (failed) throw new NotStopped(failed.jobId, failed);
 };
 
 /** What is sent, without what is only said to the client. */
@@ -119,19 +110,20 @@ const split = <O extends WaitOptions & { wait_timeout?: number; schema?: unknown
   return { params, seconds: wait_timeout, options: { signal, callTimeout, stopOnAbort } };
 };
 
-/** Gives what makes something a key, if the caller has not said which. */
-const withKey = <P extends { idempotency_key?: string | null | undefined }>(params: P): P => {
-  if (params.idempotency_key === undefined) params.idempotency_key = key();
-  return params;
+/** What makes something, with a key if the caller has not said which. It takes `params` as they are: copying costs more than all else here. */
+const withKey = (params: object, needed: object): Params => {
+  const whole = Object.assign(params, needed) as Params;
+  if (whole.idempotency_key === undefined) whole.idempotency_key = key();
+  return whole;
 };
 
-const place = ({ context_id }: { context_id?: number }): object => (context_id === undefined ? {} : { context_id });
-
 /** Types a result, which nobody else has. */
-const typed = async <T>(result: Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
-  const job = (await result) as JobResult;
+const typed = async <T>(result: () => Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
+  const check = schema && (await checker(schema));
+  const job = (await result()) as JobResult;
+  if (typeof job !== "object" || !job) throw new ProtocolError("the result of a job is no object");
   if (!("value" in job)) job.value = job.output;
-  if (schema) job.value = await checked(schema, job.value, `the value of job ${job.job_id}`);
+  if (check) job.value = await check(job.value, `the value of job ${job.job_id}`);
   return job as TypedResult<T>;
 };
 
@@ -141,24 +133,8 @@ export const runJob = <T = unknown>(
   script: string,
   options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>,
 ): Promise<TypedResult<T>> => {
-  const { params: given, seconds, options: own } = split(options);
-  const params = withKey(Object.assign(given as RunAndWaitOptions, { script }));
-  const result = wait(client, {
-    seconds,
-    options: own,
-    first: "run_and_wait",
-    params,
-    then: "wait_job",
-    named: (error) => (error.jobId ? { job_id: error.jobId, ...place(params) } : undefined),
-    // The same key names the same job, whether the server has made it yet or not.
-    stop: () =>
-      stopping(client, "stop_job", async () => ({
-        job_id: await made(params, () => client.call("create_job", unwaited(params), STOPPING), params.job_id),
-        ...place(params),
-      })),
-    once: params.idempotency_key === null,
-  });
-  return typed(result, options?.schema);
+  const { params, ...parts } = split(options);
+  return typed(() => wait(client, "job", withKey(params, { script }), parts, "run_and_wait"), options?.schema);
 };
 
 /** Runs a script and gives its value. */
@@ -174,19 +150,8 @@ export const waitJob = <T = unknown>(
   jobId: string,
   options: WaitJobOptions & WaitOptions & CheckOptions<T> = {},
 ): Promise<TypedResult<T>> => {
-  const { schema } = options;
-  const parts = split(options);
-  const named = { job_id: jobId, ...place(parts.params) };
-  const stop = () => stopping(client, "stop_job", () => Promise.resolve(named));
-  const result = wait(client, {
-    ...parts,
-    first: "wait_job",
-    params: named,
-    then: "wait_job",
-    named: () => named,
-    stop,
-  });
-  return typed(result, schema);
+  const { params, ...parts } = split(options);
+  return typed(() => wait(client, "job", { job_id: jobId, context_id: params.context_id }, parts), options.schema);
 };
 
 /** The result of a job that has ended. */
@@ -196,7 +161,10 @@ export const getResult = <T = unknown>(
   options: GetResultOptions & CallOptions & CheckOptions<T> = {},
 ): Promise<TypedResult<T>> => {
   const { schema, signal, callTimeout, ...rest } = options;
-  return typed(client.call("get_result", { ...rest, job_id: jobId }, { again: true, signal, callTimeout }), schema);
+  return typed(
+    () => client.call("get_result", { ...rest, job_id: jobId }, { again: true, signal, callTimeout }),
+    schema,
+  );
 };
 
 /** Makes a flow, starts it, waits for its end and gives all that is known of it. */
@@ -205,35 +173,12 @@ export const runFlow = (
   jobs: Methods["run_flow_and_wait"]["params"]["jobs"],
   options?: RunFlowAndWaitOptions & WaitOptions,
 ): Promise<Flow> => {
-  const parts = split(options);
-  const params = withKey({ ...parts.params, jobs });
-  const where = place(params);
-  return wait(client, {
-    ...parts,
-    first: "run_flow_and_wait",
-    params,
-    then: "wait_flow",
-    named: (error) => (error.flowId === undefined ? undefined : { flow_id: error.flowId, ...where }),
-    stop: () =>
-      stopping(client, "stop_flow", async () => ({
-        flow_id: await made(params, () => client.call("create_flow", unwaited(params), STOPPING)),
-        ...where,
-      })),
-    once: params.idempotency_key === null,
-  }) as Promise<Flow>;
+  const { params, ...parts } = split(options);
+  return wait(client, "flow", withKey(params, { jobs }), parts, "run_flow_and_wait") as Promise<Flow>;
 };
 
 /** Waits for the end of a flow and gives all that is known of it. One that ends badly is an error. */
 export const waitFlow = (client: Client, flowId: number, options?: WaitFlowOptions & WaitOptions): Promise<Flow> => {
-  const parts = split(options);
-  const named = { flow_id: flowId, ...place(parts.params) };
-  const stop = () => stopping(client, "stop_flow", () => Promise.resolve(named));
-  return wait(client, {
-    ...parts,
-    first: "wait_flow",
-    params: named,
-    then: "wait_flow",
-    named: () => named,
-    stop,
-  }) as Promise<Flow>;
+  const { params, ...parts } = split(options);
+  return wait(client, "flow", { flow_id: flowId, context_id: params.context_id }, parts) as Promise<Flow>;
 };

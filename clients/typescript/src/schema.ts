@@ -21,6 +21,9 @@ export interface CheckOptions<T> {
   schema?: Schema<T> | undefined;
 }
 
-/** The value as the schema has it. What checks is loaded only where it is needed. */
-export const checked = async <T>(schema: Schema<T>, value: unknown, what: string): Promise<T> =>
-  (await import("./check.js")).check(SchemaMismatch, schema, value, what);
+/** Gives a value as the schema has it, or fails with what is wrong with it. */
+export type Check<T> = (value: unknown, what: string) => Promise<T>;
+
+/** What checks values, before anything is sent for them: it is loaded only where it is needed. */
+export const checker = async <T>(schema: Schema<T>): Promise<Check<T>> =>
+  (await import("./check.js")).checker(SchemaMismatch, schema);

@@ -1,4 +1,4 @@
-import { checked, type CheckOptions } from "./schema.js";
+import { checker, type CheckOptions } from "./schema.js";
 import type { CallOptions, Client } from "./client.js";
 import type { FindObjectsOptions, GetObjectOptions, JobSpecInput, ObjectPage } from "./generated/types.js";
 import { key } from "./key.js";
@@ -21,8 +21,9 @@ export const getObject = async <T = unknown>(
   options: GetObjectOptions & CallOptions & CheckOptions<T> = {},
 ): Promise<T> => {
   const { schema, signal, callTimeout, ...rest } = options;
+  const check = schema && (await checker(schema));
   const object = await client.call("get_object", { ...rest, collection, id }, { again: true, signal, callTimeout });
-  return schema ? checked(schema, object, `${id} of ${collection}`) : (object as T);
+  return check ? check(object, `${id} of ${collection}`) : (object as T);
 };
 
 /** Some objects of a collection, in order; `next_cursor` is where to go on. */
@@ -32,10 +33,9 @@ export const findObjects = async <T = unknown>(
   options: FindObjectsOptions & CallOptions & CheckOptions<T> = {},
 ): Promise<Omit<ObjectPage, "objects"> & { objects: T[] }> => {
   const { schema, signal, callTimeout, ...rest } = options;
+  const check = schema && (await checker(schema));
   const page = await client.call("find_objects", { ...rest, collection }, { again: true, signal, callTimeout });
-  if (!schema) return page as typeof page & { objects: T[] };
-  const objects = await Promise.all(
-    page.objects.map((object) => checked(schema, object, `an object of ${collection}`)),
-  );
+  if (!check) return page as typeof page & { objects: T[] };
+  const objects = await Promise.all(page.objects.map((object) => check(object, `an object of ${collection}`)));
   return { ...page, objects };
 };

@@ -1,10 +1,11 @@
 import { parse, rpcError } from "./answer.js";
 import { backoff } from "./backoff.js";
 import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
-import { ClientClosed, ConnectionFailed, LoginRefused, TooManyCalls } from "./errors.js";
+import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
-import { type Channel, Refusal, type Transport } from "./transport.js";
+import { needSeconds } from "./seconds.js";
+import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
 import { type Call, GRACE, late, LONGEST, newCall, type Opening, whyNot } from "./underway.js";
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
@@ -22,6 +23,8 @@ export class SocketClient implements Client {
   #channel: Channel | undefined;
   #ready = false;
   #connection = 0;
+  /** Whether a connection was ever open: what comes after it is no first attempt. */
+  #reached = false;
   /** How many messages of hero have arrived. */
   #heard = 0;
   #attempt = 0;
@@ -52,21 +55,20 @@ export class SocketClient implements Client {
 
   call(method: string, params: object, options?: Sending): Promise<never> {
     return new Promise((resolve, reject) => {
+      needSeconds(options?.callTimeout);
       const most = this.#options.maxCalls ?? 10_000;
-      if (this.#closed) return reject(new ClientClosed());
-      if (options?.signal?.aborted) return reject(options.signal.reason as Error);
-      if (this.#calls.size >= most) return reject(new TooManyCalls(most));
+      if (this.#closed) throw new ClientClosed();
+      if (options?.signal?.aborted) throw options.signal.reason as Error;
+      if (this.#calls.size >= most) throw new TooManyCalls(most);
       const call = newCall(++this.#ids, method, params, options, resolve, reject);
       this.#calls.set(call.id, call);
       this.#limit(call);
-      if (this.#ready) this.#send(call);
-      else {
-        this.#queue.push(call);
-        const { state } = this.#status;
-        if (state !== "idle" && state !== "down") return;
-        this.#attempt = 0;
-        void this.#keepTrying();
-      }
+      if (this.#ready) return this.#send(call);
+      this.#queue.push(call);
+      const { state } = this.#status;
+      if (state !== "idle" && state !== "down") return;
+      this.#attempt = 0;
+      void this.#keepTrying();
     });
   }
 
@@ -89,20 +91,21 @@ export class SocketClient implements Client {
       end: () => {
         if (this.#listeners.get(mine) !== listener) return;
         this.#listeners.delete(mine);
-        if (this.#ready && connection === this.#connection) this.#letGo(unsubscribe, mine);
+        if (this.#ready && connection === this.#connection) this.#tell(unsubscribe, { subscription: mine });
       },
     };
   }
 
-  /** If this cannot be told, the subscription ends with the connection. */
-  #letGo(unsubscribe: string, subscription: unknown): void {
-    this.#first(unsubscribe, { subscription }).catch(() => undefined);
+  /** Tells the server what nobody waits for: if it cannot be told, the connection ends, and with it what it is about. */
+  #tell(method: string, params: object): void {
+    this.#first(method, params).catch(() => undefined);
   }
 
-  delay(failures: number, most?: number): number | undefined {
+  delay(failures: number, isFirst = false): number | undefined {
     const { reconnect = {}, chance = Math.random } = this.#options;
-    if (!reconnect || failures >= (most ?? reconnect.attempts ?? 20)) return undefined;
-    return backoff(failures, reconnect, chance);
+    if (!reconnect) return undefined;
+    const { attempts = 20, firstAttempts = 1 } = reconnect;
+    return failures < (isFirst ? firstAttempts : attempts) ? backoff(failures, reconnect, chance) : undefined;
   }
 
   close(): void {
@@ -125,10 +128,10 @@ export class SocketClient implements Client {
 
   /** Has the call end when its signal is aborted, or when its time is over. */
   #limit(call: Call): void {
-    const { signal, callTimeout: seconds } = call.options ?? {};
+    const { signal, callTimeout: seconds = Infinity } = call.options ?? {};
     if (call.until) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
-    if (!signal && seconds === undefined) return;
-    const isLimited = seconds !== undefined && seconds < LONGEST;
+    const isLimited = seconds < LONGEST;
+    if (!signal && !isLimited) return;
     const timer = isLimited ? setTimeout(() => this.#expire(call, seconds), seconds * 1000) : undefined;
     const abort = () => this.#drop(call, signal?.reason);
     signal?.addEventListener("abort", abort);
@@ -142,9 +145,9 @@ export class SocketClient implements Client {
   #sweep(): void {
     let waits = false;
     for (const call of this.#calls.values()) {
-      waits ||= call.until > 0;
-      const isLate = call.until > 0 && Date.now() > call.until + GRACE * 1000;
-      if (isLate) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
+      if (!call.until) continue;
+      waits = true;
+      if (Date.now() > call.until + GRACE * 1000) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
     }
     if (!waits) {
       clearInterval(this.#sweeper);
@@ -194,13 +197,8 @@ export class SocketClient implements Client {
   }
 
   #fail(error: Error): void {
-    const calls = [...this.#calls.values()];
-    this.#calls.clear();
     this.#queue = [];
-    for (const call of calls) {
-      call.clear?.();
-      call.reject(error);
-    }
+    for (const call of this.#calls.values()) this.#drop(call, error);
     this.#tellListeners(error);
   }
 
@@ -233,8 +231,7 @@ export class SocketClient implements Client {
   async #pause(error: Error): Promise<boolean> {
     const kind = error instanceof Refusal ? error.kind : "away";
     const hopeless = kind === "login" || (kind === "other" && !this.#heard);
-    const most = this.#heard ? undefined : ((this.#options.reconnect || undefined)?.firstAttempts ?? 1);
-    const delay = hopeless ? undefined : this.delay(this.#attempt, most);
+    const delay = hopeless ? undefined : this.delay(this.#attempt, !this.#reached);
     if (delay === undefined) {
       const final =
         kind === "login"
@@ -261,26 +258,31 @@ export class SocketClient implements Client {
       closed: (code: number, reason: string) => {
         if (over) return;
         over = true;
-        if (connection === this.#connection && !this.#closed) this.#lost(code, reason);
+        if (connection === this.#connection && !this.#closed) this.#lost(code, reason, code === 1009);
       },
     };
     const channel = await this.#transport.open(ear, this.#stopping.signal);
     if (this.#closed || over) return channel.close(1000);
     this.#channel = channel;
-    this.#beat(connection);
+    this.#reached = true;
+    this.#beat();
     const { login } = this.#options;
     if (login) {
+      let refusal: Refusal | undefined;
       try {
         await login((method, params) => this.#first(method, params), new URL(this.url).host);
       } catch (error) {
-        // Else the connection ended meanwhile, and another attempt is under way.
-        if (connection !== this.#connection || over) return;
+        refusal = new Refusal(loginFailed(error), "login", { cause: error });
+      }
+      // It ended meanwhile, and another attempt is under way.
+      if (connection !== this.#connection || over) return;
+      if (refusal) {
         over = true;
+        clearInterval(this.#heart);
         this.#channel = undefined;
         channel.close(1000);
-        throw new Refusal(`the login failed: ${(error as Error).message}`, "login", { cause: error });
+        throw refusal;
       }
-      if (connection !== this.#connection || over) return;
     }
     this.#ready = true;
     this.#set({ state: "open" });
@@ -297,42 +299,42 @@ export class SocketClient implements Client {
   }
 
   /** Asks a connection that says nothing whether it is still there. */
-  #beat(connection: number): void {
+  #beat(): void {
     const every = this.#options.heartbeat ?? 20;
     if (!every) return;
     let seen = this.#heard;
-    let asked = false;
-    const timer = setInterval(() => {
-      if (connection !== this.#connection) return clearInterval(timer);
-      if (this.#heard !== seen) {
-        seen = this.#heard;
-        asked = false;
-      } else if (!asked) {
-        asked = true;
-        this.#first("ping", {}).catch(() => undefined);
-      } else {
-        clearInterval(timer);
-        this.#break(1001, `nothing was said for ${2 * every} s`);
-      }
-    }, every * 1000);
+    let silent = 0;
     // A timer that is left keeps a program from ending.
-    this.#heart = timer;
+    this.#heart = setInterval(() => {
+      silent = seen === this.#heard ? silent + 1 : 0;
+      seen = this.#heard;
+      if (silent === 1) this.#tell("ping", {});
+      else if (silent) this.#break(1001, `nothing was said for ${2 * every} s`);
+    }, every * 1000);
   }
 
   /** Ends a connection that is of no use any more. */
   #break(code: number, reason: string): void {
     const channel = this.#channel;
     this.#lost(code, reason);
-    channel?.close(code === 1009 ? 1009 : 1000);
+    channel?.close(1000);
   }
 
   #hear(data: unknown): void {
-    const text = typeof data === "string" ? data : "";
+    // What is no text is no JSON either.
+    const text = String(data);
     if (text.length > this.maxMessage) {
-      return this.#break(1009, `a message had ${text.length} characters, more than maxMessage`);
+      const why = `an answer had ${text.length} characters, more than maxMessage`;
+      // Whose it is stands at its beginning, as hero writes it.
+      const id = /^\{"jsonrpc":"2.0","id":(\d+)/.exec(text)?.[1];
+      const call = this.#calls.get(Number(id));
+      if (!id) return this.#break(1009, why);
+      this.#good();
+      if (call) this.#drop(call, new ProtocolError(`${why}: that to ${call.method}`));
+      return;
     }
     const message = parse(text);
-    if (!message) return this.#strange(text || "a message that is no text");
+    if (!message) return this.#strange(text);
     const { id, params } = message;
     if (typeof id === "number" && (message.result !== undefined || message.error !== undefined)) {
       this.#good();
@@ -341,7 +343,7 @@ export class SocketClient implements Client {
       // An answer that nobody waits for any more.
       const unsubscribe = this.#late.get(id);
       this.#late.delete(id);
-      if (unsubscribe && message.result !== undefined) this.#letGo(unsubscribe, message.result);
+      if (unsubscribe && message.result !== undefined) this.#tell(unsubscribe, { subscription: message.result });
       return;
     }
     if (id !== undefined || typeof message.method !== "string") return this.#strange(text);
@@ -355,10 +357,10 @@ export class SocketClient implements Client {
     listener.ended(rpcError(notice.error ?? { message: "item has no type" }, message.method));
   }
 
-  /** A message of hero has arrived, so the connection is worth something. */
+  /** A message of hero has arrived, so the connection is worth something, unless it has only begun to log in. */
   #good(): void {
     this.#heard += 1;
-    this.#attempt = 0;
+    if (this.#ready) this.#attempt = 0;
   }
 
   /** What arrived is not what a server of JSON-RPC says. */
@@ -366,11 +368,10 @@ export class SocketClient implements Client {
     this.#break(1002, `this is no hero server: ${text.slice(0, 200)}`);
   }
 
-  /** The connection has ended. Calls that were sent on it go on or fail. */
-  #lost(code: number, reason: string): void {
+  /** The connection has ended, by the server if it was told something too large. Calls that were sent on it go on or fail. */
+  #lost(code: number, reason: string, tooLarge = false): void {
     const connection = this.#connection++;
     clearInterval(this.#heart);
-    const renews = this.#options.login ?? this.#transport.renews;
     this.#late.clear();
     this.#channel = undefined;
     this.#ready = false;
@@ -380,15 +381,14 @@ export class SocketClient implements Client {
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;
-      const tooLarge = code === 1009 && call.size === largest;
-      const error = whyNot(call, why, tooLarge, this.#options.reconnect === false, this.url);
+      const error = whyNot(call, why, tooLarge && call.size === largest, this.#options.reconnect === false, this.url);
       if (error) this.#drop(call, error);
       else again.push(call);
     }
     this.#queue = [...again, ...this.#queue];
     this.#tellListeners();
     // It says that the token has ended; a login, or a function that gives tokens, may have another one.
-    const login = code === 1008 && reason.includes("token") && !renews;
+    const login = code === 1008 && reason.includes("token") && !(this.#options.login ?? this.#transport.renews);
     const kind = login ? "login" : code === 1002 ? "other" : "away";
     const error = new Refusal(login ? `${why}; give this client another token` : why, kind);
     // With nothing under way nobody needs it now, but the next call should find it.

@@ -2,7 +2,7 @@
 export interface Ear {
   /** A message has arrived. */
   message(data: unknown): void;
-  /** The connection has ended. Told once, and not if `open` has failed. */
+  /** The connection has ended. Told once, not if `open` has failed, and perhaps never once `close` was called. */
   closed(code: number, reason: string): void;
 }
 
@@ -33,3 +33,7 @@ export class Refusal extends Error {
     super(message, options);
   }
 }
+
+/** What is said of a login that failed. A wallet may reject with anything, also with nothing. */
+export const loginFailed = (cause: unknown): string =>
+  `the login failed: ${(cause as Partial<Error> | null | undefined)?.message ?? String(cause)}`;

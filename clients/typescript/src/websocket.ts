@@ -63,7 +63,6 @@ const listen = (
   signal: AbortSignal,
 ): void => {
   let open = false;
-  let over = false;
   const fail = () => {
     settle(undefined);
     socket.close();
@@ -74,11 +73,6 @@ const listen = (
     signal.removeEventListener("abort", fail);
     resolve(channel);
   };
-  const end = (code = 1000, reason = "") => {
-    if (over) return;
-    over = true;
-    ear.closed(code, reason);
-  };
   signal.addEventListener("abort", fail);
   socket.onopen = () => {
     open = true;
@@ -88,8 +82,6 @@ const listen = (
       },
       close: (code, reason) => {
         socket.close(code, reason);
-        // Whoever is gone does not answer a farewell.
-        end(code, reason);
       },
     });
   };
@@ -100,17 +92,15 @@ const listen = (
   socket.onerror = () => undefined;
   socket.onclose = ({ code, reason }: { code: number; reason: string }) => {
     settle(undefined);
-    if (open) end(code, reason);
+    if (open) ear.closed(code, reason);
   };
 };
 
 /** Why there is no connection. What finds out is loaded only when it is needed. */
 const why = async (url: string, token: string | undefined, seconds: number, failed: unknown): Promise<Error> => {
   try {
-    const { explain } = await import("./explain.js");
-    const { message, kind, cause } = await explain(url, token, seconds, failed);
-    return new Refusal(message, kind, { cause });
+    return await (await import("./explain.js")).explain(Refusal, url, token, seconds, failed);
   } catch (cause) {
-    return new Refusal(`no connection to ${url}`, "away", { cause });
+    return new Error(`no connection to ${url}`, { cause });
   }
 };

@@ -19,8 +19,10 @@ import {
   type Status,
   stopJob,
   TooManyCalls,
+  wallet,
 } from "../src/index.js";
-import { answer, failure, fake, quick, reaches, tcp } from "./support.js";
+import { connectHttp } from "../src/http.js";
+import { answer, failure, fake, item, quick, reaches, tcp } from "./support.js";
 
 test("a server that is not there is told at once, with its address and what to do", async () => {
   const { url } = await fake(() => undefined).then(async (server) => (await server.close(), server));
@@ -108,6 +110,40 @@ test("a function that gives tokens is asked again after its token has ended", as
   expect(shown.length).toBe(2);
 });
 
+test.each([
+  [undefined, "undefined"],
+  [null, "null"],
+  ["no", "no"],
+  [{ code: 4001, message: "the user said no" }, "the user said no"],
+])("a wallet that does not sign (%j) ends the calls at once, over a WebSocket and over HTTP", async (reason, why) => {
+  await using server = await fake((request, socket) => {
+    answer(socket, request, `hero:127.0.0.1:${server.port}:nonce`);
+  });
+  const login = wallet({ publicKey: "04", sign: () => Promise.reject(reason) });
+  using hero = connect(server.url, { reconnect: { ...quick.reconnect, attempts: 2 }, login });
+  const error = await failure(hero.whoami());
+  expect(error).toBeInstanceOf(LoginRefused);
+  expect(error.message).toBe(`the login failed: ${why}`);
+  expect(server.connections).toBe(1);
+  const given: typeof fetch = (_, init) => {
+    const { id } = JSON.parse(init?.body as string) as { id: number };
+    return Promise.resolve(Response.json({ jsonrpc: "2.0", id, result: `hero:127.0.0.1:${server.port}:nonce` }));
+  };
+  using overHttp = connectHttp(server.url, { login, fetch: given });
+  expect(await failure(overHttp.whoami())).toMatchObject({ name: "LoginRefused", message: error.message });
+});
+
+test("a server that ends each connection in the middle of the login is given up after as many attempts", async () => {
+  await using server = await fake((request, socket) => {
+    if (request.method === "authenticate") socket.terminate();
+    else answer(socket, request, `hero:127.0.0.1:${server.port}:nonce`);
+  });
+  const login = wallet({ publicKey: "04", sign: () => "signature" });
+  using hero = connect(server.url, { reconnect: { attempts: 3, firstAttempts: 3, minDelay: 0.01 }, login });
+  expect(await failure(hero.whoami())).toBeInstanceOf(ConnectionFailed);
+  expect(server.connections).toBe(3);
+});
+
 test("a call that only reads is sent again when the server closes in the middle of it", async () => {
   await using server = await fake((request, socket, said) => {
     if (said === 1) socket.terminate();
@@ -116,6 +152,23 @@ test("a call that only reads is sent again when the server closes in the middle 
   using client = createClient(server.url, quick);
   expect(await getJob(client, "a")).toEqual({ job_id: "a" });
   expect(server.requests.map(({ method }) => method)).toEqual(["get_job", "get_job"]);
+});
+
+test("the first call of a client survives a server that ends before it has answered anything", async () => {
+  const first = await fake((_, socket) => {
+    socket.terminate();
+    void first.close();
+  });
+  using hero = connect(first.url, { reconnect: { attempts: Infinity, minDelay: 0.01, maxDelay: 0.05 } });
+  const ran = hero.run("sleep(4); 42");
+  await reaches(hero, "waiting");
+  await first.close();
+  await using second = await fake((request, socket) => {
+    answer(socket, request, { job_id: "j", status: "finished", value: 42, attempt: 1 });
+  }, first.port);
+  expect(await ran).toBe(42);
+  const keys = [...first.requests, ...second.requests].map(({ params }) => params["idempotency_key"]);
+  expect(keys).toEqual([keys[0], keys[0]]);
 });
 
 test("a call that changes something is not sent again: it fails with what is known", async () => {
@@ -235,15 +288,32 @@ test("a server that takes the connection and never opens it is told after connec
   expect(await failure(ping(client))).toBeInstanceOf(ConnectionFailed);
 });
 
-test("a message that is larger than allowed ends the connection, and the error says so", async () => {
+test("a call whose answer is larger than allowed fails, and those beside it go on", async () => {
   await using server = await fake((request, socket) => {
-    answer(socket, request, "x".repeat(10_000));
+    if (request.method === "get_job") return answer(socket, request, "x".repeat(10_000));
+    // Answered after the large one.
+    if (request.method === "ping") for (const each of server.requests.slice(1)) answer(socket, each, "pong");
   });
   using client = createClient(server.url, { ...quick, maxMessage: 1000 });
-  const error = await failure(getJob(client, "a"));
+  const large = failure(getJob(client, "a"));
+  const beside = [stopJob(client, "b".repeat(500)), ping(client)];
+  const error = await large;
   expect(error).toBeInstanceOf(ProtocolError);
-  expect(error.message).toMatch(/more than maxMessage/);
-  expect(server.requests.length).toBe(1);
+  expect(error.message).toMatch(/an answer had \d+ characters, more than maxMessage: that to get_job/);
+  expect(await Promise.all(beside)).toEqual(["pong", "pong"]);
+  expect(server.connections).toBe(1);
+});
+
+test("a message that is larger than allowed and that nobody waits for ends the connection, and blames no call", async () => {
+  await using server = await fake((request, socket) => {
+    if (server.connections > 1) return answer(socket, request, "pong");
+    if (request.method === "ping") item(socket, "s", "x".repeat(10_000));
+  });
+  using client = createClient(server.url, { ...quick, maxMessage: 1000 });
+  const changes = failure(stopJob(client, "b".repeat(500)));
+  expect(await ping(client)).toBe("pong");
+  expect(await changes).toBeInstanceOf(OutcomeUnknown);
+  expect((await changes).message).toMatch(/an answer had \d+ characters, more than maxMessage/);
 });
 
 test("a call that is too large for the server fails, and the small ones beside it go on", async () => {

@@ -60,6 +60,16 @@ test("a slow reader is let go of and goes on later: nothing is lost, and no more
   expect(server.requests.filter(({ method }) => method === "unsubscribe_logs").length).toBe(6);
 });
 
+test.each([0, -1, NaN])("a buffer of %d, in which nothing could ever wait, is refused at once", async (buffer) => {
+  await using server = await fake((request, socket) => {
+    answer(socket, request, "pong");
+  });
+  using client = createClient(server.url, quick);
+  expect(() => followLogs(client, "a", { buffer })).toThrow(RangeError);
+  await client.call("ping", {});
+  expect(server.requests.map(({ method }) => method)).toEqual(["ping"]);
+});
+
 test("lines that the server left out are asked for again, and only those that are gone are told as lagged", async () => {
   let opened = 0;
   await using server = await fake((request, socket) => {

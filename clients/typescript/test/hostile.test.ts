@@ -14,11 +14,12 @@ import {
   ping,
   ProtocolError,
   QueueFull,
+  type Status,
   stopJob,
 } from "../src/index.js";
 import { connectHttp, createHttpClient } from "../src/http.js";
 import { selfSigned } from "./certificate.js";
-import { answer, failure, fake, item, quick, type Request } from "./support.js";
+import { answer, failure, fake, item, quick, type Request, tcp } from "./support.js";
 
 type Web = (request: Request, response: ServerResponse, message: IncomingMessage) => void;
 
@@ -272,6 +273,135 @@ test("a certificate that nobody vouches for is told as such", async () => {
   });
   expect((await failure(client.ping())).message).toContain("NODE_EXTRA_CA_CERTS");
   server.close();
+});
+
+const circle: Record<string, unknown> = {};
+circle["itself"] = circle;
+
+test.each([
+  [1n, /BigInt/],
+  [circle, /circular/],
+])("what cannot be sent over HTTP (%#) is a TypeError, and nothing is sent", async (args, why) => {
+  using server = await web((request, response) => reply(response, request, true));
+  using client = createHttpClient(server.url, redirects);
+  const error = await failure(client.call("set_object", { args } as never));
+  expect(error).toBeInstanceOf(TypeError);
+  expect(error.message).toMatch(why);
+  expect(server.said).toEqual([]);
+});
+
+/** Changes something over HTTP, and gives how often that was tried and how it ended. */
+const changed = async (url: string) => {
+  let tries = 0;
+  const counted: typeof fetch = (...given) => {
+    tries += 1;
+    return fetch(...given);
+  };
+  using hero = connectHttp(url, { ...redirects, fetch: counted });
+  const { name, message } = await failure(hero.jobs.stop("a"));
+  return { tries, name, message };
+};
+
+test("a change that no TLS carries over HTTP was not sent, is not tried again, and says why", async () => {
+  using plain = await web((request, response) => reply(response, request, true));
+  const spoken = await changed(plain.url.replace("http:", "https:"));
+  expect(spoken).toMatchObject({ name: "ConnectionFailed", tries: 1 });
+  expect(spoken.message).toMatch(/speaks no TLS.*http:\/\//);
+  const server = createTlsServer(selfSigned).listen(0, "127.0.0.1");
+  await new Promise((listens) => server.once("listening", listens));
+  const vouched = await changed(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect(vouched).toMatchObject({ name: "ConnectionFailed", tries: 1 });
+  expect(vouched.message).toContain("NODE_EXTRA_CA_CERTS");
+  server.close();
+});
+
+test("a change that nobody takes over HTTP is tried again: it was not sent", async () => {
+  for (const url of [await nobody(), "http://nowhere.invalid"])
+    expect(await changed(url)).toMatchObject({ name: "ConnectionFailed", tries: 2 });
+});
+
+test.each([429, 502, 503, 504])("a WebSocket that is answered %i is tried again: that may pass", async (status) => {
+  using server = await web((_, response) => response.writeHead(status).end("Not now"));
+  const attempts: Status[] = [];
+  using client = createClient(server.url.replace("http", "ws"), {
+    reconnect: { ...quick.reconnect, firstAttempts: 2 },
+  });
+  client.onStatus((each) => attempts.push(each));
+  const error = await failure(ping(client));
+  expect(error.message).toMatch(status === 429 ? /takes no connection now.*Not now.*--max/ : /a proxy.*Not now/);
+  expect(attempts.filter(({ state }) => state === "connecting").length).toBe(2);
+});
+
+test("a change that a server with too many connections answers 429 over HTTP is tried again: it was not carried out", async () => {
+  using server = await web((request, response) => {
+    if (server.said.length === 1) response.writeHead(429).end("Too many connections");
+    else reply(response, request, "stopped");
+  });
+  using hero = connectHttp(server.url, redirects);
+  expect(await hero.jobs.stop("a")).toBe("stopped");
+  using busy = await web((_, response) => response.writeHead(429).end("Too many connections"));
+  const { name, message } = await changed(busy.url);
+  expect(name).toBe("ConnectionFailed");
+  expect(message).toMatch(/takes no connection now \(HTTP 429: Too many connections\)/);
+});
+
+test("what speaks something else than HTTP is told from a server that is not there", async () => {
+  await using ssh = await tcp((socket) => socket.once("data", () => socket.end("SSH-2.0-OpenSSH_9.6\r\n")));
+  using hero = connect(`ws://127.0.0.1:${ssh.port}`);
+  const error = await failure(hero.ping());
+  expect(error.message).toMatch(/speaks no HTTP \(HPE_.*no hero server/);
+  using overHttp = connectHttp(`http://127.0.0.1:${ssh.port}`, redirects);
+  expect(await failure(overHttp.ping())).toMatchObject({
+    name: "ProtocolError",
+    message: error.message.replace("ws:", "http:"),
+  });
+  // As Redis does.
+  await using silent = await tcp((socket) => socket.once("data", () => socket.end()));
+  using other = connect(`ws://127.0.0.1:${silent.port}`);
+  expect((await failure(other.ping())).message).toMatch(/^something answers at .* without a word of HTTP/);
+});
+
+test("a port that nothing calls over HTTP is told as such, and not as one where nobody answers", async () => {
+  using hero = connect("ws://127.0.0.1:22");
+  expect((await failure(hero.ping())).message).toMatch(/^no WebSocket opens at .* \(bad port\): is that the address/);
+  expect(await changed("http://127.0.0.1:22")).toMatchObject({
+    name: "ConnectionFailed",
+    tries: 1,
+    message: expect.stringMatching(/of another protocol \(bad port\)$/) as string,
+  });
+});
+
+test("a token that no header may have is told as such over a WebSocket, without itself", async () => {
+  await using server = await fake(() => undefined);
+  using hero = connect(server.url, { token: "hero_a\nb" });
+  const error = await failure(hero.ping());
+  expect(error.name).toBe("LoginRefused");
+  expect(error.message).toMatch(/^the token has a line end/);
+});
+
+test("a page of somebody else is shown as one short line without tags", async () => {
+  const page = `<!doctype html>\n<html>\n<head><title>It works!</title></head>\n<body>\n${"<p>Apache\n</p>".repeat(50)}</body>`;
+  using server = await web((_, response) => response.end(page));
+  const shown = /\(HTTP 200: ([^)]*)\)/;
+  for (const hero of [connect(server.url.replace("http", "ws")), connectHttp(server.url)]) {
+    const said = shown.exec((await failure(hero.ping())).message)?.[1];
+    expect(said).toMatch(/^It works! Apache Apache/);
+    expect(said?.length).toBeLessThanOrEqual(80);
+    hero.close();
+  }
+});
+
+test("a token over HTTP that no header may have is told as such, without itself", async () => {
+  using server = await web((request, response) => reply(response, request, true));
+  using hero = connectHttp(server.url, { ...redirects, token: "hero_a\nb" });
+  const error = await failure(hero.jobs.stop("a"));
+  expect(error.name).toBe("LoginRefused");
+  expect(error.message).toMatch(/^the token has a line end/);
+  expect(server.said).toEqual([]);
+});
+
+test("an address over HTTP with a password in it is refused at once, without showing it", () => {
+  expect(() => connectHttp("http://user:secret@127.0.0.1:8700")).toThrow(/^the address of a server has no name/);
 });
 
 test("an error that is printed does not show what was sent, which its reader can still have", async () => {

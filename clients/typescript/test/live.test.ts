@@ -179,6 +179,22 @@ test("a run and a log go on when the server is killed and comes back", async () 
   await rm(data, { recursive: true, force: true });
 });
 
+test("a server with too many connections says so, and takes who waits once another has gone", async () => {
+  await using server = await serve({ args: ["--max-per-address", "2"] });
+  using first = connect(server.url);
+  using second = connect(server.url);
+  await Promise.all([first.ping(), second.ping()]);
+  using third = connect(server.url);
+  expect((await failure(third.ping())).message).toMatch(/takes no connection now/);
+  using patient = connect(server.url, {
+    reconnect: { ...quick.reconnect, firstAttempts: Infinity, attempts: Infinity },
+  });
+  const pong = patient.ping();
+  await reaches(patient, "waiting");
+  second.close();
+  expect(await pong).toBe("pong");
+});
+
 test("a token and a wallet log in, and a wrong token says so", async () => {
   const program = process.env["HERO"] ?? "hero";
   await using server = await serve({ args: ["--login"] });
@@ -193,6 +209,12 @@ test("a token and a wallet log in, and a wrong token says so", async () => {
   using shown = connect(server.url, { token });
   expect((await shown.whoami()).identity_id).toBe(Number(identity));
   expect(await shown.run("40 + 2")).toBe(42);
+  for (const nobody of [connect(server.url), connectHttp(server.url)]) {
+    const error = await failure(nobody.jobs.list());
+    expect(error.name).toBe("NotAuthenticated");
+    expect(error.message).toMatch(/give `token` or `login`, or set HERO_TOKEN$/);
+    nobody.close();
+  }
   using wrong = connect(server.url, { token: "hero_wrong" });
   expect(await failure(wrong.ping())).toBeInstanceOf(LoginRefused);
   using overHttp = connectHttp(server.url.replace("ws", "http"), { token });

@@ -105,23 +105,26 @@ const says = (page: Page, place: string, text: string) => page.locator(place, { 
 
 const lines = (page: Page) => page.locator("#log li").allTextContents();
 
+/** Has the log say this in the end: a result may be there before it. */
+const logs = (page: Page, texts: string[]) => expect.poll(() => lines(page), { timeout: PATIENCE }).toEqual(texts);
+
 test("the page runs a script from an allowed origin, and shows its log, its progress and its result", async () => {
   const page = await show("allowed.test");
   await says(page, "#state", "connected");
   await run(page, 'print("hello"); job::progress(70, "counting"); #{ answer: 40 + 2 }');
   await says(page, "#result", '"answer": 42');
-  expect(await lines(page)).toEqual(["hello"]);
-  expect(await page.locator("#status").textContent()).toBe("finished");
+  await logs(page, ["hello"]);
+  await says(page, "#status", "finished");
   expect(await page.locator("#progress").evaluate((bar: HTMLProgressElement) => bar.value)).toBe(70);
   expect(await page.locator("#doing").textContent()).toBe("counting");
 
   await run(page, 'print("again"); throw "no plums"');
   await says(page, "#result", "no plums");
-  expect(await lines(page)).toEqual(["again"]);
+  await logs(page, ["again"]);
   // Loaded again, it shows the same job again.
   await page.reload();
   await says(page, "#result", "no plums");
-  expect(await lines(page)).toEqual(["again"]);
+  await logs(page, ["again"]);
   expect(await page.locator("#trouble").isHidden()).toBe(true);
 });
 
@@ -165,5 +168,48 @@ test("over a server that is killed and starts again, the page shows each line of
   server = await open(listen);
   await says(page, "#status", "finished");
   await page.locator("#result:not([hidden])").waitFor();
-  expect(await lines(page)).toEqual(Array.from({ length: LINES }, (_, at) => `line ${at}`));
+  await logs(
+    page,
+    Array.from({ length: LINES }, (_, at) => `line ${at}`),
+  );
+});
+
+test("a page that is loaded before its server is there connects by itself", async () => {
+  await server.stop("SIGKILL");
+  const page = await show("allowed.test");
+  await says(page, "#state", "connecting again");
+  server = await open(new URL(server.url).host);
+  await says(page, "#state", "connected");
+  await run(page, "40 + 2");
+  await says(page, "#result", "42");
+});
+
+test("a result is shown although its log waits for a frame, and nothing is laid out before that", async () => {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  // Frames come when they are let.
+  await page.addInitScript(() => {
+    const real = globalThis.requestAnimationFrame.bind(globalThis);
+    let held: FrameRequestCallback[] | undefined = [];
+    globalThis.requestAnimationFrame = (callback) => held?.push(callback) ?? real(callback);
+    const own = Object.getOwnPropertyDescriptor(Element.prototype, "scrollHeight")!;
+    const seen = { layouts: 0, letFrames: () => (held?.forEach(real), (held = undefined)) };
+    Object.defineProperty(Element.prototype, "scrollHeight", {
+      get(this: Element) {
+        seen.layouts += 1;
+        return own.get?.call(this) as number;
+      },
+    });
+    Object.assign(globalThis, { seen });
+  });
+  await page.goto(`${origin("allowed.test")}/?server=${server.url}`);
+  await run(page, "for n in 0..300 { print(`line ${n}`); } 42");
+  await says(page, "#result", "42");
+  expect(await lines(page)).toEqual([]);
+  expect(await page.evaluate("seen.layouts")).toBe(0);
+  await page.evaluate("seen.letFrames()");
+  await logs(
+    page,
+    Array.from({ length: 300 }, (_, at) => `line ${at}`),
+  );
 });

@@ -2,6 +2,7 @@
 import { expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { connect, type Hero, JobFailed, NotStopped, SchemaMismatch, WaitTimeout } from "../src/index.js";
+import { connectHttp } from "../src/http.js";
 import { connectMemory, refusal } from "../src/memory.js";
 import { answer, failure, fake, quick } from "./support.js";
 
@@ -111,6 +112,52 @@ test("a value has the type of the parameter, and is checked by a schema", async 
   const error = await failure(hero.jobs.run("text", { schema }));
   expect(error).toBeInstanceOf(SchemaMismatch);
   expect(error.message).toMatch(/the value of job j is not what the schema says/);
+});
+
+test.each([NaN, -1, "1s", "1", null])("a duration of %s is refused, and nothing is sent", async (odd) => {
+  const sent: string[] = [];
+  const hero = connectMemory((method) => (sent.push(method), finished(42)));
+  const duration = odd as number;
+  const http = connectHttp("http://127.0.0.1:8700", { fetch: () => Promise.reject(new Error("it was sent")) });
+  for (const call of [
+    hero.run("1", { wait_timeout: duration }),
+    hero.run("1", { callTimeout: duration }),
+    hero.jobs.wait("j", { wait_timeout: duration }),
+    hero.flows.run({}, { wait_timeout: duration }),
+    hero.jobs.get("j", { callTimeout: duration }),
+    http.jobs.get("j", { callTimeout: duration }),
+    http.run("1", { wait_timeout: duration }),
+  ]) {
+    const error = await failure(call);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toMatch(/a number of seconds/);
+  }
+  expect(sent).toEqual([]);
+  hero.close();
+});
+
+test("what is no schema is refused before anything is sent", async () => {
+  const sent: string[] = [];
+  using hero = connectMemory((method) => (sent.push(method), finished(42)));
+  const schema = {} as z.ZodNumber;
+  for (const call of [
+    hero.run("1", { schema }),
+    hero.jobs.wait("j", { schema }),
+    hero.jobs.result("j", { schema }),
+    hero.objects.get("things", "a", { schema }),
+    hero.objects.find("things", { schema }),
+  ]) {
+    const error = await failure(call);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error.message).toMatch(/no `~standard`/);
+  }
+  expect(sent).toEqual([]);
+});
+
+test.each([null, "text", 42])("a result that is no object (%j) is told as such", async (odd) => {
+  using hero = connectMemory(() => odd);
+  for (const call of [hero.run("1"), hero.jobs.wait("j"), hero.jobs.result("j")])
+    expect(await failure(call)).toMatchObject({ name: "ProtocolError", message: "the result of a job is no object" });
 });
 
 test("an engine that gives no value gives its output as text", async () => {

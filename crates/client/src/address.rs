@@ -127,6 +127,10 @@ fn not_connected(url: &str, error: WireError) -> Error {
         Some(WsHandshakeError::Timeout(after)) => Error::Silent { url, after: *after },
         Some(WsHandshakeError::Url(reason)) => Error::Address { url, reason: reason.to_string() },
         Some(WsHandshakeError::Io(error)) => Error::Unreachable { url, reason: error.to_string() },
+        // Somebody is there, and says something else.
+        Some(WsHandshakeError::Transport(error)) if !matches!(error, soketto::handshake::Error::Io(_)) => {
+            Error::Foreign(format!("{url} answers no WebSocket handshake ({error})"))
+        }
         _ => Error::Unreachable { url, reason: cause.to_string() },
     }
 }

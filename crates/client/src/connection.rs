@@ -1,12 +1,14 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::Stream;
 use jsonrpsee::core::client::Subscription;
-use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::address::{self, Address, HEARTBEAT};
 use super::error::Error;
@@ -79,10 +81,11 @@ impl Client {
 
     /// Like [`Client::call`], for a call that the server answers only after a while. Each time it is sent, it may take so long.
     pub async fn call_within<R: DeserializeOwned>(&self, limit: Duration, method: &str, params: impl Serialize) -> Result<R, Error> {
-        self.send(method, || Ok((Params::of(method, &params)?, limit))).await
+        self.send(method, None, || Ok((Params::of(method, &params)?, limit))).await
     }
 
-    /// Like [`Client::call`], for a call for which the server waits up to `wait`: `params` is given how many seconds of that are left.
+    /// Like [`Client::call`], for a call for which the server waits up to `wait`: `params` is given how many seconds of that are left. A server
+    /// that is away is looked for no longer than that ([`Error::WaitedOut`]).
     pub async fn call_waiting<R: DeserializeOwned, P: Serialize>(
         &self,
         wait: Duration,
@@ -94,11 +97,16 @@ impl Client {
             let left = wait.saturating_sub(begun.elapsed());
             Ok((Params::of(method, params(left.as_secs_f64()))?, left.saturating_add(ANSWER)))
         };
-        self.send(method, request).await
+        self.send(method, Some(wait), request).await
     }
 
-    async fn send<R: DeserializeOwned>(&self, method: &str, request: impl Fn() -> Result<(Params, Duration), Error>) -> Result<R, Error> {
-        let mut attempts = Attempts::begin(self, method).await?;
+    async fn send<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        wait: Option<Duration>,
+        request: impl Fn() -> Result<(Params, Duration), Error>,
+    ) -> Result<R, Error> {
+        let mut attempts = Attempts::begin(self, method, wait).await?;
         loop {
             let (params, limit) = request()?;
             match attempts.wire.check_size(method, &params).await {
@@ -115,7 +123,7 @@ impl Client {
     /// Opens the subscription `subscribe_{topic}`, on the connection that this gives with it. [`super::Follow`] is the reader that survives gaps.
     #[doc(hidden)]
     pub async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: impl Serialize) -> Result<(Subscription<T>, Arc<Wire>), Error> {
-        let mut attempts = Attempts::begin(self, topic).await?;
+        let mut attempts = Attempts::begin(self, topic, None).await?;
         loop {
             match attempts.wire.subscribe(topic, Params::of(topic, &params)?).await {
                 Err(lost @ Error::Closed(_)) => attempts.again(lost, true).await?,
@@ -156,15 +164,27 @@ impl Client {
 struct Attempts<'a> {
     client: &'a Client,
     method: &'a str,
+    /// How long its caller waits, if that is limited, and until when.
+    wait: Option<(Duration, Instant)>,
     wire: Arc<Wire>,
     sent: Instant,
     lost: u32,
 }
 
 impl<'a> Attempts<'a> {
-    async fn begin(client: &'a Client, method: &'a str) -> Result<Self, Error> {
-        let wire = client.link.wire(true).await?;
-        Ok(Self { client, method, wire, sent: Instant::now(), lost: 0 })
+    async fn begin(client: &'a Client, method: &'a str, wait: Option<Duration>) -> Result<Self, Error> {
+        let wait = wait.and_then(|wait| Some((wait, Instant::now().checked_add(wait)?)));
+        let wire = Self::found(client, true, wait).await?;
+        Ok(Self { client, method, wait, wire, sent: Instant::now(), lost: 0 })
+    }
+
+    /// The connection, when it is open.
+    async fn found(client: &Client, wants: bool, wait: Option<(Duration, Instant)>) -> Result<Arc<Wire>, Error> {
+        let finding = client.link.wire(wants);
+        match wait {
+            Some((wait, until)) => timeout_at(until, finding).await.unwrap_or(Err(Error::WaitedOut { after: wait })),
+            None => finding.await,
+        }
     }
 
     /// Waits until it can be made again, if it may be.
@@ -177,7 +197,7 @@ impl<'a> Attempts<'a> {
         if self.lost == MOST_LOST || self.client.link.way.reconnect.is_never() {
             return Err(lost);
         }
-        self.wire = self.client.link.wire(false).await?;
+        self.wire = Self::found(self.client, false, self.wait).await?;
         self.sent = Instant::now();
         Ok(())
     }
@@ -185,22 +205,47 @@ impl<'a> Attempts<'a> {
 
 /// Whether a call may be sent that may have been executed.
 fn may_be_repeated(method: &str, params: &Params) -> bool {
-    #[derive(Deserialize)]
-    struct Keyed {
-        #[serde(default)]
-        idempotency_key: Option<IgnoredAny>,
-    }
-    #[derive(Deserialize)]
-    struct Jobs {
-        jobs: Vec<Keyed>,
-    }
+    /// By name. What stands in an array says by its place what it is, which the document knows and nobody here.
+    type Named<'p> = BTreeMap<String, &'p RawValue>;
+    let has_key = |named: &Named<'_>| named.get("idempotency_key").is_some_and(|key| key.get() != "null");
     match rpc::repeatable_call(method) {
         Repeatable::Always => true,
         Repeatable::Never => false,
-        Repeatable::WithKey => {
-            let has_key = |keyed: &Keyed| keyed.idempotency_key.is_some();
-            serde_json::from_str(params.text()).is_ok_and(|keyed| has_key(&keyed))
-                || serde_json::from_str(params.text()).is_ok_and(|Jobs { jobs }| jobs.iter().all(has_key))
+        Repeatable::WithKey => serde_json::from_str::<Named<'_>>(params.text()).is_ok_and(|named| {
+            let jobs = named.get("jobs").map(|jobs| serde_json::from_str::<Vec<Named<'_>>>(jobs.get()));
+            has_key(&named) || matches!(jobs, Some(Ok(jobs)) if jobs.iter().all(has_key))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_create_is_sent_again_only_where_a_key_stands_by_its_name() {
+        let may = |method: &str, params: Value| may_be_repeated(method, &Params::of(method, params).unwrap());
+        for params in [
+            json!({"script": "1", "idempotency_key": "k"}),
+            json!({"jobs": [{"script": "1", "idempotency_key": "a"}, {"script": "2", "idempotency_key": "b"}]}),
+        ] {
+            assert!(may("create_jobs", params));
+        }
+        for params in [
+            json!({"script": "1"}),
+            json!({"script": "1", "idempotency_key": null}),
+            json!(["1"]),
+            json!(["idempotency_key", "k"]),
+            json!([[{"script": "1", "idempotency_key": "a"}]]),
+            json!({"jobs": [["1"]]}),
+            json!({"jobs": [{"script": "1", "idempotency_key": "a"}, {"script": "2"}]}),
+            json!({"jobs": {}}),
+        ] {
+            assert!(
+                !may("create_job", params.clone()) && !may("run_and_wait", params.clone()) && !may("create_jobs", params.clone()),
+                "{params}"
+            );
         }
     }
 }

@@ -117,6 +117,12 @@ pub enum Error {
         /// How long the answer was waited for.
         after: Duration,
     },
+    /// The wait ran out while the server was away. What was waited for goes on.
+    #[error("the server was away when the wait of {} s ran out", after.as_secs_f64())]
+    WaitedOut {
+        /// How long it was waited.
+        after: Duration,
+    },
     /// The request is larger than the server takes, and was not sent.
     #[error("the request has {size} bytes, and the server takes {limit} (its setting max_request)")]
     TooLarge {
@@ -175,6 +181,11 @@ impl Error {
             Self::Rpc(error) => Some(error),
             _ => None,
         }
+    }
+
+    /// Whether a wait ran out, so that what was waited for goes on.
+    pub fn is_wait_run_out(&self) -> bool {
+        matches!(self, Self::WaitedOut { .. }) || self.has_code(code::WAIT_RAN_OUT)
     }
 
     /// The status that the job of a refused call has, where the server says so.

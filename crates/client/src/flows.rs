@@ -47,7 +47,7 @@ impl Client {
             let named = |left: f64| json!({ "flow_id": flow_id, "wait_timeout": left, "context_id": context_id });
             match self.call_waiting(wait, "wait_flow", named).await {
                 // A server that shuts down answers earlier.
-                Err(error) if error.has_code(code::WAIT_RAN_OUT) && limit.is_none_or(|limit| begun.elapsed() < limit) => {
+                Err(error) if error.is_wait_run_out() && limit.is_none_or(|limit| begun.elapsed() < limit) => {
                     tokio::time::sleep(PAUSE).await;
                 }
                 answer => return answer,

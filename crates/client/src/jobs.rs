@@ -121,7 +121,7 @@ impl Client {
         let first = wait.min(LONGEST_WAIT);
         match self.call_waiting(first, "run_and_wait", |wait_timeout| Run { spec, wait_timeout }).await {
             // A server that shuts down answers earlier.
-            Err(error) if error.has_code(code::WAIT_RAN_OUT) && begun.elapsed() < wait && !self.is_over() => match error.job_id() {
+            Err(error) if error.is_wait_run_out() && begun.elapsed() < wait && !self.is_over() => match error.job_id() {
                 Some(id) => self.wait_to_the_end(spec.spec.context_id, &id, Some(wait.saturating_sub(begun.elapsed()))).await,
                 None => Err(error),
             },
@@ -142,7 +142,7 @@ impl Client {
             let left = limit.map_or(LONGEST_WAIT, |limit| limit.saturating_sub(begun.elapsed()));
             match self.wait_job(context_id, job_id, left).await {
                 // A server that shuts down answers earlier.
-                Err(error) if error.has_code(code::WAIT_RAN_OUT) && limit.is_none_or(|limit| begun.elapsed() < limit) => {
+                Err(error) if error.is_wait_run_out() && limit.is_none_or(|limit| begun.elapsed() < limit) => {
                     tokio::time::sleep(PAUSE).await;
                 }
                 answer => return answer,

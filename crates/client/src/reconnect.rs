@@ -159,6 +159,9 @@ impl Way {
     }
 }
 
+/// A connection that was open for so long counts as one to a server, whatever was heard.
+const LASTING: Duration = Duration::from_secs(10);
+
 /// How a server is looked for since it was heard last.
 struct Search {
     attempt: u32,
@@ -189,8 +192,10 @@ async fn keep(way: Arc<Way>, tell: watch::Sender<Known>, over: CancellationToken
         let mut search: Option<Search> = None;
         loop {
             let Some(wire) = tell.borrow().wire.clone() else { return };
+            let open = Instant::now();
             let mut error = wire.ended().await;
-            if wire.has_heard() {
+            // One that nobody called may have heard nothing.
+            if wire.has_heard() || open.elapsed() > LASTING {
                 search = None;
             }
             drop(wire);

@@ -63,6 +63,9 @@ impl Trust {
         // Calls are small and wait for their answers. The connection works without this, too.
         let _ = socket.set_nodelay(true);
         TlsConnector::from(Arc::new(config)).connect(name, socket).await.map_err(|error| match error.get_ref() {
+            Some(inner) if matches!(inner.downcast_ref(), Some(rustls::Error::InvalidMessage(_))) => {
+                Error::Address { url: url.to_owned(), reason: "what answers there speaks no TLS; use ws://".to_owned() }
+            }
             Some(inner) if inner.is::<rustls::Error>() => untrusted(explained(inner.to_string())),
             _ => unreachable(error),
         })

@@ -12,6 +12,7 @@ mod message;
 mod resources;
 mod result;
 mod running;
+mod stdio;
 mod tools;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub use http::assistants;
 pub use link::Connect;
 use link::Link;
 use running::{Key, Running};
+pub use stdio::serve;
 
 /// What to do about an error that is not a server's own, which says so itself.
 pub type Advice = fn(&Error) -> Option<String>;

@@ -1,4 +1,4 @@
-//! What is looked at in a message over HTTP before the SDK reads it. That takes any id, of members of one name the last, rounds whole numbers, and says of what it
+//! What is looked at in a message before the SDK reads it. That takes any id, of members of one name the last, rounds whole numbers, and says of what it
 //! cannot read only that.
 
 use std::borrow::Cow;
@@ -68,6 +68,12 @@ impl Said {
             return Err(Wrong::new(ErrorCode::INVALID_PARAMS, what, id));
         }
         let method: String = outline.method.and_then(|method| serde_json::from_str(method.get()).ok()).unwrap_or_default();
+        let is_call =
+            || outline.params.is_some_and(|params| serde_json::from_str::<ToolCall<'_>>(params.get()).is_ok_and(ToolCall::is_one));
+        if method == "tools/call" && !is_call() {
+            let what = "Invalid params: tools/call takes `name`, a text, and `arguments`, an object";
+            return Err(Wrong::new(ErrorCode::INVALID_PARAMS, what.to_owned(), id));
+        }
         let cancelled = || serde_json::from_str::<Cancelled>(outline.params?.get()).ok()?.request_id;
         let cancels = if method == "notifications/cancelled" { cancelled() } else { None };
         Ok(Self { method, cancels, id })
@@ -101,6 +107,8 @@ fn named(path: &[String]) -> String {
 pub(super) enum Wrong {
     /// It has too many values.
     TooMany,
+    /// It has more bytes than this.
+    TooLong(usize),
     /// An error in the words of JSON-RPC.
     Error(Error),
 }
@@ -119,17 +127,34 @@ impl Wrong {
         Self::Error(Error { code: code.0, message, id })
     }
 
-    pub(super) fn into_response(self) -> Response {
+    /// What is too large is answered before anything of it is read.
+    fn too_large(&self) -> Option<String> {
         match self {
-            Self::TooMany => {
-                let what = format!("a request to an assistant may have {MOST_VALUES} values; JSON-RPC at / takes more\n");
-                (StatusCode::PAYLOAD_TOO_LARGE, what).into_response()
-            }
-            Self::Error(error) => {
-                let body = json!({ "jsonrpc": "2.0", "id": error.id, "error": error }).to_string();
-                (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], body).into_response()
-            }
+            Self::TooMany => Some(format!("a request to an assistant may have {MOST_VALUES} values; JSON-RPC at / takes more")),
+            Self::TooLong(most) => Some(format!("a message to an assistant has {most} bytes at most")),
+            Self::Error(_) => None,
         }
+    }
+
+    fn body(self) -> String {
+        let error = match (self.too_large(), self) {
+            (None, Self::Error(error)) => error,
+            (what, _) => {
+                Error { code: ErrorCode::INVALID_REQUEST.0, message: format!("Invalid Request: {}", what.unwrap_or_default()), id: None }
+            }
+        };
+        json!({ "jsonrpc": "2.0", "id": error.id, "error": error }).to_string()
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        match self.too_large() {
+            Some(what) => (StatusCode::PAYLOAD_TOO_LARGE, what + "\n").into_response(),
+            None => (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], self.body()).into_response(),
+        }
+    }
+
+    pub(super) fn into_line(self) -> String {
+        self.body() + "\n"
     }
 }
 
@@ -153,6 +178,20 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawVa
 struct Given<'m> {
     #[serde(borrow)]
     arguments: Option<&'m RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall<'m> {
+    #[serde(borrow)]
+    name: &'m RawValue,
+    #[serde(borrow)]
+    arguments: Option<&'m RawValue>,
+}
+
+impl ToolCall<'_> {
+    fn is_one(self) -> bool {
+        self.name.get().starts_with('"') && self.arguments.is_none_or(|arguments| arguments.get().starts_with('{'))
+    }
 }
 
 #[derive(Deserialize)]
@@ -278,6 +317,18 @@ mod tests {
         for id in ["null", "1.5", "[1]", "{}", "true", &text(LONGEST_ID + 1), &text(1 << 20)] {
             let (code, said, id) = wrong(&with(id));
             assert!(code == -32600 && said.len() < 100 && id.is_none(), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_call_of_a_tool_names_it_and_gives_an_object() {
+        let call = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#);
+        for params in ["{}", "[]", "1", r#"{"name":1}"#, r#"{"name":"x","arguments":[]}"#, r#"{"name":"x","arguments":"{}"}"#] {
+            let (code, said, id) = wrong(&call(params));
+            assert!(code == -32602 && said.contains("tools/call takes") && id == Some(RequestId::Number(7)), "{params}: {said}");
+        }
+        for params in [r#"{"name":"x"}"#, r#"{"name":"x","arguments":null}"#, r#"{"name":"x","arguments":{},"_meta":{}}"#] {
+            assert!(Said::read(call(params).as_bytes()).is_ok(), "{params}");
         }
     }
 

@@ -12,6 +12,9 @@ pub const PRESENCE: Duration = Duration::from_secs(15);
 /// The longest presence, in bytes, as the function `present` of the library has it. A foreign program may write a longer one, which says nothing then.
 const LONGEST: usize = 4096;
 
+/// How many bytes of all of them are kept. Of the actors behind that it is only said that they live: their list is one answer.
+const LONGEST_LIST: usize = 4 << 20;
+
 /// How many presences are read by one pipeline.
 const AT_ONCE: usize = 1000;
 
@@ -46,7 +49,7 @@ impl Store {
     pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
         let mut keys: Vec<String> = self.members(&self.keys().actors()).await?.into_iter().collect();
         keys.retain(|key| self.keys().parse_presence(key).is_some());
-        let mut actors = Vec::new();
+        let (mut actors, mut bytes) = (Vec::new(), 0);
         for keys in keys.chunks(AT_ONCE) {
             let mut pipeline = Pipeline::with_capacity(2 * keys.len());
             // A key that is no string is a presence that says nothing.
@@ -64,7 +67,14 @@ impl Store {
                 let presence = if said.len() > LONGEST {
                     self.tell_spoilt(&Error::spoilt(key.clone(), "it has more than 4 KB, so what the actor says of itself is left out"));
                     Presence::default()
+                } else if bytes + said.len() > LONGEST_LIST {
+                    self.tell_spoilt(&Error::spoilt(
+                        self.keys().actors(),
+                        "its actors say more than 4 MB, so what the last of them say is left out",
+                    ));
+                    Presence::default()
                 } else {
+                    bytes += said.len();
                     Presence::read(&said)
                 };
                 actors.push(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), unavailable: None, presence });

@@ -11,8 +11,8 @@ use crate::cli::exit::Exit;
 use crate::cli::global::{Global, RECONNECT};
 use crate::cli::output::{self, Line, Style};
 use crate::cli::settings::parse_time;
-use crate::cli::watch::{Presence, Signals};
-use crate::client::{Client, Error, Followed, code};
+use crate::cli::watch::{Presence, Signals, Stopping};
+use crate::client::{Client, Error, Followed};
 use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
 
 /// How often the tree is drawn again while times pass.
@@ -108,7 +108,7 @@ impl Watch {
         tokio::pin!(wait);
         let mut ticks = interval(FRAME);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let (is_terminal, mut follows, mut stopping) = (output::is_watched(), true, false);
+        let (is_terminal, mut follows, mut is_stopped, mut stopping) = (output::is_watched(), true, false, Stopping::default());
         let result = loop {
             tokio::select! {
                 biased;
@@ -122,18 +122,17 @@ impl Watch {
                 _ = presence.tell() => {}
                 _ = signals.interrupts.recv() => {
                     presence.check()?;
-                    if std::mem::replace(&mut stopping, true) {
+                    if std::mem::replace(&mut is_stopped, true) {
                         anyhow::bail!("interrupted; flow {flow} is being stopped");
                     }
-                    if let Err(error) = client.stop_flow(context, flow).await && error.rpc().is_none() {
-                        break Err(error);
-                    }
+                    stopping.ask(async { client.stop_flow(context, flow).await.map(drop) });
                 },
+                unanswered = stopping.failed() => break Err(unanswered),
                 _ = signals.terminations.recv() => anyhow::bail!("ended by SIGTERM; flow {flow} goes on"),
                 _ = ticks.tick(), if is_terminal && !self.quiet => self.draw().await,
             }
         };
-        let is_over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(code::WAIT_RAN_OUT));
+        let is_over = !matches!(&result, Err(error) if error.rpc().is_none() || error.is_wait_run_out());
         if is_over {
             // The changes of short jobs may not have come yet.
             while let Ok(Ok(Followed::Item(change))) = timeout(DRAIN, changes.next()).await {

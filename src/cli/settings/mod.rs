@@ -355,7 +355,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
 }
 
 /// The known name that `name` resembles most, if it could be a slip of the finger.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let closest = known.map(|other| (strsim::osa_distance(name, other), other)).min_by_key(|(distance, _)| *distance)?;
     (closest.0 <= (name.len() / 4).max(1)).then_some(closest.1)
 }

@@ -162,8 +162,10 @@ async fn a_pool_that_pauses_takes_no_jobs_and_one_that_leaves_ends_when_its_jobs
     let settings = PoolSettings { grace: std::time::Duration::ZERO, ..pool_settings(house.redis.directory(), 2) };
     house.hire(settings).await;
     let pool = house.pool.take().unwrap();
-    let long = house.start(spec("while osis::get(`gates`, `one`) == () { sleep(0.05) } 1")).await;
-    house.is(&long, Status::Started).await;
+    let long = house.start(spec("print(`begun`); while osis::get(`gates`, `one`) == () { sleep(0.05) } 1")).await;
+    // One that has started and waits for its engine is given back when its pool pauses.
+    let begun = async || (!house.dispatcher.logs(CONTEXT, &long, None, 1).await.unwrap().lines.is_empty()).then_some(());
+    until("the script has begun", begun).await;
     pool.pause(true);
     let waiting = not_taken(&house).await;
     pool.pause(false);

@@ -53,8 +53,8 @@ async fn call_reaches_every_method_and_every_subscription_of_the_document() {
     let (url, _server) = echo(&document).await;
     for method in document["methods"].as_array().unwrap() {
         let name = method["name"].as_str().unwrap();
-        let ended = call(&url, &[name, r#"{"n": 12345678901234567890}"#]);
-        let given = r#""given":{"n":12345678901234567890}"#;
+        let ended = call(&url, &[name, r#"{"n": 1234567890123456789}"#]);
+        let given = r#""given":{"n":1234567890123456789}"#;
         let expected = match name.split_once('_') {
             Some(("subscribe", _)) => format!("{{\"type\":\"{name}\",{given}}}\n{{\"type\":\"ended\"}}\n"),
             // It ends nothing that is open on this connection.
@@ -64,7 +64,7 @@ async fn call_reaches_every_method_and_every_subscription_of_the_document() {
         assert_eq!((ended.code, ended.out), (0, expected), "{name}: {}", ended.err);
     }
     assert!(call(&url, &["ping"]).out.contains(r#""given":{}"#), "parameters may be left out");
-    for wrong in ["40 + 2", "\"text\"", "[1"] {
+    for wrong in ["40 + 2", "\"text\"", "[1", r#"{"n":[99999999999999999999]}"#] {
         assert_eq!(call(&url, &["ping", wrong]).code, 2, "{wrong}");
     }
 }
@@ -92,7 +92,10 @@ async fn call_speaks_of_methods_and_parameters_as_they_are_sent() {
     let refused = call(&url, &["list_jobs"]);
     assert!(refused.code == 2 && refused.err.contains("parent_id") && refused.err.contains("env_vars"), "{}", refused.err);
     let unknown = call(&url, &["list_job"]);
-    assert!(unknown.code == 1 && unknown.err.contains("did you mean list_jobs?"), "{}", unknown.err);
+    assert!(unknown.code == 2 && unknown.err.contains("did you mean list_jobs?"), "{}", unknown.err);
+    // What resembles none is not taken for one.
+    let unknown = call(&url, &["jobs"]);
+    assert!(unknown.code == 2 && unknown.err.contains("rpc.discover") && !unknown.err.contains("did you mean"), "{}", unknown.err);
     // The address in whatever way, and parameters from a file.
     for url in [url.clone(), format!("http://{address}"), address.to_string()] {
         let hero = Hero::new().env("HERO_SERVER", &url);

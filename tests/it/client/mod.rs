@@ -6,6 +6,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use hero::client::{Client, Error, Followed, Options, Reconnect, State};
 use hero::model::{JobSpec, Status};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -162,4 +163,35 @@ async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
     drop(client);
     // Dropping the last clone closes the connection.
     until("the end of the connection", || async { serving.is_finished().then_some(()) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_is_no_longer_than_was_said_where_its_server_does_not_come_back() {
+    let (odd, url) = Odd::new().await;
+    tokio::spawn(async move {
+        let mut socket = odd.accept().await;
+        asked(&mut socket).await;
+        // Here it ends, and takes no connection any more.
+    });
+    let client = client(&url).await;
+    let id = "00000000-0000-4000-8000-000000000000".parse().unwrap();
+    let error = client.wait_job(CONTEXT, &id, Duration::from_millis(300)).await.unwrap_err();
+    assert!(matches!(error, Error::WaitedOut { after } if after == Duration::from_millis(300)), "{error:?}");
+    assert!(error.is_wait_run_out());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_answers_and_is_no_hero_server_is_told_for_what_it_is() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let _ = socket.write_all(b"-ERR unknown command\r\n\r\n").await;
+        }
+    });
+    let error = Client::connect(&format!("ws://{address}"), None).await.err().unwrap();
+    assert!(matches!(error, Error::Foreign(_)), "{error:?}");
+    let error = Client::connect(&format!("wss://{address}"), None).await.err().unwrap();
+    assert!(matches!(&error, Error::Address { reason, .. } if reason.contains("no TLS; use ws://")), "{error:?}");
 }

@@ -52,7 +52,7 @@ async fn the_client_in_python_is_formatted_and_strictly_typed() {
 
 #[tokio::test]
 async fn the_client_in_python_bears_what_connections_and_servers_do() {
-    pass(&["connection", "subscription"]).await;
+    pass(&["connection", "subscription", "tls"]).await;
 }
 
 #[tokio::test]

@@ -68,6 +68,21 @@ async fn a_presence_of_any_length_is_listed_and_what_is_too_long_is_left_out_and
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn however_many_say_much_all_are_listed_and_the_list_is_one_answer() {
+    let house = House::empty().await;
+    let write = "for n = 1, 1200 do
+        redis.call('SET', ARGV[1] .. 'zz:default:' .. n, '{\"hostname\":\"' .. string.rep('n', 4000) .. '\"}')
+        redis.call('SADD', 'hero:meta:actors', ARGV[1] .. 'zz:default:' .. n)
+      end";
+    let _: Option<String> = house.redis.run(&["EVAL", write, "0", PRESENT]).await;
+    let listed = actors(&house).await;
+    let said: usize = listed.iter().filter_map(|actor| actor.presence.hostname.as_ref()).map(String::len).sum();
+    assert_eq!(listed.len(), 1200);
+    assert!((2 << 20..=4 << 20).contains(&said), "{said}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_script_type_is_native_only_while_no_foreign_actor_shows_itself() {
     let house = House::open(1).await;
     let native_only = async |expected: bool| {

@@ -163,12 +163,16 @@ async fn nothing_but_the_protocol_is_on_stdout() {
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}}),
         json!({"jsonrpc": "2.0", "id": 3, "method": "nothing"}),
+        json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {}}),
     ];
     let mut stdin = child.stdin.take().unwrap();
     for message in said {
         stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
-    stdin.write_all(b"no JSON\n").await.unwrap();
+    stdin.write_all(b"no JSON\n\n").await.unwrap();
+    let rounded = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"set_object","arguments":{"n":99999999999999999999}}}"#;
+    stdin.write_all(format!("{rounded}\n").as_bytes()).await.unwrap();
+    stdin.write_all(format!("{}\n", " ".repeat(17 << 20)).as_bytes()).await.unwrap();
     drop(stdin);
     let mut out = String::new();
     timeout(PATIENCE, child.stdout.take().unwrap().read_to_string(&mut out)).await.unwrap().unwrap();
@@ -179,6 +183,11 @@ async fn nothing_but_the_protocol_is_on_stdout() {
     assert_eq!(of(1)["result"]["serverInfo"]["name"], "hero");
     assert_eq!(of(2)["result"]["isError"], true);
     assert_eq!(of(3)["error"]["code"], -32601);
+    // What is no message, or would be changed on its way, is refused as it is over HTTP.
+    assert_eq!(of(4)["error"]["code"], -32602);
+    assert!(of(5)["error"]["message"].as_str().unwrap().starts_with("parameter `n` is 99999999999999999999"), "{out}");
+    let without: Vec<&Value> = answers.iter().filter(|answer| answer["id"].is_null()).map(|answer| &answer["error"]["code"]).collect();
+    assert_eq!(without, [-32700, -32600]);
     // An assistant that goes before it says anything is no failure.
     let mut child = program("ws://127.0.0.1:1", None);
     drop(child.stdin.take());

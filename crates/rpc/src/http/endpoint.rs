@@ -257,7 +257,9 @@ fn too_large(limit: u32, id_reader: &IdReader) -> Response {
 fn not_allowed() -> Response {
     let mut response = status(
         StatusCode::METHOD_NOT_ALLOWED,
-        Bytes::from_static(b"Send calls by POST, or connect a WebSocket (ws://) to this address.\n"),
+        Bytes::from_static(
+            b"Send calls by POST, or connect a WebSocket (ws://) to this address. /docs has its documents, /openrpc.json its methods.\n",
+        ),
     );
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response

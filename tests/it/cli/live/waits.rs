@@ -82,6 +82,26 @@ fn watch_stops_a_running_script_when_its_file_is_saved_and_runs_it_again() {
 }
 
 #[test]
+fn a_second_ctrl_c_ends_a_command_whose_server_does_not_answer_the_first() {
+    let server = Server::start();
+    let mut run = server.piped(&["run", "-e", "print(`begun`); loop {}", "--timeout", "1h"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "begun"));
+    signal(&server.child, Signal::STOP);
+    // Signals that come close together are one.
+    let code = loop {
+        signal(&run, Signal::INT);
+        std::thread::yield_now();
+        if let Some(ended) = run.try_wait().unwrap() {
+            break ended.code();
+        }
+    };
+    signal(&server.child, Signal::CONT);
+    let said: Vec<String> = lines.collect();
+    assert!(code == Some(1) && said.iter().any(|line| line.contains("interrupted; job ")), "{code:?} {said:?}");
+}
+
+#[test]
 fn the_same_key_gives_the_same_job_or_its_result() {
     let server = Server::start();
     let run = |script: &str, key: &str| server.run(&["run", "-e", script, "-k", key]);

@@ -220,12 +220,22 @@ fn the_unit_comes_with_its_user_and_its_file() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_what_the_unit_confines_a_server_to_no_attack_gets_out_of_its_job() {
+    attacked(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_a_systemd_of_its_own_the_unit_starts_and_ends_and_no_attack_gets_out_of_its_job() {
+    attacked(&["systemd"]).await;
+}
+
+/// Only root can make what the unit makes.
+async fn attacked(arguments: &[&str]) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut script = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unit.sh"));
-    script.env("HERO", hero()).env("PORT", port.to_string()).env("WITHIN", PATIENCE.as_secs().to_string()).kill_on_drop(true);
+    let within = (PATIENCE * 3).as_secs().to_string();
+    script.args(arguments).env("HERO", hero()).env("PORT", port.to_string()).env("WITHIN", within);
     let tried = script.output().await.unwrap();
     let said = String::from_utf8_lossy(&tried.stdout);
-    // Only root can make what the unit makes.
     assert!(
         tried.status.success() && (said.contains("PASSED") || said.contains("SKIPPED")),
         "{said} {}",

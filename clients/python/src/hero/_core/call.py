@@ -43,10 +43,11 @@ class Wait:
 
 @dataclass(frozen=True)
 class Options:
-    """How a client goes about it. Times are seconds."""
+    """How a client goes about it. Times are seconds, and `math.inf` is no limit."""
 
     url: str
     token: str | Callable[[], str] | None = None
+    ca: str | None = None
     connect_timeout: float = 10.0
     call_timeout: float = 60.0
     reconnect: int | None = 10
@@ -56,6 +57,22 @@ class Options:
     max_size: int = 32 * 1024 * 1024
     buffer: int = 1000
     on_status: Callable[[Status], object] | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in ("max_size", 1), ("buffer", 1), ("reconnect", 0):
+            value = getattr(self, name)
+            if value is None and name == "reconnect":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"{name} is a whole number, not {value!r:.200}")
+            if value < least:
+                other = "; None is endless" if name == "reconnect" else ""
+                raise ValueError(f"{name} is {least} or more, not {value}{other}")
+        for name in "call_timeout", "connect_timeout":
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} is more than 0 seconds, not {getattr(self, name)}; math.inf is no limit")
+        if self.heartbeat < 0:
+            raise ValueError(f"heartbeat is 0 seconds or more, not {self.heartbeat}; 0 never asks")
 
     @property
     def room(self) -> int:

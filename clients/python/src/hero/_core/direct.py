@@ -18,7 +18,7 @@ import websockets.sync.client as client
 from websockets import exceptions
 
 from .call import Options
-from .link import Link, Lost, OnItem, OnOver, open_link, settings, told
+from .link import Link, Lost, OnItem, OnOver, limit, open_link, settings, told
 from .wire import error_of, request
 
 T = TypeVar("T")
@@ -36,15 +36,16 @@ LOOK = 1.0
 class Waiter:
     """Whoever waits for an answer. It is told once: by the answer, or by the end of the connection."""
 
-    __slots__ = ("answer", "tell")
+    __slots__ = ("answer", "size", "tell")
 
-    def __init__(self, tell: Callable[[], object]) -> None:
+    def __init__(self, tell: Callable[[], object], size: int) -> None:
+        self.size = size
         self.answer: dict[str, Any] | Lost = {}
         self.tell = tell
 
     def result(self, method: str) -> Any:
         if isinstance(self.answer, Lost):
-            raise Lost(self.answer.reason, self.answer.error)
+            raise self.answer
         if "error" in self.answer:
             raise error_of(method, self.answer["error"])
         return self.answer.get("result")
@@ -54,7 +55,7 @@ class DirectLink(Link):
     """Sends from the thread that calls."""
 
     def __init__(self, websocket: client.ClientConnection, options: Options, on_item: OnItem, on_over: OnOver) -> None:
-        super().__init__(options, on_item, on_over)
+        super().__init__(websocket.protocol, options, on_item, on_over)
         self._websocket = websocket
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -73,9 +74,9 @@ class DirectLink(Link):
         done = threading.Lock()
         done.acquire()
         number = next(self._numbers)
-        data = request(number, method, params).encode()
+        data = request(number, method, params)
         deadline = time.monotonic() + timeout
-        waiter = self._wait(number, done.release)
+        waiter = self._wait(number, len(data), done.release)
         try:
             if not (self._send(data, deadline) and acquired(done, deadline)):
                 raise self._late(method, timeout)
@@ -85,9 +86,9 @@ class DirectLink(Link):
 
     async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
         number = next(self._numbers)
-        data = request(number, method, params).encode()
+        data = request(number, method, params)
         done = asyncio.Event()
-        waiter = self._wait(number, lambda: self._soon(done.set))
+        waiter = self._wait(number, len(data), lambda: self._soon(done.set))
         try:
             await asyncio.wait_for(self._sent(data, time.monotonic() + timeout, done), timeout)
         except asyncio.TimeoutError:
@@ -102,11 +103,11 @@ class DirectLink(Link):
             raise asyncio.TimeoutError
         await done.wait()
 
-    def _wait(self, number: int, tell: Callable[[], object]) -> Waiter:
-        waiter = Waiter(tell)
+    def _wait(self, number: int, size: int, tell: Callable[[], object]) -> Waiter:
+        waiter = Waiter(tell, size)
         with self._lock:
             if self.lost is not None:
-                raise Lost(self.lost.reason, self.lost.error, sent=False)
+                raise self.lost.to(number, sent=False)
             self._pending[number] = waiter
         return waiter
 
@@ -188,6 +189,10 @@ class DirectLink(Link):
             waiter.answer = said
             waiter.tell()
 
+    def _largest(self) -> int | None:
+        with self._lock:
+            return max(self._pending, key=lambda number: self._pending[number].size, default=None)
+
     def _item(self, name: str, result: Any, error: Any, size: int) -> None:
         # It came before the end, whose turn is behind it.
         self._room.release()
@@ -198,12 +203,12 @@ class DirectLink(Link):
             if self.lost is not None:
                 return
             self.lost = lost
-            waiting = list(self._pending.values())
+            waiting = list(self._pending.items())
             self._pending.clear()
         # Before whoever waits, so that it finds the session knowing.
         self._soon(self._over, lost)
-        for waiter in waiting:
-            waiter.answer = lost
+        for number, waiter in waiting:
+            waiter.answer = lost.to(number)
             waiter.tell()
 
     def _over(self, lost: Lost) -> None:
@@ -271,7 +276,7 @@ def dial(options: Options, token: str | None) -> client.ClientConnection:
     with told(options) as url:
         # The connection outlives this, so nobody leaves the context.
         if url.startswith("unix://"):
-            sock = at_path(url.removeprefix("unix://"), options.connect_timeout)
+            sock = at_path(url.removeprefix("unix://"), limit(options.connect_timeout))
             websocket: client.ClientConnection = cast("Any", client.unix_connect(None, "ws://localhost/", sock=sock, **given)).__enter__()
         else:
             websocket = cast("Any", client.connect(url, **given)).__enter__()
@@ -285,7 +290,7 @@ def dial(options: Options, token: str | None) -> client.ClientConnection:
     return websocket
 
 
-def at_path(path: str, timeout: float) -> socket.socket:
+def at_path(path: str, timeout: float | None) -> socket.socket:
     """A connection to a socket in the file system."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

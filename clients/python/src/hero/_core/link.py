@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import re
 import ssl
+import struct
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator
@@ -14,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import websockets.asyncio.client as client
 from websockets import exceptions
+from websockets.protocol import Protocol
 
 from .. import errors
 from .call import Options
@@ -24,16 +27,30 @@ TOO_LARGE = 1009
 FAREWELL = 3.0
 """A farewell takes no longer, in seconds. The library gives the answer to it two."""
 BUSY = (429, 502, 503, 504)
+UNKNOWN = (18, 19, 20, 21)
+"""What OpenSSL calls a certificate of an authority that it does not know."""
 
 
 class Lost(Exception):
-    """The connection ended. `sent` is whether the call had gone out; `error`, if there is one, is what every call gets."""
+    """The connection ended. `sent` is whether the call had gone out; `error`, if there is one, is what every call gets.
 
-    def __init__(self, reason: str, error: errors.Error | None = None, sent: bool = True) -> None:
+    With `only` it is what that one gets, a call by its number or a subscription by its id: for the others the connection broke.
+    `told` is whether the server said why.
+    """
+
+    def __init__(
+        self, reason: str, error: errors.Error | None = None, sent: bool = True, only: int | str | None = None, told: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.error = error
         self.sent = sent
+        self.only = only
+        self.told = told
+
+    def to(self, who: int | str, sent: bool = True) -> Lost:
+        """What it is to one call or subscription."""
+        return Lost(self.reason, self.error if self.only is None or self.only == who else None, sent)
 
 
 class Unreachable(errors.ConnectError):
@@ -66,7 +83,7 @@ async def dial(options: Options, token: str | None) -> client.ClientConnection:
 def settings(options: Options, token: str | None) -> dict[str, Any]:
     """How the library is to connect, in both faces."""
     chosen: dict[str, Any] = {
-        "open_timeout": options.connect_timeout,
+        "open_timeout": limit(options.connect_timeout),
         "close_timeout": 2,
         # The heartbeat is a call, which also shows that the server answers.
         "ping_interval": None,
@@ -74,9 +91,26 @@ def settings(options: Options, token: str | None) -> dict[str, Any]:
         "compression": None,
         "max_queue": 64,
     }
+    if options.ca is not None and options.url.startswith("wss:"):
+        chosen["ssl"] = trusting(options.ca)
     if token is not None:
         chosen["additional_headers"] = {"Authorization": f"Bearer {token}"}
     return chosen
+
+
+def trusting(ca: str) -> ssl.SSLContext:
+    """Takes the word of the authorities in a file, and of nobody else."""
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except ssl.SSLError as wrong:
+        raise errors.ConnectError(f"{ca} (ca=…, HERO_CA) has no certificate in PEM (-----BEGIN CERTIFICATE-----): {wrong}") from wrong
+    except OSError as failed:
+        raise errors.ConnectError(f"{ca} (ca=…, HERO_CA) cannot be read: {failed.strerror or failed}") from failed
+
+
+def limit(seconds: float) -> float | None:
+    """As libraries take it: None is no limit."""
+    return None if math.isinf(seconds) else seconds
 
 
 @contextlib.contextmanager
@@ -95,18 +129,29 @@ def told(options: Options) -> Generator[str, None, None]:
         raise errors.ConnectError(f"{options.url!r} is no address of a server: {wrong}") from wrong
     except (exceptions.InvalidHandshake, exceptions.ProxyError) as refused:
         raise errors.NotHero(f"what answers at {url} is no hero server: {refused}") from refused
+    except ssl.SSLCertVerificationError as wrong:
+        what = f"the server at {url} has a certificate that is not taken for its own: {wrong.verify_message}"
+        if wrong.verify_code in UNKNOWN:
+            what += "; an authority of your own is named by Hero(ca=…) or HERO_CA, a file in PEM"
+        raise errors.NotHero(what) from wrong
     except ssl.SSLError as failed:
-        raise errors.NotHero(
-            f"no TLS connection to {url}: {failed}; does the server speak TLS (wss://) with a certificate known here?"
-        ) from failed
+        what = f"what listens at {url} does not speak TLS as it should ({failed.reason or failed})"
+        raise errors.NotHero(f"{what}; {without_tls(url)}") from failed
     except TimeoutError as late:
         raise Unreachable(f"{url} did not answer within {options.connect_timeout:g} s; is a hero server there?") from late
     except asyncio.TimeoutError as late:
         raise Unreachable(f"{url} did not answer within {options.connect_timeout:g} s; is a hero server there?") from late
     except exceptions.ConnectionClosed as closed:
         raise Unreachable(f"{url} closed the connection at once: {closed}") from closed
+    except (ConnectionResetError, ConnectionAbortedError) as failed:
+        what = without_tls(url) if url.startswith("wss:") else "is a hero server there?"
+        raise Unreachable(f"what listens at {url} closed the connection before it answered; {what}") from failed
     except OSError as failed:
         raise Unreachable(f"no server at {url}: {failed.strerror or failed}; {START}") from failed
+
+
+def without_tls(url: str) -> str:
+    return f"if it speaks no TLS, use {url.replace('wss:', 'ws:', 1)}"
 
 
 def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
@@ -124,6 +169,41 @@ def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
     return errors.NotHero(f"what answers at {url} is no hero server ({said})")
 
 
+class Beginning:
+    """How a message began that was too large. The library drops it, but here it says whose it was."""
+
+    ENOUGH = 256
+    HEADER = 10
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._take = protocol.receive_data
+        self._tail = b""
+        self._text: bytes | None = None
+        protocol.receive_data = self._receive  # type: ignore[method-assign]
+
+    def _receive(self, data: bytes | bytearray) -> None:
+        self._take(data)
+        wrong = self._protocol.parser_exc
+        if self._text is not None:
+            self._text = (self._text + data)[: self.ENOUGH]
+        elif isinstance(wrong, exceptions.PayloadTooBig):
+            size = wrong.size or 0
+            header = b"\x81\x7f" + struct.pack("!Q", size) if size > 0xFFFF else b"\x81\x7e" + struct.pack("!H", size)
+            self._text = (self._tail + data).partition(header)[2][: self.ENOUGH]
+        else:
+            self._tail = (self._tail + data[-self.HEADER :])[-self.HEADER :]
+
+    def whose(self) -> int | str | None:
+        """The number of a call, or the id of a subscription, if that is known."""
+        text = self._text or b""
+        if answer := re.match(rb'\{"jsonrpc": ?"2\.0", ?"id": ?(\d{1,15}),', text):
+            return int(answer[1])
+        if item := re.match(rb'\{"jsonrpc": ?"2\.0", ?"method": ?"\w+", ?"params": ?\{"subscription": ?"(\w+)"', text):
+            return item[1].decode()
+        return None
+
+
 OnItem = Callable[["Link", str, Any, Any, int], None]
 """Takes the item of a subscription: its id, the item or the error, and how many bytes came."""
 OnOver = Callable[["Link", Lost], None]
@@ -136,10 +216,12 @@ class Link(ABC):
 
     def __init__(
         self,
+        protocol: Protocol,
         options: Options,
         on_item: OnItem,
         on_over: OnOver,
     ) -> None:
+        self._beginning = Beginning(protocol)
         self.heard = False
         """Whether a message has come."""
         self.lost: Lost | None = None
@@ -171,9 +253,12 @@ class Link(ABC):
         # Nothing is sent in batches, so nothing comes in one.
         said = as_object(message)
         if said is None or said.get("jsonrpc") != "2.0":
-            what = f"what answers at {self._options.url} speaks no JSON-RPC 2.0, so it is no hero server; it sent {raw[:80]!r}"
-            raise Lost("it speaks something else", errors.NotHero(what))
+            raise self._strange("speaks no JSON-RPC 2.0", raw)
         return said
+
+    def _strange(self, what: str, raw: bytes) -> Lost:
+        what = f"what answers at {self._options.url} {what}, so it is no hero server; it sent {raw[:160]!r}"
+        return Lost("it speaks something else", errors.NotHero(what))
 
     def _take(self, raw: bytes) -> None:
         """Takes what came: the item of a subscription, or an answer."""
@@ -184,8 +269,10 @@ class Link(ABC):
             name = params.get("subscription")
             if isinstance(name, str):
                 self._take_item(name, params.get("result"), params.get("error"), len(raw))
-        elif isinstance(number, int):
+        elif type(number) is int and ("result" in said or "error" in said):
             self._take_answer(number, said)
+        else:
+            raise self._strange("answered none of the calls", raw)
 
     def _take_item(self, name: str, result: Any, error: Any, size: int) -> None:
         self._on_item(self, name, result, error, size)
@@ -193,6 +280,10 @@ class Link(ABC):
     @abstractmethod
     def _take_answer(self, number: int, said: dict[str, Any]) -> None:
         """Gives an answer to whoever waits for it, if anybody still does."""
+
+    @abstractmethod
+    def _largest(self) -> int | None:
+        """The number of the largest call that is under way."""
 
     def _late(self, method: str, timeout: float) -> errors.CallTimeout:
         what = f"{method} was not answered within {timeout:.0f} s by {self._options.url}; whether it was carried out is not known"
@@ -207,14 +298,16 @@ class Link(ABC):
             return Lost("a message could not be taken", errors.UnexpectedAnswer(what))
         said = failed.rcvd
         if failed.sent is not None and failed.sent.code == TOO_LARGE and not failed.rcvd_then_sent:
-            limit = self._options.max_size
-            what = f"an answer of {self._options.url} was larger than {limit} bytes; Hero(max_size=…) takes larger ones, pages (`limit`) are smaller"
-            return Lost("an answer was too large", errors.AnswerTooLarge(what))
+            what = f"an answer of {self._options.url} was larger than {self._options.max_size} bytes"
+            error = errors.AnswerTooLarge(f"{what}; Hero(max_size=…) takes larger ones, pages (`limit`) are smaller")
+            return Lost(f"{what}, which ended the connection", error, only=self._beginning.whose())
         if said is not None and said.code == TOO_LARGE:
             what = f"{self._options.url} closed the connection because a message was too large ({said.reason or 'close code 1009'}); send less at once"
-            return Lost("a message was too large", errors.RequestTooLarge(what))
+            # Of those under way the largest is larger than the server takes, whichever it was that ended the connection.
+            return Lost(what, errors.RequestTooLarge(what), only=self._largest())
         if said is not None:
-            return Lost(f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})")
+            why = f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})"
+            return Lost(why, told=said.reason != "")
         return Lost(f"the connection broke ({failed.__cause__ or failed})")
 
     def _unsent(self) -> int:
@@ -255,26 +348,26 @@ class LoopLink(Link):
         on_item: OnItem,
         on_over: OnOver,
     ) -> None:
-        super().__init__(options, on_item, on_over)
+        super().__init__(websocket.protocol, options, on_item, on_over)
         self._websocket = websocket
-        self._pending: dict[int, tuple[asyncio.Future[Any], str]] = {}
+        self._pending: dict[int, tuple[asyncio.Future[Any], str, int]] = {}
         self._sending: set[int] = set()
         self._number = 0
         self._reading = asyncio.create_task(self._read())
 
     async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
-        if self.lost is not None:
-            raise Lost(self.lost.reason, self.lost.error, sent=False)
         self._number = number = self._number + 1
-        text = request(number, method, params)
+        if self.lost is not None:
+            raise self.lost.to(number, sent=False)
+        data = request(number, method, params)
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._pending[number] = (future, method)
+        self._pending[number] = (future, method, len(data))
         self._sending.add(number)
         timer = self._loop.call_later(timeout, self._is_late, number, timeout)
         try:
             # The reader sees why it was closed. Some of this may have gone out.
             with contextlib.suppress(exceptions.ConnectionClosed):
-                await self._websocket.send(text)
+                await self._websocket.send(data, text=True)
             self._sending.discard(number)
             return await future
         finally:
@@ -286,7 +379,7 @@ class LoopLink(Link):
         return self._websocket.transport.get_write_buffer_size()
 
     def _is_late(self, number: int, timeout: float) -> None:
-        future, method = self._pending.get(number, (None, ""))
+        future, method, _ = self._pending.get(number, (None, "", 0))
         if number in self._sending:
             self.abort(Lost(f"the server took nothing for {timeout:.0f} s"))
         elif future is not None and not future.done():
@@ -307,7 +400,7 @@ class LoopLink(Link):
             self._end(lost)
 
     def _take_answer(self, number: int, said: dict[str, Any]) -> None:
-        future, method = self._pending.get(number, (None, ""))
+        future, method, _ = self._pending.get(number, (None, "", 0))
         if future is None or future.done():
             return
         if "error" in said:
@@ -315,15 +408,18 @@ class LoopLink(Link):
         else:
             future.set_result(said.get("result"))
 
+    def _largest(self) -> int | None:
+        return max(self._pending, key=lambda number: self._pending[number][2], default=None)
+
     def _end(self, lost: Lost) -> None:
         if self.lost is not None:
             return
         self.lost = lost
         self._on_over(self, lost)
         self._beating.cancel()
-        for future, _ in self._pending.values():
+        for number, (future, _, _) in self._pending.items():
             if not future.done():
-                future.set_exception(Lost(lost.reason, lost.error))
+                future.set_exception(lost.to(number))
 
     def abort(self, lost: Lost) -> None:
         self._end(lost)

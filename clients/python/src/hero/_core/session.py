@@ -203,7 +203,10 @@ class Session:
         """A connection has ended: brings back what was subscribed on it. Calls look after themselves."""
         # An open connection alone says nothing: only one that has sent a message counts.
         self._failures = 0 if link.heard else self._failures + 1
-        self._why = f"{self.options.url} closes each connection before it says anything ({lost.reason}); is it a hero server?"
+        if lost.told:
+            self._why = f"no connection to {self.options.url} lasts until it answers: {lost.reason}"
+        else:
+            self._why = f"{self.options.url} closes each connection before it says anything ({lost.reason}); is it a hero server?"
         if self._link is link:
             self._link = None
         if self.status == "closed":
@@ -212,8 +215,9 @@ class Session:
         for key in [key for key in self._by_id if key[0] is link]:
             feed = self._by_id.pop(key)
             feed.attached = None
-            if lost.error is not None:
-                feed.end(lost.error)
+            error = lost.to(key[1]).error
+            if error is not None:
+                feed.end(error)
             elif not feed.over and not feed.full:
                 self._go(self._resume(feed))
 
@@ -284,8 +288,8 @@ class Session:
                 # The connection ended behind these items.
                 self._detach(feed)
                 again = True
-                if link.lost.error is not None:
-                    raise link.lost.error
+                if error := link.lost.to(name).error:
+                    raise error
             except Lost as lost:
                 if lost.error is not None:
                     raise lost.error from None

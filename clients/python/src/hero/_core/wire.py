@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from enum import Enum
@@ -22,6 +23,7 @@ def as_object(value: Any) -> dict[str, Any] | None:
 
 def plain(value: Any) -> Any:
     """What JSON has no word for."""
+    kind = type(value).__name__
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, datetime):
@@ -34,26 +36,40 @@ def plain(value: Any) -> Any:
         return dict(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{kind} cannot be sent as JSON: give text, as base64.b64encode(…).decode()")
     if hasattr(value, "__iter__"):
         return list(value)
-    raise TypeError(f"{type(value).__name__} cannot be sent as JSON: {value!r:.200}")
+    raise TypeError(f"{kind} cannot be sent as JSON: {value!r:.200}")
 
 
-def seconds(value: object) -> float:
+def seconds(value: object, name: str = "wait_timeout") -> float:
     """A duration that was given, as a number of seconds."""
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if math.isnan(value):
+            raise ValueError(f"{name} is a number of seconds, not {value}; math.inf is no limit")
         return value
-    raise TypeError(f"wait_timeout is a number of seconds or a datetime.timedelta, not {value!r:.200}")
+    raise TypeError(f"{name} is a number of seconds or a datetime.timedelta, not {value!r:.200}")
 
 
 _encode = json.JSONEncoder(default=plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False).encode
 
 
-def request(number: int, method: str, params: dict[str, Any]) -> str:
-    """A call, by name."""
-    return _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+def request(number: int, method: str, params: dict[str, Any]) -> bytes:
+    """A call, by name. A TypeError or ValueError if it cannot be sent."""
+    try:
+        return _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+    except UnicodeEncodeError as wrong:
+        near = wrong.object[max(0, wrong.start - 20) : wrong.end + 20]
+        raise ValueError(f"{method} was not sent: a text in it is no Unicode, which has no lone surrogates: …{near!r}…") from wrong
+    except RecursionError as wrong:
+        raise ValueError(f"{method} was not sent: something in it has itself within, or is nested too deep for JSON") from wrong
+    except ValueError as wrong:
+        raise ValueError(f"{method} was not sent: {wrong}") from wrong
+    except TypeError as wrong:
+        raise TypeError(f"{method} was not sent: {wrong}") from wrong
 
 
 def given(params: dict[str, Any]) -> dict[str, Any]:
@@ -76,4 +92,6 @@ def error_of(method: str, error: Any) -> errors.RpcError:
     if not isinstance(code, int):
         return errors.RpcError(message, 0, data, method)
     kind = errors.CLASSES.get(code, errors.RpcError)
+    if kind is errors.NotAuthenticated and "Bearer" in message:
+        message += "; here: give token=… or set HERO_TOKEN"
     return kind(message, code, data, method)

@@ -8,9 +8,11 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from inspect import formatannotation
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from pydantic import ValidationError
 from typing_extensions import Unpack
@@ -43,9 +45,10 @@ class Hero(Methods):
     Args:
         url: Where the server is: `ws://`, `wss://`, `http://`, `https://`, `unix:///path/hero.sock`; else `HERO_SERVER`, else this machine.
         token: Who calls, or a function that gives it at each connect (it runs in a thread); else `HERO_TOKEN`.
+        ca: A file (PEM) with the authorities of a `wss://` server, instead of those that this machine knows; else `HERO_CA`.
         reconnect: How many attempts in a row may fail before calls do; None is endless. The first connection has one.
-        call_timeout: How many seconds an answer may take, besides the wait that a call asks for.
-        connect_timeout: How many seconds a connection may take.
+        call_timeout: How many seconds an answer may take, besides the wait that a call asks for; `math.inf` is no limit.
+        connect_timeout: How many seconds a connection may take; `math.inf` is no limit.
         heartbeat: After so many seconds of silence a ping finds out whether the server is there; 0 never asks.
         max_size: The most bytes of one answer.
         buffer: The most items of one subscription that are held here. Then the server keeps them, and sends them when there is room.
@@ -57,21 +60,24 @@ class Hero(Methods):
         url: str | None = None,
         *,
         token: str | Callable[[], str] | None = None,
+        ca: str | os.PathLike[str] | None = None,
         reconnect: int | None = 10,
-        call_timeout: float = 60.0,
-        connect_timeout: float = 10.0,
-        heartbeat: float = 20.0,
+        call_timeout: float | timedelta = 60.0,
+        connect_timeout: float | timedelta = 10.0,
+        heartbeat: float | timedelta = 20.0,
         max_size: int = 32 * 1024 * 1024,
         buffer: int = 1000,
         on_status: Callable[[Status], object] | None = None,
     ) -> None:
+        authority = ca or os.environ.get("HERO_CA")
         options = Options(
             url=address_of(url or os.environ.get("HERO_SERVER") or DEFAULT_URL),
             token=token or os.environ.get("HERO_TOKEN") or None,
+            ca=os.fspath(authority) if authority else None,
             reconnect=reconnect,
-            call_timeout=call_timeout,
-            connect_timeout=connect_timeout,
-            heartbeat=heartbeat,
+            call_timeout=seconds(call_timeout, "call_timeout"),
+            connect_timeout=seconds(connect_timeout, "connect_timeout"),
+            heartbeat=seconds(heartbeat, "heartbeat"),
             max_size=max_size,
             buffer=buffer,
             on_status=on_status,
@@ -193,10 +199,12 @@ class Hero(Methods):
         if options.get("idempotency_key") is None and options.get("job_id") is None:
             options["job_id"] = new_id()
         try:
-            job_id: str | None = (self.run_and_wait(script, wait_timeout=0, **options)).job_id
+            job_id: str | UUID | None = (self.run_and_wait(script, wait_timeout=0, **options)).job_id
         except (errors.WaitTimeout, errors.JobFailed, errors.JobStopped) as known:
-            job_id = known.job_id
-        return self.job(str(job_id or options.get("job_id")), context_id=options.get("context_id"))
+            job_id = known.job_id or options.get("job_id")
+            if job_id is None:
+                raise errors.UnexpectedAnswer(f"run_and_wait of {self.url} did not say which job it made: {known}") from known
+        return self.job(str(job_id), context_id=options.get("context_id"))
 
     def job(self, job_id: str, *, context_id: int | None = None) -> JobHandle:
         """A job by its id. Asks nobody."""
@@ -216,7 +224,9 @@ class Hero(Methods):
         try:
             flow_id = (self.run_flow_and_wait(jobs, wait_timeout=0, **options)).flow_id
         except (errors.WaitTimeout, errors.JobFailed, errors.JobStopped) as known:
-            flow_id = int(known.details["flow_id"])
+            if known.flow_id is None:
+                raise errors.UnexpectedAnswer(f"run_flow_and_wait of {self.url} did not say which flow it made: {known}") from known
+            flow_id = known.flow_id
         return self.flow(flow_id, context_id=options.get("context_id"))
 
     def flow(self, flow_id: int, *, context_id: int | None = None) -> FlowHandle:
@@ -246,7 +256,9 @@ def value_of(result: models.JobResult, result_type: Any) -> Any:
     try:
         return read(result_type, value)
     except ValidationError as wrong:
-        raise errors.UnexpectedAnswer(f"the value of job {result.job_id} is no {result_type!r}: {wrong}") from wrong
+        said = "; ".join(".".join(map(str, each["loc"])) + ": " * bool(each["loc"]) + each["msg"] for each in wrong.errors()[:3])
+        what = f"the value of job {result.job_id} is no {formatannotation(result_type)} but of type {type(value).__name__}, {value!r:.200}"
+        raise errors.UnexpectedAnswer(f"{what}: {said}") from wrong
 
 
 def run(
@@ -254,9 +266,10 @@ def run(
     *,
     url: str | None = None,
     token: str | None = None,
+    ca: str | os.PathLike[str] | None = None,
     wait_timeout: float | timedelta | None = None,
     **options: Unpack[CreateJobOptions],
 ) -> Any:
     """Runs a script on a server and gives its value: one line, with a connection of its own."""
-    with Hero(url, token=token) as hero:
+    with Hero(url, token=token, ca=ca) as hero:
         return hero.run(script, wait_timeout=wait_timeout, stop_on_cancel=True, **options)

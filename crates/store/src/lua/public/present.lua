@@ -7,8 +7,10 @@ local LONGEST, SECONDS = 4096, 15
 
 return function(names)
   local text, place = request.take(), string.sub(names[1], #keys.prefix + 1)
-  local is_read, said = pcall(cjson.decode, text or '')
-  local is_object = is_read and #text <= LONGEST and string.find(text, '^%s*{') and values.json(said)
+  -- What is longer is not read: that would hold Redis.
+  local is_short = text and #text <= LONGEST
+  local is_read, said = pcall(cjson.decode, is_short and text or '')
+  local is_object = is_read and string.find(text, '^%s*{') and values.json(said)
   if not (is_object and values.is_actor(string.match(place, '^hero:meta:actor:inst:([^:]+):([^:]+):(%d+)$'))) then
     return redis.error_reply('ERR the key is that of a presence; then comes what the actor says of itself, a JSON object of 4 KB at most')
   end

@@ -1,0 +1,94 @@
+//! Messages on stdin and stdout, a line each. They are looked at as those over HTTP are before the SDK reads them.
+
+use axum::body::Bytes;
+use rmcp::service::ServerInitializeError;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream, duplex, split,
+};
+use tokio::sync::mpsc::{self, Receiver, Sender};
+
+use super::Assistant;
+use super::message::{Said, Wrong};
+
+/// The longest message, in bytes.
+const LONGEST: usize = 16 << 20;
+/// How much is on the way between the SDK and these, in bytes, and how many messages.
+const BUFFER: (usize, usize) = (64 << 10, 16);
+
+/// Serves one client until it closes its end.
+pub async fn serve(
+    assistant: Assistant,
+    input: impl AsyncRead + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> std::io::Result<()> {
+    let (here, sdk) = duplex(BUFFER.0);
+    let (answers, messages) = split(here);
+    let (tell, told) = mpsc::channel(BUFFER.1);
+    let writing = tokio::spawn(write(told, output));
+    let forwarding = tokio::spawn(forward(answers, tell.clone()));
+    let reading = tokio::spawn(read(BufReader::new(input), messages, tell));
+    let (from, to) = split(sdk);
+    let served = match rmcp::serve_server(assistant, (from, to)).await {
+        Ok(served) => served.waiting().await.map(drop).map_err(std::io::Error::other),
+        // It went before it said what it wants.
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(std::io::Error::other(error)),
+    };
+    // What waits for more of stdin would keep the channel open.
+    reading.abort();
+    forwarding.await??;
+    let _ = reading.await;
+    writing.await??;
+    served
+}
+
+/// Gives the SDK what is a message, and answers what is none.
+async fn read(
+    mut input: BufReader<impl AsyncRead + Unpin>,
+    mut messages: tokio::io::WriteHalf<DuplexStream>,
+    answers: Sender<Bytes>,
+) -> std::io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await? == 0 {
+            return messages.shutdown().await;
+        }
+        let is_whole = line.ends_with(b"\n") || line.len() < LONGEST;
+        let body = Bytes::copy_from_slice(line.trim_ascii());
+        let read = if is_whole { Said::read(&body) } else { Err(Wrong::TooLong(LONGEST)) };
+        while !line.ends_with(b"\n") && !line.is_empty() {
+            line.clear();
+            (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await?;
+        }
+        match read {
+            Ok(_) | Err(_) if is_whole && body.is_empty() => {}
+            Ok(_) => {
+                messages.write_all(&Said::exact(body)).await?;
+                messages.write_all(b"\n").await?;
+            }
+            Err(wrong) => {
+                // Nobody is left to be told.
+                let _ = answers.send(wrong.into_line().into()).await;
+            }
+        }
+    }
+}
+
+async fn forward(answers: tokio::io::ReadHalf<DuplexStream>, tell: Sender<Bytes>) -> std::io::Result<()> {
+    let (mut answers, mut line) = (BufReader::new(answers), Vec::new());
+    while answers.read_until(b'\n', &mut line).await? > 0 {
+        if tell.send(std::mem::take(&mut line).into()).await.is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+async fn write(mut told: Receiver<Bytes>, mut output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
+    while let Some(line) = told.recv().await {
+        output.write_all(&line).await?;
+        output.flush().await?;
+    }
+    Ok(())
+}
