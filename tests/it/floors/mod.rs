@@ -82,7 +82,8 @@ fn every_crate_keeps_the_rules_of_the_workspace_and_is_explained() {
         let manifest = std::fs::read_to_string(root().join(format!("crates/{name}/Cargo.toml"))).unwrap();
         assert!(manifest.contains("[lints]\nworkspace = true\n"), "crates/{name}/Cargo.toml does not take the lints of the workspace");
         let lib = std::fs::read_to_string(root().join(format!("crates/{name}/src/lib.rs"))).unwrap();
-        assert!(lib.starts_with("//! ") && lib.contains("\n#![deny(unsafe_code)]\n"), "crates/{name}/src/lib.rs");
+        let is_explained = lib.starts_with("#![doc = include_str!(\"../README.md\")]\n") || lib.starts_with("//! ");
+        assert!(is_explained && lib.contains("\n#![deny(unsafe_code)]\n"), "crates/{name}/src/lib.rs");
         assert!(architecture.contains(&format!("`crates/{name}`")), "ARCHITECTURE.md does not say what crates/{name} is");
     }
 }
