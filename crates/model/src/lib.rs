@@ -1,4 +1,4 @@
-//! Plain data: what a job, an event and an actor are. No I/O happens here.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod actor;
