@@ -1,8 +1,4 @@
-//! Child processes: who starts them, how they are confined, what they hold, and how everything below them is ended.
-//!
-//! The children of a server are started by one permanent thread ([`Spawner`]), and what runs for scripts becomes what it is by `hero exec`, which
-//! confines it first ([`confine`]). A supervisor and a [keeper](keep) start the processes of jobs themselves, born into the PID namespace of an [`Init`].
-//! And what a process is told of others: their identities, their arguments.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod arguments;
