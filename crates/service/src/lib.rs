@@ -1,4 +1,4 @@
-//! Loops that can be stopped, and work that no loop waits for. Each round is a `tick`, which tests call directly instead of waiting for it.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 use std::future::Future;
