@@ -1,7 +1,4 @@
-//! The documents as a site: pages of HTML, one stylesheet, and a search that needs no server.
-//!
-//! Everything is made of the Markdown files of the repository when it is first asked for, which takes some milliseconds, and kept. A page names nothing but
-//! other pages, so the site works under any path, and from a folder.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod markdown;
