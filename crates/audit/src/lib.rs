@@ -1,8 +1,4 @@
-//! The audit log: who did what, and how it ended. One record a line, chained by a keyed hash, in files that only grow.
-//!
-//! [`Audit`] takes records from any thread and never waits for the disk: one thread writes them, in the order in which they came. [`verify()`] says whether a record was
-//! removed, changed or put elsewhere, [`read`] shows what is there. What the chain proves is in `docs/audit.md`: nobody without the key can change what is
-//! written so that it does not show. Who has the key can, unless the end of the chain was noted elsewhere.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod chain;
