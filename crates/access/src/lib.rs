@@ -1,7 +1,4 @@
-//! Who may call: identities, the tokens that stand for them, and the rights that they have in contexts.
-//!
-//! [`Authority`] is all of it. What it knows is in Redis: identities and tokens where context 0 is, the rights in a context where that is. Each change counts up a
-//! revision there, which every server looks at, so that a token that was revoked ends on every open connection.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod authority;
