@@ -1,6 +1,4 @@
-//! Redis, and the only place that knows it.
-//!
-//! Every change of a job is one call of a function in `src/lua/functions`, so that any number of servers can share one Redis.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod access;
