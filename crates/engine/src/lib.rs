@@ -1,16 +1,4 @@
-//! Script engines and the processes they run in.
-//!
-//! A job runs in a child process that has no connection and no secret: [`Child`] is the parent's side of it, [`engine_main`]
-//! the body of the hidden `hero engine`, and [`frame`] the whole contract between them. Every engine is started through the one
-//! permanent thread of a [`Spawner`](hero_process::Spawner) and through the hidden `hero exec`, which confines it first ([`hero_process::confine`]).
-//!
-//! Scripts in Rhai run inside the engine. Others are run by a [`Program`], a process for each job: then the engine is a supervisor
-//! ([`supervisor_main`]), which starts, watches and ends these processes, each through `hero exec`, and speaks the same frames.
-//!
-//! A script that is only to be compiled goes to an engine, too ([`Child::check`]). [`check()`] compiles a script in this process, for the user who runs it.
-//!
-//! An engine knows nothing of queues. What a script logs, and each [`Question`] that it asks, goes to a [`Host`]: about objects, about jobs, and of the outside. What it may ask is a
-//! [`Capability`]; those that an operator gives are its grants.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod alloc;
