@@ -1,8 +1,4 @@
-//! What scripts may do outside of their engines, as far as an operator grants it: files of their context, processes, the network, a Redis.
-//!
-//! An [`Outside`] is what a pool may use in one context, and a [`Session`] what one attempt of a job does with it. Everything is bounded, and
-//! everything ends at once when the answer is not waited for any more, as when a job is stopped or its time is over: whoever waits
-//! drops the future.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod files;
