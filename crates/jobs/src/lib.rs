@@ -1,7 +1,4 @@
-//! Jobs: what creates, starts, waits for and stops them ([`dispatch`]), the pools that run them ([`actor`]), and the files that their logs go to
-//! ([`log_file`]).
-//!
-//! [`Dispatcher`] is the way in for whoever makes jobs, [`actor`]'s pools that for whoever runs them. Neither knows that a server exists.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 pub mod actor;
