@@ -1,5 +1,4 @@
-//! The layouts of other systems, for programs that have queues of those: [`conveyor`]'s producer and how its queues are served, and a client
-//! of [`rhailib`]'s workers.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 pub mod conveyor;
