@@ -1,4 +1,4 @@
-//! What the coordinator's specification has beyond jobs: flows, runners, and messages between contexts and nodes.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 pub mod bus;
