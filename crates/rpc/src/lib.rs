@@ -1,9 +1,4 @@
-//! The wire: JSON-RPC 2.0 over WebSocket and HTTP on one port, described by OpenRPC.
-//!
-//! `table` lists every method. A line registers the handler, writes the entry of `openrpc.json`, and states the permission.
-//!
-//! A notification is carried out and never answered. `docs/json-rpc.md` says what the specification leaves open, and the one
-//! place where it is not kept to.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod access;
