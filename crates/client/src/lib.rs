@@ -1,12 +1,4 @@
-//! Calls a server by JSON-RPC 2.0 on a WebSocket, as the command line does.
-//!
-//! One [`Client`] has one connection. Any number of calls and subscriptions share it, so clone it freely. Each method of `openrpc.json` that programs
-//! need is a method here; [`Client::call`] makes any other by its name.
-//!
-//! A connection that ends comes back by itself ([`Reconnect`]), and what was under way goes on: what reads is sent again, and so is what makes
-//! something, with a key that has it made once; a wait goes on for what is left of it; a subscription goes on behind the last item that was read,
-//! so that none is missing and none comes twice. Any other change is not sent again: [`Error::Unknown`] says that nobody knows what became of it.
-//! [`Client::states`] shows how the connection is.
+#![doc = include_str!("../README.md")]
 //!
 //! # Run a script, with a token
 //!
