@@ -1,7 +1,4 @@
-//! Assistants: the methods as tools of the Model Context Protocol, on stdin and stdout (`hero mcp`) and over HTTP (`/mcp`).
-//!
-//! Tools are made of the document that describes the methods, and calling one calls its method, by a [`Client`](hero_client::Client) as any other program
-//! does: what a caller may do, and how much, is decided where it always is. `docs/assistants.md` says what an assistant sees of it.
+#![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
 mod call;
