@@ -32,12 +32,8 @@ pub(super) enum Whole {
     File(PathBuf),
 }
 
-fn whole(text: &str) -> Result<Whole, String> {
-    given(text, read)
-}
-
-/// JSON or the file that has it, where JSON is read so.
-pub(super) fn given(text: &str, read: fn(&str) -> Result<Value, String>) -> Result<Whole, String> {
+/// JSON or the file that has it.
+pub(super) fn whole(text: &str) -> Result<Whole, String> {
     match text.strip_prefix('@') {
         Some("") => Err("the name of a file is expected behind the @".to_owned()),
         Some(file) => Ok(Whole::File(file.into())),
@@ -46,14 +42,14 @@ pub(super) fn given(text: &str, read: fn(&str) -> Result<Value, String>) -> Resu
 }
 
 /// JSON whose whole numbers arrive as they are given.
-pub(super) fn read(text: &str) -> Result<Value, String> {
+fn read(text: &str) -> Result<Value, String> {
     let value = tree(&plain_zeros(text)).map_err(|error| format!("not JSON: {error}"))?;
     exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string())
 }
 
 impl Whole {
-    /// What it is; a file is named so, and read so.
-    pub(super) fn value(self, name: &str, read: fn(&str) -> Result<Value, String>) -> anyhow::Result<Value> {
+    /// What it is; a file is named so.
+    pub(super) fn value(self, name: &str) -> anyhow::Result<Value> {
         match self {
             Self::Json(value) => Ok(value),
             Self::File(file) => {
@@ -68,7 +64,7 @@ impl Whole {
 impl ArgumentArgs {
     /// What they make, if any is given.
     pub(super) fn value(&self) -> anyhow::Result<Option<Value>> {
-        let whole = self.args.clone().map(|whole| whole.value("--args", read)).transpose()?;
+        let whole = self.args.clone().map(|whole| whole.value("--args")).transpose()?;
         let texts = self.arg_text.iter().map(|(name, text)| (name.clone(), Ok(text.clone())));
         let entries: Vec<(String, Result<String, String>)> =
             self.arg.iter().map(|(name, text)| (name.clone(), Err(text.clone()))).chain(texts).collect();

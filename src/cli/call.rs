@@ -8,7 +8,7 @@ use clap::Args;
 use jsonrpsee::core::client::SubscriptionCloseReason;
 use serde_json::Value;
 
-use super::arguments::{Whole, given, read};
+use super::arguments::{Whole, whole};
 use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::output;
@@ -21,7 +21,7 @@ pub(super) struct Call {
     /// The method, as docs/methods has it
     method: String,
     /// Its parameters: a JSON object by their names, or an array by their places; or a file that has them (@- is stdin)
-    #[arg(value_name = "JSON|@FILE", default_value = "{}", value_parser = |text: &str| given(text, read))]
+    #[arg(value_name = "JSON|@FILE", default_value = "{}", value_parser = whole)]
     params: Whole,
 }
 
@@ -48,7 +48,7 @@ fn unknown(name: &str) -> Option<String> {
 
 impl Call {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let params = self.params.clone().value("JSON", read)?;
+        let params = self.params.clone().value("JSON")?;
         if !(params.is_object() || params.is_array()) {
             return Err(Usage("the parameters are neither a JSON object nor an array".to_owned()).into());
         }

@@ -69,13 +69,15 @@ test("flows, schedules, objects and contexts are reached", async () => {
 
 test("aborting a run stops its job on the server", async () => {
   using hero = connect(url);
-  const idempotency_key = `stopped ${Date.now()}`;
-  const error = await failure(
-    hero.run("loop { }", { idempotency_key, signal: AbortSignal.timeout(300), stopOnAbort: true }),
-  );
-  expect(error.name).toBe("TimeoutError");
-  const id = await hero.jobs.create("loop { }", { idempotency_key });
-  await expect.poll(async () => (await hero.jobs.get(id)).error?.kind, { timeout: 30_000 }).toBe("stopped");
+  const name = `stopped ${Date.now()}`;
+  const leaving = new AbortController();
+  const ran = failure(hero.run("loop { }", { name, signal: leaving.signal, stopOnAbort: true }));
+  const job = async () => (await hero.jobs.list()).jobs.find((each) => each.name === name);
+  // What was never sent needs no stop.
+  await expect.poll(job, { timeout: 30_000 }).toBeDefined();
+  leaving.abort();
+  expect((await ran).name).toBe("AbortError");
+  await expect.poll(async () => (await job())?.error?.kind, { timeout: 30_000 }).toBe("stopped");
 });
 
 test("no line is missing and none comes twice over a connection that breaks again and again", async () => {

@@ -69,7 +69,7 @@ impl Said {
         }
         let method: String = outline.method.and_then(|method| serde_json::from_str(method.get()).ok()).unwrap_or_default();
         let is_call =
-            || outline.params.is_some_and(|params| serde_json::from_str::<ToolCall<'_>>(params.get()).is_ok_and(ToolCall::is_one));
+            || outline.params.is_some_and(|params| serde_json::from_str::<ToolCall<'_>>(params.get()).is_ok_and(|call| call.is_one()));
         if method == "tools/call" && !is_call() {
             let what = "Invalid params: tools/call takes `name`, a text, and `arguments`, an object";
             return Err(Wrong::new(ErrorCode::INVALID_PARAMS, what.to_owned(), id));
@@ -189,7 +189,7 @@ struct ToolCall<'m> {
 }
 
 impl ToolCall<'_> {
-    fn is_one(self) -> bool {
+    fn is_one(&self) -> bool {
         self.name.get().starts_with('"') && self.arguments.is_none_or(|arguments| arguments.get().starts_with('{'))
     }
 }

@@ -54,25 +54,31 @@ async fn read(
         if (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await? == 0 {
             return messages.shutdown().await;
         }
-        let is_whole = line.ends_with(b"\n") || line.len() < LONGEST;
-        let body = Bytes::copy_from_slice(line.trim_ascii());
-        let read = if is_whole { Said::read(&body) } else { Err(Wrong::TooLong(LONGEST)) };
-        while !line.ends_with(b"\n") && !line.is_empty() {
-            line.clear();
-            (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await?;
+        if line.len() == LONGEST && !line.ends_with(b"\n") {
+            while !line.is_empty() && !line.ends_with(b"\n") {
+                line.clear();
+                (&mut input).take(LONGEST as u64).read_until(b'\n', &mut line).await?;
+            }
+            refuse(&answers, Wrong::TooLong(LONGEST)).await;
+            continue;
         }
-        match read {
-            Ok(_) | Err(_) if is_whole && body.is_empty() => {}
+        let body = Bytes::copy_from_slice(line.trim_ascii());
+        if body.is_empty() {
+            continue;
+        }
+        match Said::read(&body) {
             Ok(_) => {
                 messages.write_all(&Said::exact(body)).await?;
                 messages.write_all(b"\n").await?;
             }
-            Err(wrong) => {
-                // Nobody is left to be told.
-                let _ = answers.send(wrong.into_line().into()).await;
-            }
+            Err(wrong) => refuse(&answers, wrong).await,
         }
     }
+}
+
+async fn refuse(answers: &Sender<Bytes>, wrong: Wrong) {
+    // Nobody is left to be told where this fails.
+    let _ = answers.send(wrong.into_line().into()).await;
 }
 
 async fn forward(answers: tokio::io::ReadHalf<DuplexStream>, tell: Sender<Bytes>) -> std::io::Result<()> {

@@ -113,7 +113,16 @@ pub(super) struct Address {
     pub(super) waiting: InUse,
     pub(super) subscriptions: InUse,
     connections: InUse,
+    /// How many connections it may have.
+    most: u32,
     budget: Divided,
+}
+
+impl Address {
+    /// Whether it has as many connections as it may.
+    pub(super) fn is_full(&self) -> bool {
+        self.connections.get() >= self.most
+    }
 }
 
 /// A connection's handle of its address; the connection counts as open while this lives.
@@ -160,7 +169,6 @@ impl Addresses {
 
     /// A new connection's handle of `address`, unless it has as many as it may and `more`. No address gets more than half of all.
     pub(super) fn join(&self, address: IpAddr, more: u32) -> Option<AddressHandle> {
-        let limit = self.limits.connections_per_address.min((self.limits.connections / 2).max(1));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() == known.capacity() {
             // Addresses are removed before the map grows, but not as long as they have used up their rate: who comes back at once still has done so.
@@ -168,7 +176,7 @@ impl Addresses {
             known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now) || !address.wrong_tokens.is_idle(now));
         }
         let address = known.entry(counted(address)).or_insert_with(|| self.address());
-        address.connections.add(limit.saturating_add(more)).then(|| AddressHandle(Arc::clone(address)))
+        address.connections.add(address.most.saturating_add(more)).then(|| AddressHandle(Arc::clone(address)))
     }
 
     fn address(&self) -> Arc<Address> {
@@ -180,6 +188,7 @@ impl Addresses {
             waiting,
             subscriptions,
             connections,
+            most: self.limits.connections_per_address.min((self.limits.connections / 2).max(1)),
             budget: Divided::of_address(&self.limits, self.login),
         })
     }

@@ -55,7 +55,7 @@ struct Link {
     place: Place,
     /// Whether it is encrypted by this server.
     tls: bool,
-    _open: TaskTrackerToken,
+    open: TaskTrackerToken,
 }
 
 impl Session {
@@ -70,7 +70,7 @@ impl Session {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
         let (server_address, touched_ms, requests, calls) = Default::default();
         let opened = Instant::now();
-        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, place, tls, _open: open };
+        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, place, tls, open };
         Self::on(Arc::new(link), Principal::Anonymous, false)
     }
 
@@ -178,6 +178,11 @@ impl Session {
 
     pub(super) fn address(&self) -> &AddressHandle {
         &self.link.address
+    }
+
+    /// Whether its address has as many connections as it may, or the server has `most`, with the loops that accept them.
+    pub(super) fn is_crowded(&self, most: usize) -> bool {
+        self.address().is_full() || self.link.open.task_tracker().len() >= most
     }
 
     /// What the connection has in memory.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Bytes, HttpBody};
 use axum::response::Response;
-use http::Request;
+use http::{HeaderValue, Request, StatusCode, header};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -32,12 +32,14 @@ pub(super) struct Opened {
     stop: StopHandle,
     write_timeout: Duration,
     idle_timeout: Duration,
+    /// How many connections the server has when it is full, with the loops that accept them. `None`: this one keeps nobody away.
+    most: Option<usize>,
 }
 
 impl Opened {
-    pub(super) fn new(session: Session, router: Router, stop: StopHandle, limits: &Limits) -> Self {
+    pub(super) fn new(session: Session, router: Router, stop: StopHandle, limits: &Limits, most: Option<usize>) -> Self {
         let (write_timeout, idle_timeout) = (limits.write_timeout.duration(), limits.idle_timeout.duration());
-        Self { session: Arc::new(session), router, stop, write_timeout, idle_timeout }
+        Self { session: Arc::new(session), router, stop, write_timeout, idle_timeout, most }
     }
 
     /// Waits for what has to be there before there is a request, unless the server stops first, or others need the memory.
@@ -51,10 +53,10 @@ impl Opened {
 
     /// Answers what comes over it.
     pub(super) async fn serve(self, socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
-        let Self { session, router, stop, write_timeout, idle_timeout } = self;
+        let Self { session, router, stop, write_timeout, idle_timeout, most } = self;
         let peer = session.peer();
         let wire = Wire::new(socket, Arc::clone(session.connection()), write_timeout);
-        let service = TowerToHyperService::new(ConnectionService { router, session: Arc::clone(&session) });
+        let service = TowerToHyperService::new(ConnectionService { router, session: Arc::clone(&session), most });
         let served = http1::Builder::new().max_buf_size(HEAD).serve_connection(TokioIo::new(wire), service).with_upgrades();
         let stopped = stop.shutdown();
         tokio::pin!(served, stopped);
@@ -101,6 +103,7 @@ async fn idle_for(limit: Duration, session: &Session) {
 struct ConnectionService {
     router: Router,
     session: Arc<Session>,
+    most: Option<usize>,
 }
 
 impl<B> Service<Request<B>> for ConnectionService
@@ -119,9 +122,16 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let open_request = self.session.begin();
         request.extensions_mut().insert(Arc::clone(&self.session));
-        let answer = self.router.call(request);
+        let (answer, session, most) = (self.router.call(request), Arc::clone(&self.session), self.most);
         Box::pin(async move {
-            let answer = answer.await;
+            let mut answer = answer.await;
+            // Kept open without a request, it would keep others away, maybe a WebSocket of the client that asks by it why none opens.
+            if let Ok(response) = &mut answer
+                && response.status() != StatusCode::SWITCHING_PROTOCOLS
+                && most.is_some_and(|most| session.is_crowded(most))
+            {
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
             drop(open_request);
             answer
         })

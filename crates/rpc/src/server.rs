@@ -331,7 +331,7 @@ impl Acceptor {
     }
 
     fn opened(&self, session: Session) -> Opened {
-        Opened::new(session, self.router.clone(), self.stop.clone(), &self.limits)
+        Opened::new(session, self.router.clone(), self.stop.clone(), &self.limits, Some(self.limits.connections as usize + self.loops))
     }
 }
 

@@ -49,7 +49,7 @@ impl Store {
     pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
         let mut keys: Vec<String> = self.members(&self.keys().actors()).await?.into_iter().collect();
         keys.retain(|key| self.keys().parse_presence(key).is_some());
-        let (mut actors, mut bytes) = (Vec::new(), 0);
+        let (mut actors, mut bytes, mut is_cut) = (Vec::new(), 0, false);
         for keys in keys.chunks(AT_ONCE) {
             let mut pipeline = Pipeline::with_capacity(2 * keys.len());
             // A key that is no string is a presence that says nothing.
@@ -68,10 +68,7 @@ impl Store {
                     self.tell_spoilt(&Error::spoilt(key.clone(), "it has more than 4 KB, so what the actor says of itself is left out"));
                     Presence::default()
                 } else if bytes + said.len() > LONGEST_LIST {
-                    self.tell_spoilt(&Error::spoilt(
-                        self.keys().actors(),
-                        "its actors say more than 4 MB, so what the last of them say is left out",
-                    ));
+                    is_cut = true;
                     Presence::default()
                 } else {
                     bytes += said.len();
@@ -79,6 +76,9 @@ impl Store {
                 };
                 actors.push(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), unavailable: None, presence });
             }
+        }
+        if is_cut {
+            self.tell_spoilt(&Error::spoilt(self.keys().actors(), "its actors say more than 4 MB, so what some of them say is left out"));
         }
         actors.sort_by(|a, b| (&a.script_type, &a.group, a.instance).cmp(&(&b.script_type, &b.group, b.instance)));
         Ok(actors)

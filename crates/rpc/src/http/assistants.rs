@@ -58,7 +58,7 @@ impl Visit {
     pub fn connect(&self) -> DuplexStream {
         let (near, far) = tokio::io::duplex(PIPE);
         let router = Router::new().route_service("/", self.endpoint.clone());
-        tokio::spawn(Opened::new(self.session.of_socket(false), router, self.stop.clone(), &self.limits).serve(far));
+        tokio::spawn(Opened::new(self.session.of_socket(false), router, self.stop.clone(), &self.limits, None).serve(far));
         near
     }
 }

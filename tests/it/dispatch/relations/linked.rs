@@ -227,15 +227,17 @@ async fn a_create_whose_group_another_program_took_from_the_list_ends() {
     let creating = tokio::spawn(async move { creator.create_many(vec![spec("1"); MANY]).await });
     is_created(&redis).await;
     let _: u8 = redis.run(&["DEL", "hero:q:created"]).await;
-    let calls = || async {
-        let stats: String = redis.run(&["INFO", "commandstats"]).await;
-        let fcall = stats.lines().find(|line| line.starts_with("cmdstat_fcall:")).unwrap().to_owned();
-        fcall.split(['=', ',']).nth(1).unwrap().parse::<u64>().unwrap()
-    };
-    let before = calls().await;
+    let before = redis.calls("fcall").await;
     assert_eq!(creating.await.unwrap().unwrap().len(), MANY);
-    let after = calls().await;
+    let after = redis.calls("fcall").await;
     assert!(after - before < 100, "{before} {after}");
+}
+
+/// Another server stages so many groups.
+async fn stage_elsewhere(redis: &Redis, many: usize) {
+    for _ in 0..many {
+        let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{} 1000", JobId::random())]).await;
+    }
 }
 
 /// Each of them would be kept for 20 s, whoever sent it.
@@ -243,9 +245,7 @@ async fn a_create_whose_group_another_program_took_from_the_list_ends() {
 async fn no_more_than_some_groups_are_staged_at_a_time() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    for _ in 0..64 {
-        let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{} 1000", JobId::random())]).await;
-    }
+    stage_elsewhere(&redis, 64).await;
     let refused = dispatcher.create_many(vec![spec("1"); MANY]).await;
     assert!(matches!(&refused, Err(Error::Full { what, .. }) if what.contains("lists of jobs")), "{refused:?}");
 }
@@ -254,9 +254,7 @@ async fn no_more_than_some_groups_are_staged_at_a_time() {
 async fn one_caller_leaves_room_for_the_groups_of_others() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    for _ in 0..54 {
-        let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{} 1000", JobId::random())]).await;
-    }
+    stage_elsewhere(&redis, 54).await;
     let group = |caller: &str| {
         let dispatcher = dispatcher.clone();
         let job = JobSpec { caller_id: Some(caller.to_owned()), ..spec("1") };

@@ -70,3 +70,26 @@ async fn a_flood_of_one_address_does_not_push_out_the_probe_of_another() {
     tokio::time::timeout(ALIVE, probe.read_to_string(&mut answer)).await.expect("an answer").expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
 }
+
+#[tokio::test]
+async fn an_http_connection_is_kept_open_only_while_there_is_room_for_another() {
+    let server = Server::with(|settings| settings.limits.connections = 4).await;
+    let body = call(1, "get_data", json!([])).to_string();
+    let request =
+        format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let mut asking = server.tcp().await;
+    asking.write_all(request.as_bytes()).await.unwrap();
+    let mut kept = [0; 4096];
+    let length = asking.read(&mut kept).await.unwrap();
+    let kept = String::from_utf8_lossy(&kept[..length]).to_lowercase();
+    assert!(kept.starts_with("http/1.1 200") && !kept.contains("connection: close"), "{kept}");
+    // Two are what one address has here. Whoever asks now would keep the next one away.
+    let first = server.websocket().await;
+    asking.write_all(request.as_bytes()).await.unwrap();
+    let mut closed = String::new();
+    tokio::time::timeout(ALIVE, asking.read_to_string(&mut closed)).await.expect("the end of the connection").unwrap();
+    assert!(closed.to_lowercase().contains("connection: close"), "{closed}");
+    for mut socket in [first, server.websocket().await] {
+        assert_alive(&mut socket).await;
+    }
+}
