@@ -2,9 +2,9 @@
 #![deny(unsafe_code)]
 
 pub mod bus;
+mod bus_reader;
 mod delivery;
 mod error;
-mod fetcher;
 pub mod flows;
 mod inbound;
 mod known;

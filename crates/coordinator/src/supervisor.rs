@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::bus::{Boxes, Bus, Mycelium};
+use super::bus_reader::BusReader;
 use super::delivery::Delivery;
-use super::fetcher::Fetcher;
 use super::inbound::Inbound;
 use super::outgoing::Outgoing;
 use super::ping::Pinger;
@@ -147,8 +147,9 @@ impl Supervisor {
         wake: Option<Arc<Notify>>,
         ended: &CancellationToken,
     ) {
-        let fetcher = Fetcher { bus, inbound: Arc::clone(&self.inbound), from, wait, idle, pause: Duration::ZERO, wake, way: Weak::new() };
-        self.tasks.spawn(service::run(fetcher, ended.clone()));
+        let bus_reader =
+            BusReader { bus, inbound: Arc::clone(&self.inbound), from, wait, idle, pause: Duration::ZERO, wake, way: Weak::new() };
+        self.tasks.spawn(service::run(bus_reader, ended.clone()));
     }
 
     /// Fetches from each Redis of another node that a message went to, as long as the way there is kept.
@@ -168,11 +169,11 @@ impl Supervisor {
                 };
                 let Some(Opened { bus, from, way, end }) = next else { return };
                 let (inbound, wait, idle, pause) = (Arc::clone(&inbound), Duration::ZERO, OTHER_REDIS, Duration::ZERO);
-                let fetcher = Fetcher { bus, inbound, from: Some(from), wait, idle, pause, wake: None, way };
+                let bus_reader = BusReader { bus, inbound, from: Some(from), wait, idle, pause, wake: None, way };
                 let shutdown = shutdown.clone();
                 tasks.spawn(async move {
                     tokio::select! {
-                        () = service::run(fetcher, shutdown) => {}
+                        () = service::run(bus_reader, shutdown) => {}
                         () = end.cancelled() => {}
                     }
                 });

@@ -9,7 +9,7 @@ use super::worker::Work;
 use hero_model::JobId;
 use hero_store::Claimed;
 
-/// An actor as its foreman sees it: one worker with an engine, and more workers while concurrent jobs run side by side.
+/// An actor as its fetcher sees it: one worker with an engine, and more workers while concurrent jobs run side by side.
 pub(super) struct ActorHandle {
     pub(super) name: String,
     /// Jobs that were taken ahead of their run, for this actor only.
@@ -21,7 +21,7 @@ pub(super) struct ActorHandle {
     draining: bool,
 }
 
-/// A worker as its foreman sees it.
+/// A worker as its fetcher sees it.
 struct WorkerHandle {
     work: mpsc::Sender<Work>,
     ready: bool,

@@ -39,7 +39,7 @@ impl HeldLeases {
     }
 }
 
-/// Renews the leases that a pool holds, and tells the foreman which of them were lost.
+/// Renews the leases that a pool holds, and tells the fetcher which of them were lost.
 pub(super) struct Renewer {
     pub(super) store: Store,
     pub(super) leases: HeldLeases,

@@ -6,7 +6,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Error;
 use super::actor_set::{ActorSet, StartWorker};
-use super::foreman::{Foreman, Orders};
+use super::fetcher::{Fetcher, Orders};
 use super::lease::{HeldLeases, Renewer};
 use super::presence::{Heartbeat, claim_posts, release_posts};
 use super::queue_watcher::{watch_queue, watched_queues};
@@ -89,7 +89,7 @@ impl Pool {
             })
         };
 
-        // These services go on until the foreman has ended, because it needs the leases and posts until its last turn.
+        // These services go on until the fetcher has ended, because it needs the leases and posts until its last turn.
         let (services, watching) = (CancellationToken::new(), shutdown.child_token());
         let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
@@ -113,10 +113,10 @@ impl Pool {
 
         let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone())
             .recorded(settings.audit.clone(), store.context());
-        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, wake_up, idle, ordered);
+        let fetcher = Fetcher::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, wake_up, idle, ordered);
         let held = posts.clone();
         tasks.spawn(async move {
-            foreman.run(shutdown).await;
+            fetcher.run(shutdown).await;
             services.cancel();
             watching.cancel();
             release_posts(&store, &held, &presence).await;

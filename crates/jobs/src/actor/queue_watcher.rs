@@ -10,7 +10,7 @@ use hero_store::{LayoutQueues, Peek, Store};
 const IDLE: Duration = Duration::from_millis(20);
 /// A queue whose jobs this pool may not take is looked at this often.
 const PAUSE: Duration = Duration::from_secs(1);
-/// At most so many queues are watched, because each takes a connection. Jobs in the others are found by the foreman's poll.
+/// At most so many queues are watched, because each takes a connection. Jobs in the others are found by the fetcher's poll.
 const MOST_QUEUES: usize = 16;
 
 /// The queues that are watched for a pool: its type queue, and those of other layouts.

@@ -28,7 +28,7 @@ pub(super) struct Work {
     pub(super) stop: CancellationToken,
 }
 
-/// What an actor tells its foreman.
+/// What an actor tells its fetcher.
 pub(super) enum Report {
     /// Its engine is ready.
     Ready { actor: usize, worker: usize },
@@ -62,11 +62,11 @@ pub(super) struct Worker {
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 
 impl Worker {
-    /// Works until the foreman ends. If the worker panics, the foreman is told.
+    /// Works until the fetcher ends. If the worker panics, the fetcher is told.
     pub(super) async fn supervised(self) {
         let (actor, worker, reports) = (self.actor, self.worker, self.reports.clone());
         if AssertUnwindSafe(self.run()).catch_unwind().await.is_err() {
-            // If the foreman has ended, there is nobody to tell.
+            // If the fetcher has ended, there is nobody to tell.
             let _ = reports.send(Report::Failed { actor, worker }).await;
         }
     }
@@ -120,7 +120,7 @@ impl Worker {
                 }
                 let ended = tokio::select! {
                     ended = self.attempt(&mut engine, &work) => ended,
-                    // The foreman has given the job back and ended, so a result would be refused.
+                    // The fetcher has given the job back and ended, so a result would be refused.
                     () = self.reports.closed() => return,
                 };
                 // An engine that is to be replaced goes on until its successor is ready.
@@ -146,7 +146,7 @@ impl Worker {
         }
     }
 
-    /// Starts an engine, however long that takes. Gives `None` if the foreman has ended.
+    /// Starts an engine, however long that takes. Gives `None` if the fetcher has ended.
     async fn start_engine(&mut self) -> Option<Child> {
         let mut attempt = 0;
         loop {
@@ -171,7 +171,7 @@ impl Worker {
     async fn give_back(&mut self) {
         if let Some(Work { job, .. }) = self.next.take().or_else(|| self.work.try_recv().ok()) {
             let ended = Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
-            // If the foreman has ended, the job runs again when its lease has expired.
+            // If the fetcher has ended, the job runs again when its lease has expired.
             let _ = self
                 .reports
                 .send(Report::Done {

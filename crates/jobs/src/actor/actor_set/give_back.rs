@@ -27,7 +27,7 @@ impl ActorSet {
         self.ends.extend(waiting.into_iter().rev().map(|(_, job)| given_back(job)));
     }
 
-    /// Gives back the jobs that did not end in the grace period. The actors and their engines end with the foreman.
+    /// Gives back the jobs that did not end in the grace period. The actors and their engines end with the fetcher.
     pub(in crate::actor) fn give_back_what_runs(&mut self, now: Timestamp) {
         let of_actor = |(index, actor): (usize, &mut ActorHandle)| actor.drop_workers().into_iter().map(move |run| (index, run));
         for (actor, run) in self.actors.iter_mut().enumerate().flat_map(of_actor).collect::<Vec<_>>() {

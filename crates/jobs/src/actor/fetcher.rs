@@ -40,7 +40,7 @@ pub(super) enum Orders {
 }
 
 /// Runs the pool: takes jobs, hands them out, records how they ended. One turn is under way at a time.
-pub(super) struct Foreman {
+pub(super) struct Fetcher {
     store: Store,
     settings: Arc<PoolSettings>,
     actors: ActorSet,
@@ -91,7 +91,7 @@ enum Answer {
 /// A call to Redis that is under way.
 type Call = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-impl Foreman {
+impl Fetcher {
     #[expect(clippy::too_many_arguments, reason = "the one place where the parts of a pool come together")]
     pub(super) fn new(
         store: Store,

@@ -15,7 +15,7 @@ use hero_service::Service;
 const SOON: Duration = Duration::from_millis(10);
 
 /// Fetches from one bus.
-pub(super) struct Fetcher {
+pub(super) struct BusReader {
     pub(super) bus: Arc<dyn Bus>,
     pub(super) inbound: Arc<Inbound>,
     /// Where answers to what comes over it go to, if the bus does not say.
@@ -31,7 +31,7 @@ pub(super) struct Fetcher {
     pub(super) way: Weak<Way>,
 }
 
-impl Service for Fetcher {
+impl Service for BusReader {
     type Error = BusError;
     const NAME: &'static str = "fetching messages";
 
