@@ -53,11 +53,11 @@ pub(super) async fn receive(bus: &dyn Bus, key: &NodeKey) -> Vec<Letter> {
 
 /// Receives what has come, one letter at least, and says this of each.
 async fn receive_and_say(bus: &dyn Bus, say: impl Fn(&Letter) -> Receipt) -> Vec<Letter> {
-    let parcels = until("a letter", || async { Some(bus.receive(SHORT).await.unwrap()).filter(|parcels| !parcels.is_empty()) }).await;
+    let envelopes = until("a letter", || async { Some(bus.receive(SHORT).await.unwrap()).filter(|envelopes| !envelopes.is_empty()) }).await;
     let mut letters = Vec::new();
-    for parcel in parcels {
-        let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
-        bus.answer(&parcel, &say(&letter)).await.unwrap();
+    for envelope in envelopes {
+        let letter: Letter = serde_json::from_str(envelope.letter.as_deref().unwrap()).unwrap();
+        bus.answer(&envelope, &say(&letter)).await.unwrap();
         letters.push(letter);
     }
     letters

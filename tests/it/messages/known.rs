@@ -217,10 +217,10 @@ async fn why_a_message_has_not_arrived_yet_stands_in_its_log() {
     // The first one asks which node is there.
     let mut outcomes = [(Outcome::Full, "who it is for"), (Outcome::Full, "the clocks differ"), (Outcome::Stored, "")].into_iter();
     while outcomes.len() > 0 {
-        for parcel in there.receive(Duration::from_secs(1)).await.unwrap() {
+        for envelope in there.receive(Duration::from_secs(1)).await.unwrap() {
             let Some((outcome, text)) = outcomes.next() else { break };
-            let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
-            there.answer(&parcel, &Receipt::new(&letter, outcome, text.into(), &two)).await.unwrap();
+            let letter: Letter = serde_json::from_str(envelope.letter.as_deref().unwrap()).unwrap();
+            there.answer(&envelope, &Receipt::new(&letter, outcome, text.into(), &two)).await.unwrap();
         }
     }
     let message = a.becomes(key, MessageStatus::Acknowledged).await;

@@ -210,8 +210,8 @@ async fn a_receipt_that_says_later_has_a_letter_sent_again() {
     let (here, there, key) = (network.node().await, network.node().await, NodeKey::random());
     let (sender, receiver, sent) = (bus(&here, Api::Rest), bus(&there, Api::Rest), letter(&key, "x"));
     let full = async {
-        let parcel = until("a letter", || async { receiver.receive(SHORT).await.unwrap().into_iter().next() }).await;
-        receiver.answer(&parcel, &Receipt::new(&sent, Outcome::Full, "no room".into(), &key)).await.unwrap();
+        let envelope = until("a letter", || async { receiver.receive(SHORT).await.unwrap().into_iter().next() }).await;
+        receiver.answer(&envelope, &Receipt::new(&sent, Outcome::Full, "no room".into(), &key)).await.unwrap();
     };
     let (receipt, ()) = tokio::join!(sender.deliver(&there.key, &sent, None, PATIENCE), full);
     assert_eq!(receipt.unwrap().text, "no room");

@@ -362,10 +362,10 @@ async fn a_job_that_is_refused_after_it_may_have_arrived_is_stopped_there() {
     let job = a.house.start(JobSpec { group: Some(runner.group()), ..spec("1") }).await;
     // What it said at first got lost, and by the second time the message came after its time.
     for (kind, outcome) in [(Kind::Message, Outcome::Full), (Kind::Message, Outcome::Refused), (Kind::Stop, Outcome::Stored)] {
-        let parcel = until("a letter", || async { there.receive(Duration::ZERO).await.unwrap().pop() }).await;
-        let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
+        let envelope = until("a letter", || async { there.receive(Duration::ZERO).await.unwrap().pop() }).await;
+        let letter: Letter = serde_json::from_str(envelope.letter.as_deref().unwrap()).unwrap();
         assert_eq!(letter.kind, kind);
-        there.answer(&parcel, &Receipt::new(&letter, outcome, "no".into(), &two)).await.unwrap();
+        there.answer(&envelope, &Receipt::new(&letter, outcome, "no".into(), &two)).await.unwrap();
     }
     a.house.is(&job, Status::Error).await;
     logs(&a, "message:0:1", "the other side knows").await;

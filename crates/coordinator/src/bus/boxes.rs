@@ -3,7 +3,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Bus, BusError, LONGEST, Parcel, pass_over, timed, written};
+use super::{Bus, BusError, Envelope, LONGEST, pass_over, timed, written};
 use crate::letter::{Kind, Letter};
 use crate::receipt::{NoReceipt, Receipt};
 use hero_model::{ContextId, SignerKey};
@@ -86,27 +86,27 @@ impl Bus for Boxes {
         }))
     }
 
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>> {
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Envelope>, BusError>> {
         Box::pin(async move {
             let until = Instant::now() + wait;
             loop {
                 let letters = self.boxes.letters(&self.own, AT_ONCE, LONGEST, TOGETHER).await.map_err(failed)?;
                 if !letters.is_empty() || Instant::now() + LATER > until {
-                    let parcel = |(id, letter): (String, Result<String, usize>)| {
+                    let envelope = |(id, letter): (String, Result<String, usize>)| {
                         let letter = letter.map_err(|size| BusError::TooLarge { size, limit: LONGEST });
-                        Parcel { id, from: None, letter }
+                        Envelope { id, from: None, letter }
                     };
-                    return Ok(letters.into_iter().map(parcel).collect());
+                    return Ok(letters.into_iter().map(envelope).collect());
                 }
                 sleep(LATER).await;
             }
         })
     }
 
-    fn answer<'a>(&'a self, parcel: &'a Parcel, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
+    fn answer<'a>(&'a self, envelope: &'a Envelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
         Box::pin(async move {
             let text = serde_json::to_string(receipt).expect("a receipt is texts and numbers");
-            self.boxes.answer(&self.own, &parcel.id, &text).await.map_err(failed)
+            self.boxes.answer(&self.own, &envelope.id, &text).await.map_err(failed)
         })
     }
 }

@@ -49,7 +49,7 @@ impl BusError {
 
 /// What came for this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parcel {
+pub struct Envelope {
     /// By which the bus knows it.
     pub id: String,
     /// Where an answer goes to, as an address; nothing, if that is up to the letter.
@@ -71,10 +71,10 @@ pub trait Bus: Send + Sync {
     ) -> BoxFuture<'a, Result<Receipt, BusError>>;
 
     /// Gives what has come, the oldest first. Waits for so long at most where nothing has.
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>>;
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Envelope>, BusError>>;
 
     /// Tells the sender what became of a letter.
-    fn answer<'a>(&'a self, parcel: &'a Parcel, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
+    fn answer<'a>(&'a self, envelope: &'a Envelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
 }
 
 /// Measures how long it takes until the receipt for a letter is here, and counts those for which none came.

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use self::node::{Inbound, Node, Of, Pushed, State};
 use self::pace::Pace;
 use self::sent::Sent;
-use super::{Bus, BusError, LONGEST, Parcel, bounded, pass_over, timed, written};
+use super::{Bus, BusError, Envelope, LONGEST, bounded, pass_over, timed, written};
 use crate::letter::Letter;
 use crate::receipt::{NoReceipt, Receipt};
 use hero_model::SignerKey;
@@ -121,25 +121,25 @@ impl Mycelium {
     }
 
     /// Fetches letters, as many as are taken at once.
-    async fn letters(&self) -> Result<Vec<Parcel>, BusError> {
-        let (mut parcels, mut bytes) = (Vec::new(), 0);
-        while parcels.len() < AT_ONCE && bytes < TOGETHER {
+    async fn letters(&self) -> Result<Vec<Envelope>, BusError> {
+        let (mut envelopes, mut bytes) = (Vec::new(), 0);
+        while envelopes.len() < AT_ONCE && bytes < TOGETHER {
             let message = match self.node.take(Of::Topic, false).await {
                 Ok(Some(message)) => message,
                 Ok(None) => break,
                 // What was fetched is there no more.
-                Err(_) if !parcels.is_empty() => break,
+                Err(_) if !envelopes.is_empty() => break,
                 Err(error) => return Err(error),
             };
-            let parcel = parcel(message);
-            bytes += parcel.letter.as_ref().map_or(0, String::len);
-            parcels.push(parcel);
+            let envelope = envelope(message);
+            bytes += envelope.letter.as_ref().map_or(0, String::len);
+            envelopes.push(envelope);
         }
-        Ok(parcels)
+        Ok(envelopes)
     }
 
     /// Fetches replies that are late. Messages of other programs, which have no topic either, stay; replies behind one are fetched when it is gone.
-    async fn late_replies(&self) -> Result<Vec<Parcel>, BusError> {
+    async fn late_replies(&self) -> Result<Vec<Envelope>, BusError> {
         for _ in 0..AT_ONCE {
             let Some(first) = self.node.take(Of::NoTopic, true).await? else {
                 self.is_blocked.store(false, Ordering::Relaxed);
@@ -153,7 +153,7 @@ impl Mycelium {
             }
             let Some(reply) = self.node.take(Of::NoTopic, false).await? else { break };
             match (self.node.of(&reply), nonce_of(&reply)) {
-                (Some(Of::Topic), _) => return Ok(vec![parcel(reply)]),
+                (Some(Of::Topic), _) => return Ok(vec![envelope(reply)]),
                 (_, Some(nonce)) => {
                     let is_known = self.sent.take(&nonce, reply);
                     tracing::debug!(%nonce, is_known, "a receipt came late");
@@ -167,9 +167,9 @@ impl Mycelium {
     }
 }
 
-fn parcel(message: Inbound) -> Parcel {
+fn envelope(message: Inbound) -> Envelope {
     let letter = bounded(message.text().unwrap_or_default());
-    Parcel { id: message.id, from: Some(message.src_pk), letter }
+    Envelope { id: message.id, from: Some(message.src_pk), letter }
 }
 
 /// The letter that a reply is to, if it is one of hero.
@@ -228,27 +228,27 @@ impl Bus for Mycelium {
         }))
     }
 
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>> {
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Envelope>, BusError>> {
         Box::pin(async move {
             let until = Instant::now() + wait;
             while self.pace.next(until).await {
-                let mut parcels = if self.sent.look(Instant::now()) { self.late_replies().await? } else { Vec::new() };
-                if parcels.is_empty() {
-                    parcels = self.letters().await?;
+                let mut envelopes = if self.sent.look(Instant::now()) { self.late_replies().await? } else { Vec::new() };
+                if envelopes.is_empty() {
+                    envelopes = self.letters().await?;
                 }
-                if !parcels.is_empty() {
+                if !envelopes.is_empty() {
                     self.pace.traffic();
-                    return Ok(parcels);
+                    return Ok(envelopes);
                 }
             }
             Ok(Vec::new())
         })
     }
 
-    fn answer<'a>(&'a self, parcel: &'a Parcel, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
+    fn answer<'a>(&'a self, envelope: &'a Envelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
         Box::pin(async move {
             let text = serde_json::to_string(receipt).expect("a receipt is texts and numbers");
-            self.node.reply(&parcel.id, parcel.from.as_deref().unwrap_or_default(), &text).await
+            self.node.reply(&envelope.id, envelope.from.as_deref().unwrap_or_default(), &text).await
         })
     }
 }
