@@ -120,7 +120,7 @@ fn to_engine(text: &str) -> [ToEngine<'static>; 5] {
 fn from_engine(text: &str) -> [FromEngine; 6] {
     let number = u64::try_from(text.len()).unwrap_or(u64::MAX);
     let question = match (json(text), number % 4) {
-        (Some(spec), _) => JobCall::Spawn { spec, as_heir: number.is_multiple_of(2) }.into(),
+        (Some(spec), _) => JobCall::Spawn { spec, as_continuation: number.is_multiple_of(2) }.into(),
         (None, kind) => Question::Outside(match kind {
             0 => OutsideCall::Files(FileCall::Write { path: text.to_owned(), text: text.to_owned(), append: true }),
             1 => OutsideCall::Processes(ProcessCall::Run { command: text.to_owned() }),

@@ -76,12 +76,12 @@ pub enum ObjectCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobCall {
-    /// Create a child of the job, or an heir, and start it. Its id is the answer.
+    /// Create a child of the job, or a continuation, and start it. Its id is the answer.
     Spawn {
         /// What it is to be, as `create_job` takes it.
         spec: Json,
         /// Whether it waits until the job and all its descendants have ended.
-        as_heir: bool,
+        as_continuation: bool,
     },
     /// What the prerequisites of the job gave, as a list of [`Input`](hero_model::Input).
     Inputs,
@@ -151,8 +151,8 @@ impl Question {
             Self::Objects(ObjectCall::Find { .. }) => "osis::find",
             Self::Objects(ObjectCall::Index { .. }) => "osis::index",
             Self::Objects(ObjectCall::DropIndex { .. }) => "osis::drop_index",
-            Self::Jobs(JobCall::Spawn { as_heir: false, .. }) => "job::spawn",
-            Self::Jobs(JobCall::Spawn { as_heir: true, .. }) => "job::then",
+            Self::Jobs(JobCall::Spawn { as_continuation: false, .. }) => "job::spawn",
+            Self::Jobs(JobCall::Spawn { as_continuation: true, .. }) => "job::then",
             Self::Jobs(JobCall::Inputs) => "inputs",
             Self::Jobs(JobCall::Slot) => "SLOT",
             Self::Progress(_) => "job::progress",

@@ -34,7 +34,7 @@ impl ConveyorProducer {
     }
 }
 
-/// One job in a list of children or heirs: what is needed to put it into its queue or to end it.
+/// One job in a list of children or continuations: what is needed to put it into its queue or to end it.
 #[derive(Debug, Clone)]
 pub struct Relative {
     /// The element itself.
@@ -87,7 +87,7 @@ impl Store {
         self.0.commands.call(redis::cmd("ZREM").arg(self.0.keys.conveyor_ends()).arg(entry)).await
     }
 
-    /// One step through all keys: the jobs that have lists of children or heirs, and where the next step begins; 0 is the start.
+    /// One step through all keys: the jobs that have lists of children or continuations, and where the next step begins; 0 is the start.
     pub async fn scan_conveyor(&self, keys: &ConveyorKeys, cursor: u64, count: usize) -> Result<(u64, Vec<String>), Error> {
         let mut scan = redis::cmd("SCAN");
         scan.arg(cursor).arg("MATCH").arg(keys.relations_pattern()).arg("COUNT").arg(count);

@@ -273,8 +273,8 @@ impl Keys {
         self.key(format_args!("rel:{id}:active"))
     }
 
-    /// The heirs of a job: they wait until it and all its descendants have ended.
-    pub fn heirs(&self, id: &JobId) -> String {
+    /// The continuations of a job: they wait until it and all its descendants have ended.
+    pub fn continuations(&self, id: &JobId) -> String {
         self.key(format_args!("rel:{id}:onComplete"))
     }
 

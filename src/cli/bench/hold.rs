@@ -13,7 +13,7 @@ use crate::model::{FlowId, FlowJobSpec, FlowSpec, JobId, JobSpec};
 use crate::store::Profile;
 
 /// What a group is that is created, each job of it with one of those that are there.
-const SHAPES: [&str; 8] = ["plain", "chain", "children", "after", "heirs", "keyed", "dependents", "children_after"];
+const SHAPES: [&str; 8] = ["plain", "chain", "children", "after", "continuations", "keyed", "dependents", "children_after"];
 /// How often each is done.
 const ROUNDS: usize = 9;
 /// From how many jobs on it is done so often.
@@ -22,7 +22,7 @@ const MANY: u64 = 1000;
 /// What was done, and for how long Redis did nothing but one function meanwhile.
 #[derive(Debug, Serialize)]
 pub(super) struct Held {
-    /// What was created (`plain`, `chain`, `children` and `heirs` of others, `after` others, `keyed`, with `dependents` among others, `children_after`, a
+    /// What was created (`plain`, `chain`, `children` and `continuations` of others, `after` others, `keyed`, with `dependents` among others, `children_after`, a
     /// `flow`) or done (`start_flow`, `release` of jobs that wait, `stop_flow`).
     pub(super) what: &'static str,
     /// With how many jobs.
@@ -125,7 +125,7 @@ impl Load {
             match shape {
                 "children" => JobSpec { parent_id: Some(other.clone()), ..job },
                 "after" => JobSpec { prerequisites: vec![other.clone()], ..job },
-                "heirs" => JobSpec { predecessor_id: Some(other.clone()), ..job },
+                "continuations" => JobSpec { predecessor_id: Some(other.clone()), ..job },
                 "keyed" => JobSpec { idempotency_key: Some(format!("{round}:{at}")), ..job },
                 "dependents" => JobSpec { dependents: vec![other.clone()], ..job },
                 "children_after" => {

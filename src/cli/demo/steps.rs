@@ -152,8 +152,8 @@ async fn files(calls: &Calls) -> anyhow::Result<()> {
 async fn relatives(calls: &Calls) -> anyhow::Result<()> {
     calls.title("A job creates others, and says how far it is (examples/children.rhai)")?;
     let result = calls.call("run_and_wait", json!({ "script": CHILDREN, "name": "parent" })).await?;
-    let heir = result["value"].as_str().context("the script gave no id")?;
-    let ended = calls.call("wait_job", json!({ "job_id": heir })).await?;
+    let continuation = result["value"].as_str().context("the script gave no id")?;
+    let ended = calls.call("wait_job", json!({ "job_id": continuation })).await?;
     expect("the value", &ended["value"], &json!(14))?;
     let job: serde_json::Value = calls.client.call("get_job", json!({ "job_id": result["job_id"] })).await?;
     calls.show_item("progress", &job["progress"])?;

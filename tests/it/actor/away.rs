@@ -101,7 +101,7 @@ async fn what_scripts_write_while_redis_is_away_is_done_once() {
         (r#"osis::index("people", ["name"]); 2"#, "2"),
         (r#"job::spawn(#{ script: "1", name: "unnamed child" }); 3"#, "3"),
         (r#"job::spawn(#{ script: "1", name: "keyed child", idempotency_key: "k" }); 4"#, "4"),
-        (r#"job::then(#{ script: "1", name: "heir", job_id: "00000000-0000-4000-8000-000000000001" }); 5"#, "5"),
+        (r#"job::then(#{ script: "1", name: "continuation", job_id: "00000000-0000-4000-8000-000000000001" }); 5"#, "5"),
     ];
     let ended = halted(&house, asked.iter().map(|(script, _)| spec(script)).collect(), 2, AWAY).await;
     for ((script, expected), (id, end)) in asked.into_iter().zip(&ended) {
@@ -119,7 +119,7 @@ async fn what_scripts_write_while_redis_is_away_is_done_once() {
             *created.entry(name).or_default() += 1;
         }
     }
-    let once = ["heir", "keyed child", "unnamed child"].map(|name| (name.to_owned(), 1));
+    let once = ["continuation", "keyed child", "unnamed child"].map(|name| (name.to_owned(), 1));
     assert_eq!(created, once.into());
     house.close().await;
 }

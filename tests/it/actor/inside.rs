@@ -33,20 +33,20 @@ async fn a_child_is_of_the_caller_of_its_parent_and_runs_when_that_has_returned(
 async fn an_heir_runs_when_the_job_and_its_children_have_ended() {
     let house = House::open(2).await;
     let script = r#"
-        let heir = job::then(#{ script: "`after ${args.of.len()}`", args: #{ of: JOB_ID } });
+        let continuation = job::then(#{ script: "`after ${args.of.len()}`", args: #{ of: JOB_ID } });
         job::spawn(#{ script: "sleep(0.05); throw 1" });
         job::spawn(#{ script: "sleep(0.05)" });
-        heir
+        continuation
     "#;
     let parent = house.start(spec(script)).await;
-    let heir = id(&house, &parent).await;
-    house.is(&heir, Status::Finished).await;
-    let job = house.dispatcher.job(CONTEXT, &heir).await.unwrap();
+    let continuation = id(&house, &parent).await;
+    house.is(&continuation, Status::Finished).await;
+    let job = house.dispatcher.job(CONTEXT, &continuation).await.unwrap();
     assert_eq!(job.predecessor_id, Some(parent));
     let filter = hero::dispatch::JobFilter::default();
     let page = house.dispatcher.list(CONTEXT, &filter, None, 10).await.unwrap();
     assert_eq!(page.jobs.len(), 4);
-    for other in page.jobs.iter().filter(|other| other.job_id != heir) {
+    for other in page.jobs.iter().filter(|other| other.job_id != continuation) {
         assert!(other.status.is_final() && other.finished_at <= job.started_at, "{other:?}");
     }
     house.close().await;
@@ -155,9 +155,9 @@ async fn a_job_sees_what_its_prerequisites_gave_each_once_by_name_or_by_id() {
         "let twice = [1].map(|x| inputs.rows.list.len() + x); fn f() {{ inputs[`{text}`] }}
          [inputs.rows.list, f(), inputs.none, inputs.len(), twice, inputs[\"{rows}\"], inputs[`{one}`] + inputs[`{two}`], inputs.contains(\"twin\"), SLOT]"
     );
-    let heir = house.start(JobSpec { prerequisites, ..spec(&script) }).await;
-    house.is(&heir, Status::Finished).await;
-    let output = house.dispatcher.result(CONTEXT, &heir).await.unwrap().output;
+    let continuation = house.start(JobSpec { prerequisites, ..spec(&script) }).await;
+    house.is(&continuation, Status::Finished).await;
+    let output = house.dispatcher.result(CONTEXT, &continuation).await.unwrap().output;
     assert_eq!(output, r#"[[1,2.5,null],"plain",null,5,[4],null,3,false,null]"#);
     assert_eq!(house.run("inputs.len()").await.unwrap().output, "0");
     assert_eq!(house.run("let inputs = 5; [1].map(|x| x + inputs)").await.unwrap().output, "[6]", "a variable of the script comes first");

@@ -69,10 +69,10 @@ async fn the_first_relation_that_applies_is_the_only_one() {
     assert_eq!(elements(&redis, "jobs:p:children").await, [bytes(&child)]);
 
     flush().await;
-    let mut heir = Job { parent_uuid: String::new(), ..all() };
-    conveyor::add(&context, Some(&mut heir), false).await.unwrap();
+    let mut continuation = Job { parent_uuid: String::new(), ..all() };
+    conveyor::add(&context, Some(&mut continuation), false).await.unwrap();
     assert_eq!(conveyor_keys(&redis).await, ["jobs:q:onComplete"]);
-    assert_eq!(elements(&redis, "jobs:q:onComplete").await, [bytes(&heir)]);
+    assert_eq!(elements(&redis, "jobs:q:onComplete").await, [bytes(&continuation)]);
 
     for dead_parent in [false, true] {
         flush().await;

@@ -266,12 +266,12 @@ async fn a_server_consumes_the_queues_that_its_pools_name() {
     let pools = "conveyor_namespace = \"conv\"\n[[pools]]\ntype = \"osis\"\ninstances = 1\nconveyor_queues = [\"mail\", \"work\"]\n";
     std::fs::write(&config, pools).unwrap();
     let server = Process::serve(&home.path().join("data"), &["--redis", &redis.url(), "--config", config.to_str().unwrap()]).await;
-    let (job, heir) = (Message { kind: String::new(), ..Message::new("1") }, Message { queue: "mail".into(), ..Message::new("2") });
-    push(&redis, &format!("conv:jobs:{}:onComplete", job.uuid), &heir).await;
+    let (job, continuation) = (Message { kind: String::new(), ..Message::new("1") }, Message { queue: "mail".into(), ..Message::new("2") });
+    push(&redis, &format!("conv:jobs:{}:onComplete", job.uuid), &continuation).await;
     let _: i64 = run(&redis, &["ZADD", "conv:scheduled", "1"], &job.bytes()).await;
-    is(&redis, &heir.uuid, "finished").await;
+    is(&redis, &continuation.uuid, "finished").await;
     is(&redis, &job.uuid, "finished").await;
-    gone(&redis, &format!("conv:jobs:{}", heir.uuid)).await;
+    gone(&redis, &format!("conv:jobs:{}", continuation.uuid)).await;
     let unknown = id();
     assert!(!exists(&redis, &format!("conv:jobs:{unknown}")).await);
     server.stop().await;

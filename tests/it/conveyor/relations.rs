@@ -8,7 +8,7 @@ fn children(of: &Message) -> String {
     format!("jobs:{}:children", of.uuid)
 }
 
-fn heirs(of: &Message) -> String {
+fn continuations(of: &Message) -> String {
     format!("jobs:{}:onComplete", of.uuid)
 }
 
@@ -18,7 +18,7 @@ fn active(of: &Message) -> String {
 
 /// Waits until a conveyor job is closed with everything that was its own.
 async fn closed(redis: &Redis, job: &Message) {
-    for key in [format!("jobs:{}", job.uuid), children(job), active(job), heirs(job)] {
+    for key in [format!("jobs:{}", job.uuid), children(job), active(job), continuations(job)] {
         gone(redis, &key).await;
     }
 }
@@ -30,7 +30,7 @@ async fn place(redis: &Redis, job: &Message, status: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heirs_run_after_all_descendants_through_any_depth() {
+async fn continuations_run_after_all_descendants_through_any_depth() {
     let house = consumer().await;
     let redis = &house.redis;
     let mut chain = vec![Message::new("0")];
@@ -44,9 +44,9 @@ async fn heirs_run_after_all_descendants_through_any_depth() {
     }
     let mut last = Vec::new();
     for job in &chain {
-        let heir = Message { predecessor: job.uuid.clone(), ..Message::new("\"heir\"") };
-        push(redis, &heirs(job), &heir).await;
-        last.push(heir);
+        let continuation = Message { predecessor: job.uuid.clone(), ..Message::new("\"continuation\"") };
+        push(redis, &continuations(job), &continuation).await;
+        last.push(continuation);
     }
     push(redis, "queue:work", &chain[0]).await;
     is(redis, &last[0].uuid, "finished").await;
@@ -54,8 +54,8 @@ async fn heirs_run_after_all_descendants_through_any_depth() {
         is(redis, &job.uuid, "finished").await;
         closed(redis, job).await;
     }
-    for (at, heir) in last.iter().enumerate() {
-        let begun = place(redis, heir, "started").await;
+    for (at, continuation) in last.iter().enumerate() {
+        let begun = place(redis, continuation, "started").await;
         for descendant in &chain[at..] {
             assert!(place(redis, descendant, "finished").await < begun);
         }
@@ -80,14 +80,14 @@ async fn a_job_that_calls_itself_its_parent_runs_and_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_children_and_heirs_than_one_step_takes_run_all() {
+async fn more_children_and_continuations_than_one_step_takes_run_all() {
     let house = consumer().await;
     let (redis, parent) = (&house.redis, Message::new("0"));
     let family: Vec<Message> = (0..150).map(|_| Message::new("1").child_of(&parent.uuid)).collect();
     let after: Vec<Message> = (0..150).map(|_| Message::new("2")).collect();
-    for (child, heir) in family.iter().zip(&after) {
+    for (child, continuation) in family.iter().zip(&after) {
         push(redis, &children(&parent), child).await;
-        push(redis, &heirs(&parent), heir).await;
+        push(redis, &continuations(&parent), continuation).await;
     }
     push(redis, "queue:work", &parent).await;
     for job in family.iter().chain(&after) {
@@ -105,16 +105,16 @@ async fn a_child_that_is_retried_stays_active_and_its_parent_closes() {
     let house = consumer().await;
     let (redis, parent) = (&house.redis, Message::new("0"));
     let child = Message { max_retries: 3, ..Message::new("throw 1").child_of(&parent.uuid) };
-    let heir = Message::new("2");
+    let continuation = Message::new("2");
     push(redis, &children(&parent), &child).await;
-    push(redis, &heirs(&parent), &heir).await;
+    push(redis, &continuations(&parent), &continuation).await;
     push(redis, "queue:work", &parent).await;
     is(redis, &child.uuid, "scheduled").await;
     assert!(!exists(redis, &children(&parent)).await);
     assert_eq!(members(redis, &active(&parent)).await, std::slice::from_ref(&child.uuid));
-    assert_eq!(hget(redis, &heir.uuid, "status").await, None);
+    assert_eq!(hget(redis, &continuation.uuid, "status").await, None);
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", child.uuid), "script", "1"]).await;
-    is(redis, &heir.uuid, "finished").await;
+    is(redis, &continuation.uuid, "finished").await;
     assert_eq!(hget(redis, &child.uuid, "status").await.as_deref(), Some("finished"));
     closed(redis, &parent).await;
     house.close().await;
@@ -128,14 +128,14 @@ async fn a_child_that_fails_for_good_leaves_its_parent_which_closes() {
     let thrown = Message::new("throw 1").child_of(&parent.uuid);
     let unknown = Message { kind: "mail.Send".into(), ..Message::new("1").child_of(&parent.uuid) };
     let odd = Message { uuid: "7".into(), ..Message::new("1").child_of(&parent.uuid) };
-    let heir = Message::new("2");
+    let continuation = Message::new("2");
     for child in [&thrown, &unknown, &odd] {
         push(redis, &children(&parent), child).await;
     }
     let _: i64 = run(redis, &["LPUSH", &children(&parent)], b"\xff no message").await;
-    push(redis, &heirs(&parent), &heir).await;
+    push(redis, &continuations(&parent), &continuation).await;
     push(redis, "queue:work", &parent).await;
-    is(redis, &heir.uuid, "finished").await;
+    is(redis, &continuation.uuid, "finished").await;
     closed(redis, &parent).await;
     until("all four are set aside", || async { (elements(redis, "failed").await.len() == 4).then_some(()) }).await;
     house.close().await;
@@ -144,30 +144,30 @@ async fn a_child_that_fails_for_good_leaves_its_parent_which_closes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_with_the_id_of_another_job_leaves_its_parent() {
     let house = consumer().await;
-    let (redis, parent, heir) = (&house.redis, Message::new("0"), Message::new("2"));
+    let (redis, parent, continuation) = (&house.redis, Message::new("0"), Message::new("2"));
     let other = house.start(crate::support::spec("1")).await;
     push(redis, &children(&parent), &Message { uuid: other.to_string(), ..Message::new("1").child_of(&parent.uuid) }).await;
-    push(redis, &heirs(&parent), &heir).await;
+    push(redis, &continuations(&parent), &continuation).await;
     push(redis, "queue:work", &parent).await;
-    is(redis, &heir.uuid, "finished").await;
+    is(redis, &continuation.uuid, "finished").await;
     closed(redis, &parent).await;
     house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_parent_that_fails_ends_its_children_and_its_heirs_run() {
+async fn a_parent_that_fails_ends_its_children_and_its_continuations_run() {
     let house = consumer().await;
     let (redis, parent) = (&house.redis, Message::new("throw \"no\""));
     let child = Message::new("1").child_of(&parent.uuid);
     let grandchild = Message::new("1").child_of(&child.uuid);
-    let (heir, heir_of_child) = (Message::new("2"), Message::new("3"));
+    let (continuation, continuation_of_child) = (Message::new("2"), Message::new("3"));
     push(redis, &children(&parent), &child).await;
     push(redis, &children(&child), &grandchild).await;
-    push(redis, &heirs(&parent), &heir).await;
-    push(redis, &heirs(&child), &heir_of_child).await;
+    push(redis, &continuations(&parent), &continuation).await;
+    push(redis, &continuations(&child), &continuation_of_child).await;
     push(redis, "queue:work", &parent).await;
-    is(redis, &heir.uuid, "finished").await;
-    is(redis, &heir_of_child.uuid, "finished").await;
+    is(redis, &continuation.uuid, "finished").await;
+    is(redis, &continuation_of_child.uuid, "finished").await;
     for job in [&parent, &child, &grandchild] {
         closed(redis, job).await;
     }
@@ -189,10 +189,10 @@ async fn a_parent_that_fails_ends_its_children_and_its_heirs_run() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_time_of_a_child_counts_once_it_is_released() {
     let house = consumer().await;
-    let (redis, parent, heir) = (&house.redis, Message::new("0"), Message::new("2"));
+    let (redis, parent, continuation) = (&house.redis, Message::new("0"), Message::new("2"));
     let child = Message { run_at: Some(4_000_000_000), ..Message::new("1").child_of(&parent.uuid) };
     push(redis, &children(&parent), &child).await;
-    push(redis, &heirs(&parent), &heir).await;
+    push(redis, &continuations(&parent), &continuation).await;
     push(redis, "queue:work", &parent).await;
     until("it is scheduled", || async {
         let scheduled: Vec<(Vec<u8>, f64)> = redis.run(&["ZRANGE", "scheduled", "0", "-1", "WITHSCORES"]).await;
@@ -200,25 +200,25 @@ async fn the_time_of_a_child_counts_once_it_is_released() {
     })
     .await;
     assert_eq!(members(redis, &active(&parent)).await, std::slice::from_ref(&child.uuid));
-    assert_eq!(hget(redis, &heir.uuid, "status").await, None);
+    assert_eq!(hget(redis, &continuation.uuid, "status").await, None);
     let _: i64 = run(redis, &["ZADD", "scheduled", "1"], &child.bytes()).await;
-    is(redis, &heir.uuid, "finished").await;
+    is(redis, &continuation.uuid, "finished").await;
     closed(redis, &parent).await;
     house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn children_and_heirs_that_come_too_late_run_all_the_same() {
+async fn children_and_continuations_that_come_too_late_run_all_the_same() {
     let house = consumer().await;
     let (redis, parent) = (&house.redis, Message::new("0"));
     push(redis, "queue:work", &parent).await;
     is(redis, &parent.uuid, "finished").await;
     closed(redis, &parent).await;
-    let (child, heir) = (Message::new("1").child_of(&parent.uuid), Message::new("2"));
+    let (child, continuation) = (Message::new("1").child_of(&parent.uuid), Message::new("2"));
     push(redis, &children(&parent), &child).await;
-    push(redis, &heirs(&parent), &heir).await;
+    push(redis, &continuations(&parent), &continuation).await;
     is(redis, &child.uuid, "finished").await;
-    is(redis, &heir.uuid, "finished").await;
+    is(redis, &continuation.uuid, "finished").await;
     closed(redis, &parent).await;
     house.close().await;
 }
@@ -242,9 +242,9 @@ async fn relatives_of_a_job_that_nobody_knows_are_kept_for_a_while() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_active_child_of_a_parent_that_still_runs_does_not_close_it() {
     let house = consumer().await;
-    let (redis, parent, heir) = (&house.redis, Message::new("loop {}"), Message::new("2"));
+    let (redis, parent, continuation) = (&house.redis, Message::new("loop {}"), Message::new("2"));
     let child = Message::new("1").child_of(&parent.uuid);
-    push(redis, &heirs(&parent), &heir).await;
+    push(redis, &continuations(&parent), &continuation).await;
     push(redis, "queue:work", &parent).await;
     is(redis, &parent.uuid, "started").await;
     let _: i64 = redis.run(&["SADD", &active(&parent), &child.uuid]).await;
@@ -252,9 +252,9 @@ async fn an_active_child_of_a_parent_that_still_runs_does_not_close_it() {
     is(redis, &child.uuid, "finished").await;
     closed(redis, &child).await;
     gone(redis, &active(&parent)).await;
-    assert_eq!(elements(redis, &heirs(&parent)).await, [heir.bytes()]);
+    assert_eq!(elements(redis, &continuations(&parent)).await, [continuation.bytes()]);
     house.dispatcher.stop(CONTEXT, &parent.uuid.parse().unwrap()).await.unwrap();
-    is(redis, &heir.uuid, "finished").await;
+    is(redis, &continuation.uuid, "finished").await;
     house.close().await;
 }
 
@@ -262,17 +262,17 @@ async fn an_active_child_of_a_parent_that_still_runs_does_not_close_it() {
 async fn an_entry_that_means_nothing_does_not_hold_up_the_others() {
     let house = House::empty().await;
     let redis = &house.redis;
-    let (missing, parent, heir) = (id(), Message::new("0"), Message::new("1"));
+    let (missing, parent, continuation) = (id(), Message::new("0"), Message::new("1"));
     for entry in ["", "x", "a b c d", &format!("{missing} error conveyor/"), &format!("{missing} finished elsewhere/")] {
         let _: i64 = redis.run(&["ZADD", "hero:q:conveyor", "1", entry]).await;
     }
     for what in ["children", "active", "onComplete"] {
         let _: String = redis.run(&["SET", &format!("jobs:{missing}:{what}"), "of somebody else"]).await;
     }
-    push(redis, &heirs(&parent), &heir).await;
+    push(redis, &continuations(&parent), &continuation).await;
     let _: i64 = redis.run(&["ZADD", "hero:q:conveyor", "2", &format!("{} finished conveyor/", parent.uuid)]).await;
     Closer::new(house.store.clone()).tick().await.unwrap();
-    assert_eq!(elements(redis, "queue:work").await, [heir.bytes()]);
+    assert_eq!(elements(redis, "queue:work").await, [continuation.bytes()]);
     assert!(!exists(redis, "hero:q:conveyor").await);
 }
 
@@ -282,7 +282,7 @@ async fn keepers_that_look_at_the_same_time_release_each_relative_once() {
     let redis = &house.redis;
     let parent = Message::new("0");
     for _ in 0..100 {
-        push(redis, &heirs(&parent), &Message::new("1")).await;
+        push(redis, &continuations(&parent), &Message::new("1")).await;
     }
     let _: i64 = redis.run(&["ZADD", "hero:q:conveyor", "1", &format!("{} finished conveyor/", parent.uuid)]).await;
     let (mut one, mut two) = (Closer::new(house.store.clone()), Closer::new(redis.store().await));

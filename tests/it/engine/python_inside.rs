@@ -36,7 +36,7 @@ async fn run(client: &Client, spec: &JobSpec) -> Job {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn python_and_commands_create_children_and_heirs_of_their_caller() {
+async fn python_and_commands_create_children_and_continuations_of_their_caller() {
     if python().is_none() {
         return;
     }
@@ -44,18 +44,18 @@ async fn python_and_commands_create_children_and_heirs_of_their_caller() {
     let server = server(&home).await;
     let client = server.client().await;
     let in_python = "import hero\nspec = {'script': '`${args.of} by ${CALLER_ID}`', 'args': {'of': hero.job_id}}\n\
-                     hero.result(hero.spawn(spec) + ' ' + hero.then(spec, name='heir'))";
+                     hero.result(hero.spawn(spec) + ' ' + hero.then(spec, name='continuation'))";
     let in_bash = "spec=\"{\\\"script\\\": \\\"\\`\\${args.of} by \\${CALLER_ID}\\`\\\", \\\"args\\\": {\\\"of\\\": \\\"$HERO_JOB_ID\\\"}}\"\n\
-                   echo \"spawn $spec\" >&4; read -r said child <&4; echo \"then $spec\" >&4; read -r said heir <&4; echo \"$child $heir\" >&3";
+                   echo \"spawn $spec\" >&4; read -r said child <&4; echo \"then $spec\" >&4; read -r said continuation <&4; echo \"$child $continuation\" >&3";
     for spec in [of_type("python", in_python), of_type("bash", in_bash)] {
         let job = run(&client, &spec).await;
         let given = job.output.clone().unwrap_or_else(|| panic!("{job:?}"));
         let ids: Vec<JobId> = given.split(' ').map(|id| id.parse().unwrap_or_else(|_| panic!("{given}"))).collect();
-        let (child, heir) = (ended(&client, &ids[0]).await, ended(&client, &ids[1]).await);
+        let (child, continuation) = (ended(&client, &ids[0]).await, ended(&client, &ids[1]).await);
         let output = format!("{} by alice", job.job_id);
-        assert_eq!((child.output.as_deref(), heir.output.as_deref()), (Some(&*output), Some(&*output)));
-        assert_eq!((child.parent_id, heir.predecessor_id), (Some(job.job_id.clone()), Some(job.job_id)));
-        assert!(child.started_at >= job.finished_at && heir.started_at >= child.finished_at);
+        assert_eq!((child.output.as_deref(), continuation.output.as_deref()), (Some(&*output), Some(&*output)));
+        assert_eq!((child.parent_id, continuation.predecessor_id), (Some(job.job_id.clone()), Some(job.job_id)));
+        assert!(child.started_at >= job.finished_at && continuation.started_at >= child.finished_at);
     }
     for (script, refusal) in [
         ("hero.spawn({})", "Refused: the job is not what a job may be: missing field `script`"),

@@ -100,14 +100,14 @@ async fn relatives_are_released_by_the_ends_that_a_foreign_actor_writes() {
     let to_parent = Some(parent.clone());
     let dependent = house.start(JobSpec { prerequisites: vec![parent.clone()], ..spec("echo dependent") }).await;
     let child = house.start(JobSpec { parent_id: to_parent.clone(), ..spec("echo child") }).await;
-    let heir = house.start(JobSpec { predecessor_id: to_parent, ..spec("echo heir") }).await;
+    let continuation = house.start(JobSpec { predecessor_id: to_parent, ..spec("echo continuation") }).await;
     dispatcher.start(CONTEXT, &parent).await.unwrap();
-    for id in [&dependent, &child, &heir] {
+    for id in [&dependent, &child, &continuation] {
         house.is(id, Status::Finished).await;
     }
     let ran = worker.ran();
     let place = |id: &JobId| ran.iter().position(|ran| ran == id.as_str()).unwrap();
-    assert!(place(&parent) == 0 && place(&heir) > place(&child), "{ran:?}");
+    assert!(place(&parent) == 0 && place(&continuation) > place(&child), "{ran:?}");
 
     // What was to follow an error does not.
     let failing = dispatcher.create(spec("fail")).await.unwrap();

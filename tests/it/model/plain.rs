@@ -70,7 +70,7 @@ pub struct Job {
 pub enum List {
     Dependents,
     Children,
-    Heirs,
+    Continuations,
 }
 
 #[derive(Debug, Clone, Default)]

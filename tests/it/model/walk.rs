@@ -81,7 +81,7 @@ impl Town<'_> {
                         let ended = it.status.is_none_or(Status::is_final);
                         let settled = !plain.watched.contains_key(owner) && !it.unknown;
                         let pending = plain.pending.iter().any(|(other, ..)| other == owner)
-                            || *list == List::Heirs && plain.active.contains_key(owner);
+                            || *list == List::Continuations && plain.active.contains_key(owner);
                         assert!(!ended || !settled || pending, "job {number} waits for job {owner} ({list:?}), which has ended");
                     }
                 }
@@ -139,7 +139,7 @@ impl Town<'_> {
             let what = match list {
                 List::Dependents => "dependents",
                 List::Children => "children",
-                List::Heirs => "onComplete",
+                List::Continuations => "onComplete",
             };
             expected.insert((what.to_owned(), *owner), jobs.clone());
         }

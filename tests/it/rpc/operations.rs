@@ -111,8 +111,8 @@ async fn every_reason_not_to_run_is_explained() {
     assert_eq!(why(&waiting, "waiting_for_prerequisites").await["waiting_for"], expected);
     let child = start(&client, json!({"script": "1", "parent_id": running})).await;
     assert_eq!(why(&child, "waiting_for_parent").await["waiting_for"], json!([{"job_id": running, "status": "started"}]));
-    let heir = start(&client, json!({"script": "1", "predecessor_id": running})).await;
-    assert_eq!(why(&heir, "waiting_for_predecessor").await["waiting_for"], json!([{"job_id": running, "status": "started"}]));
+    let continuation = start(&client, json!({"script": "1", "predecessor_id": running})).await;
+    assert_eq!(why(&continuation, "waiting_for_predecessor").await["waiting_for"], json!([{"job_id": running, "status": "started"}]));
 
     let first = start(&client, json!(["1"])).await;
     let second = start(&client, json!(["1"])).await;

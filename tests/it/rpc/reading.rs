@@ -195,10 +195,10 @@ async fn relations_and_schedules_are_named_in_any_case() {
     ]);
     assert_eq!(client.ok("create_jobs", json!([jobs])).await, json!([lower(), other.to_lowercase()]));
     let third = create(&client, json!({"script": "3", "dependents": [other]})).await;
-    let heir = create(&client, json!({"script": "4", "predecessor_id": UPPER})).await;
+    let continuation = create(&client, json!({"script": "4", "predecessor_id": UPPER})).await;
     let job = client.ok("get_job", json!([other])).await;
     assert_eq!((&job["prerequisites"], &job["parent_id"]), (&json!([lower(), third]), &json!(lower())));
-    assert_eq!(client.ok("get_job", json!([heir])).await["predecessor_id"], lower());
+    assert_eq!(client.ok("get_job", json!([continuation])).await["predecessor_id"], lower());
 
     let schedule = json!({"job": {"script": "1"}, "every": 3600, "schedule_id": UPPER});
     assert_eq!(client.ok("create_schedule", schedule.clone()).await["schedule_id"], lower());

@@ -78,19 +78,19 @@ async fn a_predecessor_that_is_no_job_is_not_waited_for() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (predecessor, _) = create(&store, JobSpec::default()).await;
-    let (heir, _) = create(&store, JobSpec { predecessor_id: Some(predecessor.clone()), ..JobSpec::default() }).await;
-    for id in [&predecessor, &heir] {
+    let (continuation, _) = create(&store, JobSpec { predecessor_id: Some(predecessor.clone()), ..JobSpec::default() }).await;
+    for id in [&predecessor, &continuation] {
         assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(id));
         turn(&store, &[ended(id)], 0).await;
         release(&store).await;
     }
     let _: () = redis.run(&["SET", &key(&predecessor), "x"]).await;
-    assert_eq!(store.retry(&heir).await.unwrap(), Retried::OnItsWay(Status::Dispatched));
+    assert_eq!(store.retry(&continuation).await.unwrap(), Retried::OnItsWay(Status::Dispatched));
     // The same from outside, with one of ours in the same turn.
     let outside = JobId::random();
     let _: i64 = redis.run(&["HSET", &key(&outside), "script", "1", "predecessor_id", predecessor.as_str()]).await;
     let _: i64 = redis.run(&["LPUSH", QUEUE, outside.as_str()]).await;
-    assert_eq!(turn(&store, &[], 9).await, [heir, outside]);
+    assert_eq!(turn(&store, &[], 9).await, [continuation, outside]);
 }
 
 #[tokio::test]

@@ -58,7 +58,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.relatives(ARGV[4], 'dependents')".to_owned(), keys.dependents(&id)),
             ("keys.relatives(ARGV[4], 'children')".to_owned(), keys.children(&id)),
             ("keys.relatives(ARGV[4], 'active')".to_owned(), keys.active(&id)),
-            ("keys.relatives(ARGV[4], 'onComplete')".to_owned(), keys.heirs(&id)),
+            ("keys.relatives(ARGV[4], 'onComplete')".to_owned(), keys.continuations(&id)),
             ("keys.native_only".to_owned(), keys.native_only()),
             ("keys.foreign".to_owned(), keys.foreign()),
             ("keys.index('2026-11-21T03:54:01.5Z')".to_owned(), keys.index("2026-11-21T03:54:01.5Z".parse().unwrap())),

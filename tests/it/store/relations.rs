@@ -52,9 +52,9 @@ async fn a_family_runs_in_order_and_leaves_nothing_behind() {
     let (child, status) = create(&store, JobSpec { parent_id: Some(parent.clone()), ..JobSpec::default() }).await;
     assert_eq!(status, Status::WaitingForPrerequisites);
     let (grandchild, _) = create(&store, JobSpec { parent_id: Some(child.clone()), ..JobSpec::default() }).await;
-    let (heir, _) = create(&store, JobSpec { predecessor_id: Some(parent.clone()), ..JobSpec::default() }).await;
-    let (dependent, _) = create(&store, JobSpec { prerequisites: vec![heir.clone(), parent.clone()], ..JobSpec::default() }).await;
-    for id in [&parent, &child, &grandchild, &heir, &dependent] {
+    let (continuation, _) = create(&store, JobSpec { predecessor_id: Some(parent.clone()), ..JobSpec::default() }).await;
+    let (dependent, _) = create(&store, JobSpec { prerequisites: vec![continuation.clone(), parent.clone()], ..JobSpec::default() }).await;
+    for id in [&parent, &child, &grandchild, &continuation, &dependent] {
         assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(id));
         turn(&store, &[ended(id)], 0).await;
         release(&store).await;
@@ -64,7 +64,7 @@ async fn a_family_runs_in_order_and_leaves_nothing_behind() {
     assert!(left.is_empty(), "{left:?}");
     let left: Vec<String> = redis.run(&["ZRANGE", "hero:q:watched", "0", "-1"]).await;
     assert!(left.is_empty(), "{left:?}");
-    for id in [&parent, &child, &grandchild, &heir, &dependent] {
+    for id in [&parent, &child, &grandchild, &continuation, &dependent] {
         let ttl: i64 = redis.run(&["TTL", &format!("hero:job:{id}")]).await;
         assert!(ttl > 0, "{ttl}");
     }
@@ -83,7 +83,7 @@ async fn who_waits_for_himself_is_refused() {
     assert_eq!(store.create(middle).await.unwrap(), Created::Created(Status::Created));
     let bad = unstarted(JobSpec { prerequisites: vec![between], dependents: vec![id.clone()], ..JobSpec::default() });
     assert!(matches!(store.create(bad).await.unwrap(), Created::Cycle(_)));
-    // An heir of its own parent would wait for its own end.
+    // A continuation of its own parent would wait for its own end.
     let bad = unstarted(JobSpec { parent_id: Some(id.clone()), predecessor_id: Some(id.clone()), ..JobSpec::default() });
     assert!(matches!(store.create(bad).await.unwrap(), Created::Cycle(_)));
     let (one, two) = (JobId::random(), JobId::random());

@@ -225,28 +225,28 @@ async fn a_parent_that_runs_again_is_kept_for_its_children() {
     let (grandparent, _) = create(&store, JobSpec::default()).await;
     let (parent, _) = create(&store, JobSpec { parent_id: Some(grandparent.clone()), ..JobSpec::default() }).await;
     let (child, _) = create(&store, JobSpec { parent_id: Some(parent.clone()), ..JobSpec::default() }).await;
-    let (heir, _) = create(&store, JobSpec { predecessor_id: Some(grandparent.clone()), ..JobSpec::default() }).await;
+    let (continuation, _) = create(&store, JobSpec { predecessor_id: Some(grandparent.clone()), ..JobSpec::default() }).await;
     finish(&store, &grandparent).await;
     finish(&store, &parent).await;
     assert!(matches!(store.retry(&parent).await.unwrap(), Retried::OnItsWay(_)));
     assert!(matches!(store.delete(&parent).await.unwrap(), Deleted::Open(_)));
     store.stop(&parent).await.unwrap();
     finish(&store, &child).await;
-    assert_eq!(now(&store, &heir).await, Status::Dispatched);
+    assert_eq!(now(&store, &continuation).await, Status::Dispatched);
 }
 
 #[tokio::test]
 async fn a_retry_that_would_wait_for_itself_is_refused() {
     let (_redis, store) = house().await;
     let (root, _) = create(&store, JobSpec::default()).await;
-    let (heir, _) = create(&store, JobSpec { predecessor_id: Some(root.clone()), ..JobSpec::default() }).await;
+    let (continuation, _) = create(&store, JobSpec { predecessor_id: Some(root.clone()), ..JobSpec::default() }).await;
     finish(&store, &root).await;
-    finish(&store, &heir).await;
+    finish(&store, &continuation).await;
     let of_root = JobSpec { parent_id: Some(root.clone()), ..JobSpec::default() };
-    let (child, _) = create(&store, JobSpec { prerequisites: vec![heir.clone()], ..of_root.clone() }).await;
+    let (child, _) = create(&store, JobSpec { prerequisites: vec![continuation.clone()], ..of_root.clone() }).await;
     finish(&store, &child).await;
     let (_running, _) = create(&store, of_root).await;
-    assert_eq!(store.retry(&heir).await.unwrap(), Retried::OnItsWay(Status::WaitingForPrerequisites));
+    assert_eq!(store.retry(&continuation).await.unwrap(), Retried::OnItsWay(Status::WaitingForPrerequisites));
     assert_eq!(store.retry(&child).await.unwrap(), Retried::Cycle(Status::Finished));
 }
 

@@ -228,7 +228,7 @@ fn question(word: &str, text: &str) -> Result<(Question, Asked), String> {
             let beyond = |error: &dyn std::fmt::Display| format!("the job is not what a job may be: {error}");
             let spec = exact(spec, "job").map_err(|error| beyond(&error))?;
             let spec: Json = serde_json::from_str(&spec).map_err(|error| beyond(&without_position(&error.to_string())))?;
-            Ok((Question::Jobs(JobCall::Spawn { spec, as_heir: word == "then" }), Asked::Value))
+            Ok((Question::Jobs(JobCall::Spawn { spec, as_continuation: word == "then" }), Asked::Value))
         }
         ("inputs", "") => Ok((Question::Jobs(JobCall::Inputs), Asked::Inputs)),
         ("slot", "") => Ok((Question::Jobs(JobCall::Slot), Asked::Value)),
@@ -280,7 +280,7 @@ mod tests {
         let (mut asking, mut theirs, mut lines) = asking();
         theirs.write_all(b"spawn {\"script\": \"1\"}\n\nprogress 40 half of it\nslot\ninp").unwrap();
         let spec = serde_json::from_str("{\"script\":\"1\"}").unwrap();
-        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Spawn { spec, as_heir: false })));
+        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Spawn { spec, as_continuation: false })));
         assert_eq!((asking.next(false, &mut lines), asking.awaited().is_none()), (None, true));
         asking.answered(Ok(json!("some-id").into()));
         assert_eq!(asking.next(false, &mut lines), Some(Question::Progress(Progress { value: 40.0, text: "half of it".into() })));
@@ -391,7 +391,7 @@ mod tests {
             asking.answered(Err("gone".to_owned()));
         }
         let told = |value, text: &str| Question::Progress(Progress { value, text: text.to_owned() });
-        let spawn = Question::Jobs(JobCall::Spawn { spec: serde_json::from_str("{}").unwrap(), as_heir: false });
+        let spawn = Question::Jobs(JobCall::Spawn { spec: serde_json::from_str("{}").unwrap(), as_continuation: false });
         assert_eq!(asked, [spawn, told(3.0, "x"), told(4.0, "")]);
     }
 }

@@ -123,7 +123,7 @@ impl Asker {
 
     async fn of_jobs(&self, call: JobCall) -> Result<Json, Error> {
         Ok(match call {
-            JobCall::Spawn { spec, as_heir } => self.spawn(&spec, as_heir).await?.as_str().into(),
+            JobCall::Spawn { spec, as_continuation } => self.spawn(&spec, as_continuation).await?.as_str().into(),
             JobCall::Inputs => written(&self.patience.ask(|| self.dispatcher.inputs(self.context, &self.job)).await?)?,
             JobCall::Slot => {
                 let slot = self.patience.ask(|| self.dispatcher.slot(self.context, &self.job)).await?;

@@ -16,13 +16,13 @@ const MOST_CREATED: u32 = 1000;
 
 impl Asker {
     /// Creates a relative of the job and starts it: it waits for this one by itself.
-    pub(super) async fn spawn(&self, spec: &Json, as_heir: bool) -> Result<JobId, Error> {
+    pub(super) async fn spawn(&self, spec: &Json, as_continuation: bool) -> Result<JobId, Error> {
         let wrong = |message: String| Error::Invalid { param: "job", message };
         // Where in a text that the script has not written says nothing.
         let none = |error: serde_json::Error| wrong(format!("is not what a job may be: {}", without_position(&error.to_string())));
         // The names alone: a tree would take many times the bytes.
         let given: HashMap<String, IgnoredAny> = serde_json::from_str(spec.as_str()).map_err(none)?;
-        let relation = if as_heir { "predecessor_id" } else { "parent_id" };
+        let relation = if as_continuation { "predecessor_id" } else { "parent_id" };
         for fixed in ["context_id", "caller_id", "parent_id", relation] {
             if given.contains_key(fixed) {
                 return Err(wrong(format!("has a {fixed}, which follows from the job that creates it; leave it out")));
@@ -33,7 +33,7 @@ impl Asker {
             return Err(wrong(format!("is one too many: an attempt of a job creates {MOST_CREATED} others at most")));
         }
         let this = || Some(self.job.clone());
-        let mut related = if as_heir { JobSpec { predecessor_id: this(), ..spec } } else { JobSpec { parent_id: this(), ..spec } };
+        let mut related = if as_continuation { JobSpec { predecessor_id: this(), ..spec } } else { JobSpec { parent_id: this(), ..spec } };
         // Before they are looked up.
         check_relations(&mut related)?;
         self.ensure_own(&related).await?;

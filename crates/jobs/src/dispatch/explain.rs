@@ -119,7 +119,7 @@ impl Dispatcher {
         let named: Vec<String> = waiting_for.iter().take(NAMED).map(|other| format!("{} ({})", other.job_id, other.status)).collect();
         let more = if waiting_for.len() > NAMED { format!(" and {} more", waiting_for.len() - NAMED) } else { String::new() };
         let named = format!("{}{more}", named.join(", "));
-        // An heir runs, whatever became of its predecessor.
+        // A continuation runs, whatever became of its predecessor.
         let ending = &relatives[..relatives.len() - usize::from(job.predecessor_id.is_some())];
         let deleted = if waiting_for.is_empty() { self.deleted(context, job, ending, &statuses).await? } else { None };
         let message = match reason {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use hero_service::Service;
 use hero_store::{Error, Store};
 
-/// Releases the relatives of jobs that have ended: dependents, children, heirs, parents.
+/// Releases the relatives of jobs that have ended: dependents, children, continuations, parents.
 pub struct Releaser {
     store: Store,
 }

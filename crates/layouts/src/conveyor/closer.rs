@@ -7,7 +7,7 @@ use hero_model::JobId;
 use hero_service::Service;
 use hero_store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
 
-/// Closes conveyor jobs that have ended. Their children run, or end if the parent failed. Once all descendants are closed, the heirs run,
+/// Closes conveyor jobs that have ended. Their children run, or end if the parent failed. Once all descendants are closed, the continuations run,
 /// and the job is removed from the children of its parent, which may then close, too.
 ///
 /// An end stays in Redis until it is worked off. So any server can do that, and a server that dies meanwhile does no harm.
@@ -19,7 +19,7 @@ pub struct Closer {
 
 /// How many ends of jobs are worked off in one round.
 const ENDS: usize = 64;
-/// How many children and heirs of each such job are handled in one round.
+/// How many children and continuations of each such job are handled in one round.
 const BATCH: usize = 128;
 /// How long an idle closer pauses.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -56,7 +56,7 @@ impl Closer {
             parent,
             failed: failed.flatten(),
             children: relatives(&end.children),
-            heirs: relatives(&end.heirs),
+            continuations: relatives(&end.continuations),
         };
         if self.store.close_conveyor(&keys, &close).await? == Closed::Closed && !finished {
             tracing::warn!(job = %id, failed = keys.failed(), error = end.error, "a conveyor job failed for good and was set aside");
@@ -96,7 +96,7 @@ fn parse(entry: &str) -> Option<(JobId, bool, ConveyorKeys)> {
     Some((id, finished, ConveyorKeys::parse_relation(words.next()?)?))
 }
 
-/// An element of a list of children or heirs.
+/// An element of a list of children or continuations.
 fn relative(bytes: &[u8], reason: &str) -> Relative {
     let job = Job::decode(bytes).ok().filter(|job| !job.queue.is_empty() && job.uuid.parse::<JobId>().is_ok());
     Relative {

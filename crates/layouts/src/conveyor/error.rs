@@ -38,8 +38,8 @@ pub enum AddError {
         /// What Redis said.
         source: store::Error,
     },
-    /// Redis did not add it to its predecessor's heirs.
-    #[error("job {uuid} was not added to the heirs of its predecessor, {key}: {source}")]
+    /// Redis did not add it to its predecessor's continuations.
+    #[error("job {uuid} was not added to the continuations of its predecessor, {key}: {source}")]
     OnComplete {
         /// The job.
         uuid: String,
@@ -130,7 +130,7 @@ pub enum MarshalError {
 pub enum Step {
     /// LPUSH to the children of the parent.
     Children,
-    /// LPUSH to the heirs of the predecessor.
+    /// LPUSH to the continuations of the predecessor.
     OnComplete,
     /// ZADD to the scheduled jobs.
     Scheduled,
@@ -144,7 +144,7 @@ impl std::fmt::Display for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Children => "the children of its parent",
-            Self::OnComplete => "the heirs of its predecessor",
+            Self::OnComplete => "the continuations of its predecessor",
             Self::Scheduled => "the scheduled jobs",
             Self::Active => "the active children of its parent",
             Self::Queue => "its queue",

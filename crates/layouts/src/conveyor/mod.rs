@@ -1,4 +1,4 @@
-//! The conveyor layout: jobs as protobuf messages (`proto/conveyor.proto`) in lists, with parents, children and heirs.
+//! The conveyor layout: jobs as protobuf messages (`proto/conveyor.proto`) in lists, with parents, children and continuations.
 //!
 //! [`add`] is the producer. Pools of this program consume such queues (`--pools`, key `conveyor_queues`).
 

@@ -20,8 +20,8 @@ pub struct Close<'a> {
     pub failed: Option<Vec<u8>>,
     /// The next of its children.
     pub children: Vec<Relative>,
-    /// The next of its heirs.
-    pub heirs: Vec<Relative>,
+    /// The next of its continuations.
+    pub continuations: Vec<Relative>,
 }
 
 /// How far a conveyor job has come towards its close.
@@ -33,7 +33,7 @@ pub enum Closed {
     More,
     /// It waits for its children.
     Waits,
-    /// It is closed: its heirs are on their way, and its parent may close.
+    /// It is closed: its continuations are on their way, and its parent may close.
     Closed,
 }
 
@@ -51,8 +51,8 @@ impl Store {
             call.arg(&child.bytes).arg(child.uuid.as_deref().unwrap_or_default()).arg(child.queue.as_deref().unwrap_or_default());
             call.arg(due(child)).arg(&child.failed);
         }
-        for heir in &close.heirs {
-            call.arg(&heir.bytes).arg(heir.queue.as_deref().unwrap_or_default()).arg(due(heir));
+        for continuation in &close.continuations {
+            call.arg(&continuation.bytes).arg(continuation.queue.as_deref().unwrap_or_default()).arg(due(continuation));
         }
         let answer: String = self.0.commands.function(&call).await?;
         Ok(match answer.as_str() {

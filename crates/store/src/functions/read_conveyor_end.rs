@@ -20,12 +20,12 @@ pub struct ConveyorEnd {
     pub bytes: Option<Vec<u8>>,
     /// The next of its children, the first to go first.
     pub children: Vec<Vec<u8>>,
-    /// The next of its heirs.
-    pub heirs: Vec<Vec<u8>>,
+    /// The next of its continuations.
+    pub continuations: Vec<Vec<u8>>,
 }
 
 impl Store {
-    /// Looks at a conveyor job that has ended, and at most `limit` of its children and heirs each.
+    /// Looks at a conveyor job that has ended, and at most `limit` of its children and continuations each.
     pub async fn read_conveyor_end(&self, keys: &ConveyorKeys, id: &JobId, limit: usize) -> Result<ConveyorEnd, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix()).arg(id.as_str()).arg(limit);
@@ -44,7 +44,7 @@ impl Store {
             parent,
             bytes: Some(bytes).filter(|bytes| !bytes.is_empty()),
             children: answer.by_ref().take(number).collect(),
-            heirs: answer.collect(),
+            continuations: answer.collect(),
         })
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Asked {
 pub(crate) struct Relations {
     /// Its parent.
     pub(crate) parent: Option<JobId>,
-    /// The job that it is the heir of.
+    /// The job that it is the continuation of.
     pub(crate) predecessor: Option<JobId>,
     /// Its prerequisites, or its children.
     pub(crate) others: Vec<JobId>,

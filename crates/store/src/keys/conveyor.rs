@@ -67,7 +67,7 @@ impl ConveyorKeys {
         format!("{}jobs:{uuid}:active", self.prefix)
     }
 
-    /// The heirs of a job: they wait until it is closed.
+    /// The continuations of a job: they wait until it is closed.
     pub fn on_complete(&self, uuid: &str) -> String {
         format!("{}jobs:{uuid}:onComplete", self.prefix)
     }
@@ -77,12 +77,12 @@ impl ConveyorKeys {
         format!("{}failed", self.prefix)
     }
 
-    /// What the keys of children, active children and heirs look like, for SCAN.
+    /// What the keys of children, active children and continuations look like, for SCAN.
     pub fn relations_pattern(&self) -> String {
         format!("{}jobs:*:*", self.prefix)
     }
 
-    /// The job that a key of children, active children or heirs belongs to.
+    /// The job that a key of children, active children or continuations belongs to.
     pub fn parse_relations<'k>(&self, key: &'k str) -> Option<&'k str> {
         let rest = key.strip_prefix(&*self.prefix)?.strip_prefix("jobs:")?;
         [":children", ":active", ":onComplete"].iter().find_map(|what| rest.strip_suffix(what))

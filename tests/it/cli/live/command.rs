@@ -19,8 +19,8 @@ fn a_configured_command_runs_jobs_as_the_example_says() {
     let ended = server.run(&["run", "--type", "bash", "--env", "WORDS=one two three", &example("commands/count.sh")]);
     assert_eq!((ended.code, ended.out.trim()), (0, r#"{"words": 3}"#.replace(' ', "").as_str()), "{}", ended.err);
     assert!(ended.err.contains("word 3: three"), "{}", ended.err);
-    let heir = server.ok(&["run", "--type", "bash", &example("commands/children.sh")]);
-    let given: serde_json::Value = serde_json::from_str(&server.ok(&["job", "wait", &heir])).unwrap();
+    let continuation = server.ok(&["run", "--type", "bash", &example("commands/children.sh")]);
+    let given: serde_json::Value = serde_json::from_str(&server.ok(&["job", "wait", &continuation])).unwrap();
     assert_eq!(
         given.as_object().unwrap().iter().filter(|(name, _)| name.starts_with("part")).map(|(_, n)| n.as_u64().unwrap()).sum::<u64>(),
         14
@@ -75,8 +75,8 @@ fn python_runs_without_any_configuration() {
     let server = Server::with(Hero::new(), &["--pool", "python=2"]);
     let ended = server.run(&["run", "--type", "python", "--args", r#"{"numbers": [1, 2, 3]}"#, &example("python/mean.py")]);
     assert_eq!((ended.code, ended.out.trim()), (0, r#"{"mean":2.0}"#), "{}", ended.err);
-    let heir = server.ok(&["run", "--type", "python", &example("python/children.py")]);
-    assert_eq!(server.ok(&["job", "wait", &heir]), "14");
+    let continuation = server.ok(&["run", "--type", "python", &example("python/children.py")]);
+    assert_eq!(server.ok(&["job", "wait", &continuation]), "14");
     let failed = server.run(&["--json", "run", "--type", "python", "-e", "def f():\n    1 / 0\nf()"]);
     let document: serde_json::Value = serde_json::from_str(&failed.out).unwrap_or_else(|_| panic!("{}{}", failed.out, failed.err));
     let error = &document["error"]["data"]["error"];

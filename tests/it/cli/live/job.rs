@@ -220,8 +220,8 @@ fn a_queue_is_paused_and_resumed() {
     let id = server.ok(&["job", "create", "-e", "40 + 2", "--start"]);
     assert!(server.ok(&["job", "explain", &id]).starts_with("paused: the queue of osis"));
     assert_eq!(server.json(&["job", "explain", &id])["reason"], "paused");
-    let heir = server.ok(&["job", "create", "-e", "1", "--after", &id, "--start"]);
-    let explained = server.ok(&["job", "explain", &heir]);
+    let continuation = server.ok(&["job", "create", "-e", "1", "--after", &id, "--start"]);
+    let explained = server.ok(&["job", "explain", &continuation]);
     assert!(explained.starts_with("waiting: ") && !explained.contains("waiting_for_prerequisites"), "{explained}");
     let table = server.ok(&["queue", "list"]);
     assert!(table.lines().any(|line| line.contains(" yes ") && line.ends_with("hero:q:work:type:osis")), "{table}");

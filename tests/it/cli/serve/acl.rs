@@ -54,11 +54,11 @@ async fn use_all_of_it(client: &Client) {
         assert_eq!(found["objects"].as_array().unwrap().len(), 1);
     }
     let first = ok(client, "create_job", json!({ "script": "1", "idempotency_key": "k", "priority": 0 })).await;
-    let heir = ok(client, "create_job", json!({ "script": "inputs.len()", "prerequisites": [first] })).await;
-    ok(client, "start_job", json!([heir])).await;
-    ok(client, "explain_job", json!([heir])).await;
+    let continuation = ok(client, "create_job", json!({ "script": "inputs.len()", "prerequisites": [first] })).await;
+    ok(client, "start_job", json!([continuation])).await;
+    ok(client, "explain_job", json!([continuation])).await;
     ok(client, "start_job", json!([first])).await;
-    ok(client, "wait_job", json!([heir])).await;
+    ok(client, "wait_job", json!([continuation])).await;
     let long = ok(client, "create_job", json!(["loop {}"])).await;
     ok(client, "start_job", json!([long])).await;
     until("it runs", || async { (ok(client, "get_status", json!([long])).await == "started").then_some(()) }).await;

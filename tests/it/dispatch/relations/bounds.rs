@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use hero::model::{JobId, JobSpec, Json, Status};
 use hero::store::{Created, Error, NewJob, Retried, Store};
 
-use super::{Hand, after, child_of, heir_of, named};
+use super::{Hand, after, child_of, continuation_of, named};
 use crate::support::{Redis, spec};
 
 pub(super) fn new(spec: JobSpec) -> NewJob {
@@ -217,8 +217,8 @@ async fn a_cycle_is_seen_beside_others_that_follow_the_same_jobs() {
         for answer in &answers[2..] {
             assert!(matches!(answer, Created::Cycle(_)), "round {round}: {answers:?}");
         }
-        let heir = JobSpec { dependents: vec![first], ..heir_of(&parent) };
-        assert!(matches!(together(&store, vec![heir]).await[0], Created::Cycle(_)));
+        let continuation = JobSpec { dependents: vec![first], ..continuation_of(&parent) };
+        assert!(matches!(together(&store, vec![continuation]).await[0], Created::Cycle(_)));
     }
 }
 
@@ -232,8 +232,8 @@ async fn more_relatives_than_can_be_followed_are_not_even_read() {
         join_all(children.iter().map(|id| store.start(id))).await;
     }
     let before = calls(&redis, "hmget").await;
-    let heir = JobSpec { dependents: vec![other], ..heir_of(&predecessor) };
-    assert_eq!(store.create(new(heir)).await.unwrap(), Created::Tangled);
+    let continuation = JobSpec { dependents: vec![other], ..continuation_of(&predecessor) };
+    assert_eq!(store.create(new(continuation)).await.unwrap(), Created::Tangled);
     let read = calls(&redis, "hmget").await - before;
     assert!(read < 100, "{read} jobs were read");
 }

@@ -6,7 +6,7 @@ use hero::dispatch::{Dispatcher, Error};
 use hero::model::{JobId, JobSpec, Status};
 use hero::store::{Created, NewJob};
 
-use super::{after, begin, by_hand, child_of, create, heir_of, history, leaves_nothing, named, status, when};
+use super::{after, begin, by_hand, child_of, continuation_of, create, history, leaves_nothing, named, status, when};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, dispatcher, spec};
 
 async fn jobs(redis: &Redis) -> BTreeSet<String> {
@@ -58,9 +58,9 @@ async fn jobs_created_together_have_their_ids_in_order_and_run() {
 #[tokio::test(flavor = "multi_thread")]
 async fn entries_name_each_other_in_any_order() {
     let house = House::open(2).await;
-    let [first, second, third, parent, child, heir] = std::array::from_fn(|_| JobId::random());
+    let [first, second, third, parent, child, continuation] = std::array::from_fn(|_| JobId::random());
     let specs = vec![
-        named(&heir, heir_of(&parent)),
+        named(&continuation, continuation_of(&parent)),
         named(&third, after(&[&second, &child])),
         named(&child, child_of(&parent)),
         named(&second, JobSpec { dependents: vec![parent.clone()], ..after(&[&first]) }),
@@ -75,9 +75,15 @@ async fn entries_name_each_other_in_any_order() {
         house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap();
     }
     let history = history(&house.redis).await;
-    for (before, behind) in
-        [(&first, &second), (&second, &third), (&child, &third), (&second, &parent), (&parent, &child), (&child, &heir), (&parent, &heir)]
-    {
+    for (before, behind) in [
+        (&first, &second),
+        (&second, &third),
+        (&child, &third),
+        (&second, &parent),
+        (&parent, &child),
+        (&child, &continuation),
+        (&parent, &continuation),
+    ] {
         assert!(when(&history, before, Status::Finished) < when(&history, behind, Status::Started), "{before} before {behind}");
     }
     leaves_nothing(&house.redis).await;
@@ -95,7 +101,7 @@ async fn one_bad_entry_leaves_everything_as_it_was_and_is_named_by_its_index() {
     let bad: Vec<(&str, JobSpec)> = vec![
         ("a missing prerequisite", after(&[&there, &JobId::random()])),
         ("a missing parent", child_of(&JobId::random())),
-        ("a missing predecessor", heir_of(&JobId::random())),
+        ("a missing predecessor", continuation_of(&JobId::random())),
         ("a missing dependent", JobSpec { dependents: vec![JobId::random()], ..spec("1") }),
         ("a dependent that has begun", JobSpec { dependents: vec![dispatched.clone()], ..spec("1") }),
         ("an id that is taken", named(&there, spec("1"))),

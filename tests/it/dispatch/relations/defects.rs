@@ -7,7 +7,7 @@ use hero::model::{JobId, JobSpec, Status};
 use hero::store::NewJob;
 
 use super::hand::Hand;
-use super::{after, by_hand, child_of, ended_by, fate, heir_of, leaves_nothing, nobody, relatives, released, set_of, status};
+use super::{after, by_hand, child_of, continuation_of, ended_by, fate, leaves_nothing, nobody, relatives, released, set_of, status};
 use crate::support::{Redis, spec};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -15,15 +15,15 @@ async fn a_child_that_is_tried_again_does_not_hang_its_dead_parent() {
     let (house, hand) = by_hand().await;
     let parent = house.start(spec("1")).await;
     let child = house.start(JobSpec { retries: 1, ..child_of(&parent) }).await;
-    let heir = house.start(heir_of(&parent)).await;
+    let continuation = house.start(continuation_of(&parent)).await;
     hand.finish(&parent).await;
     assert_eq!(hand.fail(&child).await, Status::Scheduled);
     released(&house.redis).await;
     assert_eq!(relatives(&house.redis, &parent, "children").await, nobody());
     assert_eq!(relatives(&house.redis, &parent, "active").await, set_of(&[&child]));
-    assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
+    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
     hand.finish(&child).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     leaves_nothing(&house.redis).await;
 }
 
@@ -32,14 +32,14 @@ async fn a_child_that_fails_for_good_leaves_the_active_children() {
     let (house, hand) = by_hand().await;
     let parent = house.start(spec("1")).await;
     let (first, second) = (house.start(child_of(&parent)).await, house.start(child_of(&parent)).await);
-    let heir = house.start(heir_of(&parent)).await;
+    let continuation = house.start(continuation_of(&parent)).await;
     hand.finish(&parent).await;
     hand.fail(&first).await;
     released(&house.redis).await;
     assert_eq!(relatives(&house.redis, &parent, "active").await, set_of(&[&second]));
-    assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
+    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
     hand.crash_for_good(&second).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     assert_eq!(relatives(&house.redis, &parent, "active").await, nobody());
     leaves_nothing(&house.redis).await;
 }
@@ -48,11 +48,11 @@ async fn a_child_that_fails_for_good_leaves_the_active_children() {
 async fn a_crash_is_no_success() {
     let (house, hand) = by_hand().await;
     let crashes = house.start(spec("1")).await;
-    let (dependent, child, heir) =
-        (house.start(after(&[&crashes])).await, house.start(child_of(&crashes)).await, house.start(heir_of(&crashes)).await);
+    let (dependent, child, continuation) =
+        (house.start(after(&[&crashes])).await, house.start(child_of(&crashes)).await, house.start(continuation_of(&crashes)).await);
     assert_eq!(hand.crash(&crashes).await, Status::Dispatched);
     released(&house.redis).await;
-    for waiting in [&dependent, &child, &heir] {
+    for waiting in [&dependent, &child, &continuation] {
         assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
     }
     assert_eq!(hand.crash(&crashes).await, Status::Dispatched);
@@ -60,7 +60,7 @@ async fn a_crash_is_no_success() {
     assert_eq!(fate(&house, &crashes).await.kind, hero::model::ErrorKind::Crashed);
     ended_by(&house, &dependent, &crashes).await;
     ended_by(&house, &child, &crashes).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     assert_eq!((hand.times(&dependent).await, hand.times(&child).await), (0, 0));
     leaves_nothing(&house.redis).await;
 }
@@ -76,7 +76,7 @@ async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
         id
     };
     let job = start(spec("1")).await;
-    let (dependent, heir) = (start(after(&[&job])).await, start(heir_of(&job)).await);
+    let (dependent, continuation) = (start(after(&[&job])).await, start(continuation_of(&job)).await);
     for _ in 1..=3 {
         hand.take(&job).await;
         hand.forget().await;
@@ -88,7 +88,7 @@ async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
         (store.job(&dependent).await.unwrap()?.status == Status::Error).then_some(())
     })
     .await;
-    hand.take(&heir).await;
+    hand.take(&continuation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,13 +126,15 @@ async fn the_recovery_after_a_crash_does_not_stop_at_a_job_that_is_gone() {
 async fn a_release_does_not_stop_at_a_relative_that_is_gone() {
     let (house, hand) = by_hand().await;
     let parent = house.start(spec("1")).await;
-    let (mut children, mut heirs, mut dependents) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut children, mut continuations, mut dependents) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..3 {
         children.push(house.start(child_of(&parent)).await);
-        heirs.push(house.start(heir_of(&parent)).await);
+        continuations.push(house.start(continuation_of(&parent)).await);
         dependents.push(house.start(after(&[&parent])).await);
     }
-    for (at, gone) in [&children[0], &heirs[0], &dependents[0], &children[1], &heirs[1], &dependents[1]].into_iter().enumerate() {
+    for (at, gone) in
+        [&children[0], &continuations[0], &dependents[0], &children[1], &continuations[1], &dependents[1]].into_iter().enumerate()
+    {
         let key = format!("hero:job:{gone}");
         let _: i64 = house.redis.run(&["DEL", &key]).await;
         if at >= 3 {
@@ -140,7 +142,7 @@ async fn a_release_does_not_stop_at_a_relative_that_is_gone() {
         }
     }
     hand.finish(&parent).await;
-    for left in [&children[2], &dependents[2], &heirs[2]] {
+    for left in [&children[2], &dependents[2], &continuations[2]] {
         hand.finish(left).await;
     }
     leaves_nothing(&house.redis).await;
@@ -150,12 +152,12 @@ async fn a_release_does_not_stop_at_a_relative_that_is_gone() {
 async fn a_parent_whose_hash_is_gone_hangs_nobody() {
     let (house, hand) = by_hand().await;
     let parent = house.start(spec("1")).await;
-    let (child, heir) = (house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await);
+    let (child, continuation) = (house.start(child_of(&parent)).await, house.start(continuation_of(&parent)).await);
     hand.finish(&parent).await;
     hand.take(&child).await;
     released(&house.redis).await;
     let _: i64 = house.redis.run(&["DEL", &format!("hero:job:{parent}")]).await;
-    for job in [&child, &heir] {
+    for job in [&child, &continuation] {
         hand.finish(job).await;
     }
     leaves_nothing(&house.redis).await;
@@ -165,7 +167,7 @@ async fn a_parent_whose_hash_is_gone_hangs_nobody() {
 async fn a_parent_is_not_forgotten_before_its_children_have_ended() {
     let (house, hand) = by_hand().await;
     let parent = house.start(JobSpec { retention: hero::model::Seconds::new(1.0), ..spec("1") }).await;
-    let (child, heir) = (house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await);
+    let (child, continuation) = (house.start(child_of(&parent)).await, house.start(continuation_of(&parent)).await);
     // Ends after the parent and is kept as long, so that its absence shows that the parent's time has come.
     let clock = house.start(JobSpec { retention: hero::model::Seconds::new(1.0), ..spec("1") }).await;
     hand.finish(&parent).await;
@@ -176,9 +178,9 @@ async fn a_parent_is_not_forgotten_before_its_children_have_ended() {
     let late = house.start(child_of(&parent)).await;
     hand.finish(&child).await;
     released(&house.redis).await;
-    assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
+    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
     hand.finish(&late).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     leaves_nothing(&house.redis).await;
 }
 
@@ -195,7 +197,7 @@ async fn a_parent_is_not_forgotten_before_its_relatives_are_released() {
     let brief = |spec| JobSpec { retention: hero::model::Seconds::new(0.5), ..spec };
     let grandparent = create(spec("1")).await;
     let parent = create(brief(child_of(&grandparent))).await;
-    let (child, heir) = (create(brief(child_of(&parent))).await, create(heir_of(&grandparent)).await);
+    let (child, continuation) = (create(brief(child_of(&parent))).await, create(continuation_of(&grandparent)).await);
     let clock = create(brief(spec("1"))).await;
     hand.finish(&grandparent).await;
     while store.release_relatives(1).await.unwrap() {}
@@ -210,7 +212,7 @@ async fn a_parent_is_not_forgotten_before_its_relatives_are_released() {
     assert_eq!(redis.run::<i64>(&["TTL", &format!("hero:job:{parent}")]).await, -1);
     hand.finish(&child).await;
     while store.release_relatives(1).await.unwrap() {}
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     while store.release_relatives(1).await.unwrap() {}
     assert!(redis.run::<i64>(&["TTL", &format!("hero:job:{grandparent}")]).await > 0);
 }

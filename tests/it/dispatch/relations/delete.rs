@@ -3,7 +3,7 @@
 use hero::dispatch::Error;
 use hero::model::{JobId, JobSpec, Status};
 
-use super::{after, begin, by_hand, child_of, create, ended_by, heir_of, leaves_nothing, nobody, relatives, released, status};
+use super::{after, begin, by_hand, child_of, continuation_of, create, ended_by, leaves_nothing, nobody, relatives, released, status};
 use crate::support::{CONTEXT, House, spec, until};
 
 async fn delete(house: &House, id: &JobId) {
@@ -111,33 +111,36 @@ async fn a_child_that_is_deleted_holds_nobody_up() {
     let (house, hand) = by_hand().await;
     for parent_first in [true, false] {
         let parent = house.start(spec("1")).await;
-        let (child, heir) = (house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await);
-        let (grandchild, childs_heir) = (house.start(child_of(&child)).await, house.start(heir_of(&child)).await);
+        let (child, continuation) = (house.start(child_of(&parent)).await, house.start(continuation_of(&parent)).await);
+        let (grandchild, childs_continuation) = (house.start(child_of(&child)).await, house.start(continuation_of(&child)).await);
         if parent_first {
             hand.finish(&parent).await;
             house.is(&child, Status::Dispatched).await;
         }
         delete(&house, &child).await;
-        hand.finish(&childs_heir).await;
+        hand.finish(&childs_continuation).await;
         ended_by(&house, &grandchild, &child).await;
         if !parent_first {
             hand.finish(&parent).await;
         }
-        hand.finish(&heir).await;
+        hand.finish(&continuation).await;
     }
     leaves_nothing(&house.redis).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_parent_that_is_deleted_before_it_ran_ends_its_children_and_frees_its_heirs() {
+async fn a_parent_that_is_deleted_before_it_ran_ends_its_children_and_frees_its_continuations() {
     let (house, hand) = by_hand().await;
     let grandparent = house.start(spec("1")).await;
     let parent = house.start(child_of(&grandparent)).await;
-    let (child, heir, last) =
-        (house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await, house.start(heir_of(&grandparent)).await);
+    let (child, continuation, last) = (
+        house.start(child_of(&parent)).await,
+        house.start(continuation_of(&parent)).await,
+        house.start(continuation_of(&grandparent)).await,
+    );
     delete(&house, &parent).await;
     ended_by(&house, &child, &parent).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     hand.finish(&grandparent).await;
     hand.finish(&last).await;
     for what in ["children", "active", "onComplete", "dependents"] {
@@ -147,12 +150,15 @@ async fn a_parent_that_is_deleted_before_it_ran_ends_its_children_and_frees_its_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_parent_that_is_deleted_while_its_children_run_still_has_heirs() {
+async fn a_parent_that_is_deleted_while_its_children_run_still_has_continuations() {
     let (house, hand) = by_hand().await;
     let grandparent = house.start(spec("1")).await;
     let parent = house.start(child_of(&grandparent)).await;
-    let (child, heir, last) =
-        (house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await, house.start(heir_of(&grandparent)).await);
+    let (child, continuation, last) = (
+        house.start(child_of(&parent)).await,
+        house.start(continuation_of(&parent)).await,
+        house.start(continuation_of(&grandparent)).await,
+    );
     hand.finish(&grandparent).await;
     hand.finish(&parent).await;
     hand.take(&child).await;
@@ -160,7 +166,7 @@ async fn a_parent_that_is_deleted_while_its_children_run_still_has_heirs() {
     // Deleting may be refused while there are children, but it may not lose anybody.
     let deleted = house.dispatcher.delete(CONTEXT, &parent).await;
     assert!(matches!(deleted, Ok(()) | Err(Error::State { .. })), "{deleted:?}");
-    for job in [&child, &heir, &last] {
+    for job in [&child, &continuation, &last] {
         hand.finish(job).await;
     }
     leaves_nothing(&house.redis).await;
@@ -170,11 +176,11 @@ async fn a_parent_that_is_deleted_while_its_children_run_still_has_heirs() {
 async fn a_running_job_is_not_deleted_and_keeps_its_relations() {
     let (house, hand) = by_hand().await;
     let job = house.start(spec("1")).await;
-    let (dependent, heir) = (house.start(after(&[&job])).await, house.start(heir_of(&job)).await);
+    let (dependent, continuation) = (house.start(after(&[&job])).await, house.start(continuation_of(&job)).await);
     hand.take(&job).await;
     let refused = house.dispatcher.delete(CONTEXT, &job).await.unwrap_err();
     assert!(matches!(refused, Error::State { status: Status::Started, .. }), "{refused:?}");
-    for next in [&job, &dependent, &heir] {
+    for next in [&job, &dependent, &continuation] {
         hand.finish(next).await;
     }
     leaves_nothing(&house.redis).await;
@@ -191,10 +197,10 @@ async fn whoever_is_taken_out_of_a_family_leaves_nobody_behind() {
             let parent = house.start(after(&[&gate])).await;
             let child = house.start(child_of(&parent)).await;
             let grandchild = house.start(JobSpec { prerequisites: vec![parent.clone()], ..child_of(&child) }).await;
-            let heir = house.start(JobSpec { predecessor_id: Some(parent.clone()), ..after(&[&gate]) }).await;
-            let heirs_child = house.start(child_of(&heir)).await;
-            let dependent = house.start(after(&[&heir, &child])).await;
-            let family = [gate, parent, child, grandchild, heir, heirs_child, dependent];
+            let continuation = house.start(JobSpec { predecessor_id: Some(parent.clone()), ..after(&[&gate]) }).await;
+            let continuations_child = house.start(child_of(&continuation)).await;
+            let dependent = house.start(after(&[&continuation, &child])).await;
+            let family = [gate, parent, child, grandchild, continuation, continuations_child, dependent];
             if stop {
                 house.dispatcher.stop(CONTEXT, &family[role]).await.unwrap();
             } else {

@@ -3,8 +3,8 @@
 use hero::model::{ErrorKind, JobId, JobSpec, Status};
 
 use super::{
-    begin, by_hand, child_of, create, ended_by, fate, heir_of, history, leaves_nothing, list_of, nobody, relatives, released, set_of,
-    status, when,
+    begin, by_hand, child_of, continuation_of, create, ended_by, fate, history, leaves_nothing, list_of, nobody, relatives, released,
+    set_of, status, when,
 };
 use crate::support::{CONTEXT, House, PATIENCE, spec};
 
@@ -57,9 +57,9 @@ async fn a_child_of_a_dead_parent_runs_at_once() {
     let (good, bad) = (house.start(spec("1")).await, house.start(spec("1")).await);
     // A child that nobody started is none yet: it holds nobody up.
     let created = create(&house, child_of(&good)).await;
-    let heir = house.start(heir_of(&good)).await;
+    let continuation = house.start(continuation_of(&good)).await;
     hand.finish(&good).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     hand.fail(&bad).await;
     released(&house.redis).await;
     let mut children = Vec::new();
@@ -97,13 +97,13 @@ async fn a_parent_in_error_ends_its_waiting_children_and_theirs() {
     let parent = house.start(spec("1")).await;
     let children = [house.start(child_of(&parent)).await, house.start(child_of(&parent)).await];
     let grandchild = house.start(child_of(&children[0])).await;
-    let heir = house.start(heir_of(&parent)).await;
+    let continuation = house.start(continuation_of(&parent)).await;
     assert_eq!(hand.fail(&parent).await, Status::Error);
     for child in &children {
         ended_by(&house, child, &parent).await;
     }
     ended_by(&house, &grandchild, &children[0]).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     leaves_nothing(&house.redis).await;
 }
 
@@ -129,14 +129,14 @@ async fn a_child_waits_for_its_parent_and_for_its_prerequisites() {
     let (house, hand) = by_hand().await;
     let (parent, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
     let child = house.start(JobSpec { prerequisites: vec![first.clone()], ..child_of(&parent) }).await;
-    let heir = house.start(heir_of(&parent)).await;
+    let continuation = house.start(continuation_of(&parent)).await;
     hand.finish(&parent).await;
     released(&house.redis).await;
-    for job in [&child, &heir] {
+    for job in [&child, &continuation] {
         assert_eq!(status(&house, job).await, Status::WaitingForPrerequisites);
     }
     assert_eq!(relatives(&house.redis, &parent, "active").await, set_of(&[&child]));
-    for job in [&first, &child, &heir] {
+    for job in [&first, &child, &continuation] {
         hand.finish(job).await;
     }
     leaves_nothing(&house.redis).await;
@@ -148,7 +148,7 @@ async fn a_child_whose_prerequisite_fails_holds_nobody_up() {
     for parent_first in [true, false] {
         let (parent, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
         let child = house.start(JobSpec { prerequisites: vec![first.clone()], ..child_of(&parent) }).await;
-        let heir = house.start(heir_of(&parent)).await;
+        let continuation = house.start(continuation_of(&parent)).await;
         if parent_first {
             hand.finish(&parent).await;
             released(&house.redis).await;
@@ -157,10 +157,10 @@ async fn a_child_whose_prerequisite_fails_holds_nobody_up() {
         ended_by(&house, &child, &first).await;
         released(&house.redis).await;
         if !parent_first {
-            assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
+            assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
             hand.finish(&parent).await;
         }
-        hand.finish(&heir).await;
+        hand.finish(&continuation).await;
     }
     leaves_nothing(&house.redis).await;
 }
@@ -169,7 +169,7 @@ async fn a_child_whose_prerequisite_fails_holds_nobody_up() {
 async fn generations_run_one_after_the_other_and_the_heir_last() {
     let house = House::open(2).await;
     let first = create(&house, spec("sleep(0.1)")).await;
-    let heir = house.start(heir_of(&first)).await;
+    let continuation = house.start(continuation_of(&first)).await;
     let mut generations: Vec<Vec<JobId>> = vec![vec![first.clone()]];
     for _ in 1..10 {
         let parents = generations.last().unwrap().clone();
@@ -182,9 +182,9 @@ async fn generations_run_one_after_the_other_and_the_heir_last() {
         generations.push(next);
     }
     begin(&house, &first).await;
-    house.dispatcher.wait(CONTEXT, &heir, PATIENCE).await.unwrap();
+    house.dispatcher.wait(CONTEXT, &continuation, PATIENCE).await.unwrap();
     let history = history(&house.redis).await;
-    let began = when(&history, &heir, Status::Started);
+    let began = when(&history, &continuation, Status::Started);
     for (generation, members) in generations.iter().enumerate().skip(1) {
         for (at, member) in members.iter().enumerate() {
             let parent = &generations[generation - 1][at / 2];
@@ -196,26 +196,26 @@ async fn generations_run_one_after_the_other_and_the_heir_last() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_running_child_may_have_children_and_heirs_of_its_own() {
+async fn a_running_child_may_have_children_and_continuations_of_its_own() {
     let (house, hand) = by_hand().await;
     let parent = house.start(spec("1")).await;
-    let (child, heir) = (house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await);
+    let (child, continuation) = (house.start(child_of(&parent)).await, house.start(continuation_of(&parent)).await);
     hand.finish(&parent).await;
     hand.take(&child).await;
     let grandchild = house.start(child_of(&child)).await;
-    let childs_heir = house.start(JobSpec { predecessor_id: Some(child.clone()), ..child_of(&parent) }).await;
+    let childs_continuation = house.start(JobSpec { predecessor_id: Some(child.clone()), ..child_of(&parent) }).await;
     hand.finish(&child).await;
     house.is(&grandchild, Status::Dispatched).await;
     released(&house.redis).await;
-    for waiting in [&heir, &childs_heir] {
+    for waiting in [&continuation, &childs_continuation] {
         assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
     }
     hand.finish(&grandchild).await;
-    hand.take(&childs_heir).await;
+    hand.take(&childs_continuation).await;
     released(&house.redis).await;
-    assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
-    hand.finish(&childs_heir).await;
-    hand.finish(&heir).await;
+    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
+    hand.finish(&childs_continuation).await;
+    hand.finish(&continuation).await;
     leaves_nothing(&house.redis).await;
 }
 
@@ -227,13 +227,13 @@ async fn a_stopped_parent_ends_its_children_whether_it_ran_or_not() {
     let queued = house.start(spec("1")).await;
     let mut relations = Vec::new();
     for parent in [&queued, &running] {
-        let (child, heir) = (house.start(child_of(parent)).await, house.start(heir_of(parent)).await);
+        let (child, continuation) = (house.start(child_of(parent)).await, house.start(continuation_of(parent)).await);
         house.dispatcher.stop(CONTEXT, parent).await.unwrap();
-        relations.push((parent, child, heir));
+        relations.push((parent, child, continuation));
     }
-    for (parent, child, heir) in relations {
+    for (parent, child, continuation) in relations {
         ended_by(&house, &child, parent).await;
-        house.is(&heir, Status::Finished).await;
+        house.is(&continuation, Status::Finished).await;
     }
     leaves_nothing(&house.redis).await;
 }
@@ -243,7 +243,7 @@ async fn a_stopped_child_holds_nobody_up() {
     let (house, hand) = by_hand().await;
     for parent_first in [true, false] {
         let parent = house.start(spec("1")).await;
-        let (child, heir) = (house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await);
+        let (child, continuation) = (house.start(child_of(&parent)).await, house.start(continuation_of(&parent)).await);
         let grandchild = house.start(child_of(&child)).await;
         if parent_first {
             hand.finish(&parent).await;
@@ -254,10 +254,10 @@ async fn a_stopped_child_holds_nobody_up() {
         ended_by(&house, &grandchild, &child).await;
         if !parent_first {
             released(&house.redis).await;
-            assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
+            assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
             hand.finish(&parent).await;
         }
-        hand.finish(&heir).await;
+        hand.finish(&continuation).await;
         assert_eq!(hand.times(&child).await, 0);
     }
     leaves_nothing(&house.redis).await;

@@ -3,7 +3,7 @@
 use futures_util::StreamExt as _;
 use hero::model::{JobId, JobSpec, Status};
 
-use super::{after, by_hand, child_of, create, ended_by, heir_of, released, status};
+use super::{after, by_hand, child_of, continuation_of, create, ended_by, released, status};
 use crate::support::{CONTEXT, House, Redis, spec, until};
 
 const MANY: usize = 10_000;
@@ -86,27 +86,27 @@ async fn ten_thousand_children_are_dispatched_in_steps() {
     watch(&house.redis).await;
     let parent = house.start(spec("1")).await;
     let children = start_many(house, &child_of(&parent)).await;
-    let heir = house.start(heir_of(&parent)).await;
+    let continuation = house.start(continuation_of(&parent)).await;
     hand.finish(&parent).await;
     queued(house, MANY).await;
     released(&house.redis).await;
     were_released_in_steps(&house.redis, MANY).await;
     assert_eq!(how_many_are(house, &children, Status::Dispatched).await, MANY);
     let active: usize = house.redis.run(&["SCARD", &format!("hero:rel:{parent}:active")]).await;
-    assert_eq!((active, status(house, &heir).await), (MANY, Status::WaitingForPrerequisites));
+    assert_eq!((active, status(house, &continuation).await), (MANY, Status::WaitingForPrerequisites));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_heirs_are_dispatched_in_steps() {
+async fn ten_thousand_continuations_are_dispatched_in_steps() {
     let (house, hand) = by_hand().await;
     let house = &house;
     watch(&house.redis).await;
     let predecessor = house.start(spec("1")).await;
-    let heirs = start_many(house, &heir_of(&predecessor)).await;
+    let continuations = start_many(house, &continuation_of(&predecessor)).await;
     assert_eq!(hand.fail(&predecessor).await, Status::Error);
     queued(house, MANY).await;
     were_released_in_steps(&house.redis, MANY).await;
-    assert_eq!(how_many_are(house, &heirs, Status::Dispatched).await, MANY);
+    assert_eq!(how_many_are(house, &continuations, Status::Dispatched).await, MANY);
 }
 
 #[tokio::test(flavor = "multi_thread")]

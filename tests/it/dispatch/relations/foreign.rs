@@ -2,7 +2,7 @@
 
 use hero::model::{JobId, JobSpec, Status};
 
-use super::{Hand, after, begin, by_hand, child_of, create, ended_by, fate, heir_of, leaves_nothing, released, status};
+use super::{Hand, after, begin, by_hand, child_of, continuation_of, create, ended_by, fate, leaves_nothing, released, status};
 use crate::support::{House, PATIENCE, Redis, pool_settings, spec, until};
 
 /// HSET and LPUSH of a job of the legacy layout.
@@ -74,8 +74,8 @@ async fn foreign_jobs_wait_for_what_they_name() {
     let by_dependencies = written(redis, &[("dependencies", &list(&[&first, &first]))]).await;
     let by_both = written(redis, &[("prerequisites", "[]"), ("dependencies", &list(&[&first])), ("dependents", "[]")]).await;
     let child = written(redis, &[("parent_id", parent.as_str())]).await;
-    let heir = written(redis, &[("predecessor_id", parent.as_str())]).await;
-    let waiting = [&by_prerequisites, &by_dependencies, &by_both, &child, &heir];
+    let continuation = written(redis, &[("predecessor_id", parent.as_str())]).await;
+    let waiting = [&by_prerequisites, &by_dependencies, &by_both, &child, &continuation];
     assert_eq!(hand.take_all().await, 0);
     for job in waiting {
         assert_eq!(word(redis, job).await, "waiting_for_prerequisites");
@@ -85,7 +85,7 @@ async fn foreign_jobs_wait_for_what_they_name() {
     assert_eq!(hand.take_all().await, 0);
     begin(&house, &first).await;
     begin(&house, &parent).await;
-    for job in [&first, &by_prerequisites, &by_dependencies, &by_both, &parent, &child, &heir] {
+    for job in [&first, &by_prerequisites, &by_dependencies, &by_both, &parent, &child, &continuation] {
         hand.finish(job).await;
         assert_eq!(hand.times(job).await, 1);
     }
@@ -168,30 +168,32 @@ async fn the_end_of_a_job_that_a_foreign_actor_ran_releases_its_relatives() {
     let (house, hand) = by_hand().await;
     let redis = &house.redis;
     let job = house.start(spec("1")).await;
-    let (dependent, child, heir) = (house.start(after(&[&job])).await, house.start(child_of(&job)).await, house.start(heir_of(&job)).await);
+    let (dependent, child, continuation) =
+        (house.start(after(&[&job])).await, house.start(child_of(&job)).await, house.start(continuation_of(&job)).await);
     foreign_take(redis, &job).await;
     foreign_end(redis, &job, &["status", "finished", "output", "1"]).await;
-    // One child goes to the foreign actor, too, and the heir waits for it.
+    // One child goes to the foreign actor, too, and the continuation waits for it.
     house.is(&dependent, Status::Dispatched).await;
     house.is(&child, Status::Dispatched).await;
     released(redis).await;
-    assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
+    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
     foreign_finish(redis, &child).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     hand.finish(&dependent).await;
     leaves_nothing(redis).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_error_of_a_foreign_actor_ends_dependents_and_children_but_not_heirs() {
+async fn the_error_of_a_foreign_actor_ends_dependents_and_children_but_not_continuations() {
     let (house, hand) = by_hand().await;
     let redis = &house.redis;
     let job = house.start(spec("1")).await;
-    let (dependent, child, heir) = (house.start(after(&[&job])).await, house.start(child_of(&job)).await, house.start(heir_of(&job)).await);
+    let (dependent, child, continuation) =
+        (house.start(after(&[&job])).await, house.start(child_of(&job)).await, house.start(continuation_of(&job)).await);
     foreign_fail(redis, &job).await;
     ended_by(&house, &dependent, &job).await;
     ended_by(&house, &child, &job).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     leaves_nothing(redis).await;
 }
 
@@ -201,11 +203,11 @@ async fn retries_apply_to_the_errors_of_foreign_actors() {
     let redis = &house.redis;
     for good in [true, false] {
         let job = house.start(JobSpec { retries: 1, retry_backoff: hero::model::Seconds::new(0.05), ..spec("1") }).await;
-        let (dependent, heir) = (house.start(after(&[&job])).await, house.start(heir_of(&job)).await);
+        let (dependent, continuation) = (house.start(after(&[&job])).await, house.start(continuation_of(&job)).await);
         foreign_fail(redis, &job).await;
         foreign_take(redis, &job).await;
         released(redis).await;
-        for waiting in [&dependent, &heir] {
+        for waiting in [&dependent, &continuation] {
             assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
         }
         if good {
@@ -215,7 +217,7 @@ async fn retries_apply_to_the_errors_of_foreign_actors() {
             foreign_end(redis, &job, &["status", "error", "error", "again"]).await;
             ended_by(&house, &dependent, &job).await;
         }
-        hand.finish(&heir).await;
+        hand.finish(&continuation).await;
     }
     leaves_nothing(redis).await;
 }
@@ -227,9 +229,9 @@ async fn a_job_that_waits_for_one_that_we_never_saw_is_released() {
     for bad in [false, true] {
         // Written and pushed by a foreign client, run by a foreign actor.
         let (first, parent) = (written(redis, &[]).await, written(redis, &[]).await);
-        let (dependent, heir) = (house.start(after(&[&first])).await, house.start(heir_of(&parent)).await);
+        let (dependent, continuation) = (house.start(after(&[&first])).await, house.start(continuation_of(&parent)).await);
         let child = house.start(child_of(&parent)).await;
-        for waiting in [&dependent, &heir, &child] {
+        for waiting in [&dependent, &continuation, &child] {
             assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
         }
         if bad {
@@ -243,7 +245,7 @@ async fn a_job_that_waits_for_one_that_we_never_saw_is_released() {
             hand.finish(&dependent).await;
             hand.finish(&child).await;
         }
-        hand.finish(&heir).await;
+        hand.finish(&continuation).await;
     }
 }
 
@@ -254,10 +256,10 @@ async fn a_job_that_waits_for_one_that_a_foreign_actor_runs_already_is_released(
     let first = written(redis, &[]).await;
     foreign_take(redis, &first).await;
     let dependent = house.start(after(&[&first])).await;
-    let heir = house.start(heir_of(&first)).await;
+    let continuation = house.start(continuation_of(&first)).await;
     foreign_end(redis, &first, &["status", "finished", "output", "1"]).await;
     hand.finish(&dependent).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -269,8 +271,8 @@ async fn a_job_that_a_foreign_actor_finished_unseen_is_a_prerequisite_that_is_me
     foreign_fail(redis, &bad).await;
     let dependent = house.start(after(&[&good])).await;
     hand.finish(&dependent).await;
-    let heir = house.start(heir_of(&bad)).await;
-    hand.finish(&heir).await;
+    let continuation = house.start(continuation_of(&bad)).await;
+    hand.finish(&continuation).await;
     let never = create(&house, after(&[&bad])).await;
     drop(house.dispatcher.start(crate::support::CONTEXT, &never).await);
     ended_by(&house, &never, &bad).await;
@@ -285,7 +287,7 @@ async fn our_actors_and_foreign_ones_share_a_family() {
     for _ in 0..10 {
         children.push(house.start(child_of(&parent)).await);
     }
-    let heir = house.start(heir_of(&parent)).await;
+    let continuation = house.start(continuation_of(&parent)).await;
     foreign_finish(&house.redis, &parent).await;
     for child in &children[..5] {
         foreign_take(&house.redis, child).await;
@@ -294,12 +296,12 @@ async fn our_actors_and_foreign_ones_share_a_family() {
     for child in &children[5..] {
         house.is(child, Status::Finished).await;
     }
-    assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
+    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
     for child in &children[..4] {
         foreign_end(&house.redis, child, &["status", "finished", "output", "1"]).await;
     }
     foreign_end(&house.redis, &children[4], &["status", "error", "error", "no"]).await;
-    house.is(&heir, Status::Finished).await;
+    house.is(&continuation, Status::Finished).await;
     leaves_nothing(&house.redis).await;
 }
 
@@ -326,12 +328,12 @@ async fn whoever_waits_for_a_job_that_a_foreign_actor_releases_gets_its_result()
 async fn an_end_that_a_foreign_program_writes_for_a_job_in_a_queue_counts() {
     let (house, hand) = by_hand().await;
     let job = house.start(spec("1")).await;
-    let (dependent, heir) = (house.start(after(&[&job])).await, house.start(heir_of(&job)).await);
+    let (dependent, continuation) = (house.start(after(&[&job])).await, house.start(continuation_of(&job)).await);
     // The legacy way to stop a job that has not begun: nobody takes it out of its queue.
     foreign_end(&house.redis, &job, &["status", "error", "error", "stopped"]).await;
     ended_by(&house, &dependent, &job).await;
     assert_eq!(fate(&house, &job).await.message, "stopped");
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     assert_eq!(hand.times(&job).await, 0);
     leaves_nothing(&house.redis).await;
 }

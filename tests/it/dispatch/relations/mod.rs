@@ -1,17 +1,17 @@
-//! Jobs that wait for each other: prerequisites, parents, children and heirs.
+//! Jobs that wait for each other: prerequisites, parents, children and continuations.
 //!
 //! Where an order matters a [`hand::Hand`] plays the actor, so that a test says when an attempt ends, and how.
 
 mod bounds;
 mod budget;
 mod bulk;
+mod continuations;
 mod defects;
 mod delete;
 mod families;
 mod fan_out;
 mod foreign;
 mod hand;
-mod heirs;
 mod linked;
 mod prerequisites;
 mod refusals;
@@ -44,7 +44,7 @@ fn child_of(parent: &JobId) -> JobSpec {
     JobSpec { parent_id: Some(parent.clone()), ..spec("1") }
 }
 
-fn heir_of(predecessor: &JobId) -> JobSpec {
+fn continuation_of(predecessor: &JobId) -> JobSpec {
     JobSpec { predecessor_id: Some(predecessor.clone()), ..spec("1") }
 }
 

@@ -3,7 +3,7 @@
 use hero::dispatch::Error;
 use hero::model::{JobId, JobSpec, Status};
 
-use super::{after, begin, by_hand, child_of, create, heir_of, leaves_nothing, named, status};
+use super::{after, begin, by_hand, child_of, continuation_of, create, leaves_nothing, named, status};
 use crate::support::{CONTEXT, House, spec};
 
 async fn jobs(house: &House) -> usize {
@@ -46,7 +46,7 @@ async fn jobs_that_do_not_exist_are_named() {
     refused(&house, vec![after(&[&there, &missing])], &[&missing]).await;
     refused(&house, vec![JobSpec { dependents: vec![there.clone(), missing.clone()], ..spec("1") }], &[&missing]).await;
     refused(&house, vec![child_of(&missing)], &[&missing]).await;
-    refused(&house, vec![heir_of(&missing)], &[&missing]).await;
+    refused(&house, vec![continuation_of(&missing)], &[&missing]).await;
     refused(&house, vec![after(&[&missing, &there, &other])], &[&missing, &other]).await;
     refused(&house, vec![spec("1"), after(&[&there, &missing])], &[&missing]).await;
     // Waiting for it or not makes no difference.
@@ -58,7 +58,7 @@ async fn jobs_that_do_not_exist_are_named() {
 async fn a_job_cannot_wait_for_itself() {
     let (house, _) = by_hand().await;
     let id = JobId::random();
-    for spec in [after(&[&id]), child_of(&id), heir_of(&id), JobSpec { dependents: vec![id.clone()], ..spec("1") }] {
+    for spec in [after(&[&id]), child_of(&id), continuation_of(&id), JobSpec { dependents: vec![id.clone()], ..spec("1") }] {
         refused(&house, vec![named(&id, spec)], &[&id]).await;
     }
 }
@@ -75,23 +75,23 @@ async fn jobs_created_together_cannot_wait_in_a_cycle() {
     let by_dependents = vec![named(&a, JobSpec { dependents: vec![b.clone()], ..after(&[&b]) }), named(&b, spec("1"))];
     refused(&house, by_dependents, &[&a, &b]).await;
     refused(&house, vec![named(&a, child_of(&b)), named(&b, child_of(&a))], &[&a, &b]).await;
-    refused(&house, vec![named(&a, heir_of(&b)), named(&b, heir_of(&a))], &[&a, &b]).await;
+    refused(&house, vec![named(&a, continuation_of(&b)), named(&b, continuation_of(&a))], &[&a, &b]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn relations_of_different_kinds_cannot_make_a_cycle() {
     let (house, _) = by_hand().await;
     let [a, b, c] = std::array::from_fn(|_| JobId::random());
-    // A child waits until its parent has returned, an heir even longer.
+    // A child waits until its parent has returned, a continuation even longer.
     refused(&house, vec![named(&a, after(&[&b])), named(&b, child_of(&a))], &[&a, &b]).await;
-    refused(&house, vec![named(&a, after(&[&b])), named(&b, heir_of(&a))], &[&a, &b]).await;
+    refused(&house, vec![named(&a, after(&[&b])), named(&b, continuation_of(&a))], &[&a, &b]).await;
     // A parent is closed only after its descendants.
     refused(&house, vec![named(&a, spec("1")), named(&b, JobSpec { predecessor_id: Some(a.clone()), ..child_of(&a) })], &[&a, &b]).await;
     let grandchild = named(&c, JobSpec { predecessor_id: Some(a.clone()), ..child_of(&b) });
     refused(&house, vec![named(&a, spec("1")), named(&b, child_of(&a)), grandchild], &[&a, &c]).await;
-    // The child waits for the heir of its parent.
+    // The child waits for the continuation of its parent.
     let child = named(&b, JobSpec { parent_id: Some(a.clone()), ..after(&[&c]) });
-    refused(&house, vec![named(&a, spec("1")), child, named(&c, heir_of(&a))], &[&b, &c]).await;
+    refused(&house, vec![named(&a, spec("1")), child, named(&c, continuation_of(&a))], &[&b, &c]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,9 +110,9 @@ async fn a_new_job_cannot_close_a_cycle_of_old_ones() {
     for ancestor in [&a, &child] {
         let own_ancestor = JobSpec { predecessor_id: Some(ancestor.clone()), ..child_of(&grandchild) };
         refused(&house, vec![named(&new, own_ancestor)], &[ancestor]).await;
-        // An heir of the ancestor that a descendant would wait for.
-        let heir = JobSpec { dependents: vec![grandchild.clone()], ..heir_of(ancestor) };
-        refused(&house, vec![named(&new, heir)], &[&grandchild]).await;
+        // A continuation of the ancestor that a descendant would wait for.
+        let continuation = JobSpec { dependents: vec![grandchild.clone()], ..continuation_of(ancestor) };
+        refused(&house, vec![named(&new, continuation)], &[&grandchild]).await;
     }
     // The parent would wait for its child.
     refused(&house, vec![named(&new, JobSpec { dependents: vec![a.clone()], ..child_of(&a) })], &[&a]).await;
@@ -125,8 +125,8 @@ async fn what_only_looks_like_a_cycle_runs() {
     let child = house.start(JobSpec { prerequisites: vec![parent.clone()], ..child_of(&parent) }).await;
     let sibling =
         house.start(JobSpec { predecessor_id: Some(child.clone()), prerequisites: vec![child.clone()], ..child_of(&parent) }).await;
-    let heir = house.start(JobSpec { predecessor_id: Some(parent.clone()), ..after(&[&parent, &child, &sibling]) }).await;
-    for job in [&parent, &child, &sibling, &heir] {
+    let continuation = house.start(JobSpec { predecessor_id: Some(parent.clone()), ..after(&[&parent, &child, &sibling]) }).await;
+    for job in [&parent, &child, &sibling, &continuation] {
         hand.finish(job).await;
     }
     leaves_nothing(&house.redis).await;

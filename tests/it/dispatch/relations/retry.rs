@@ -3,7 +3,9 @@
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobId, JobSpec, Status};
 
-use super::{after, begin, by_hand, child_of, create, ended_by, fate, heir_of, leaves_nothing, relatives, released, set_of, status};
+use super::{
+    after, begin, by_hand, child_of, continuation_of, create, ended_by, fate, leaves_nothing, relatives, released, set_of, status,
+};
 use crate::support::{CONTEXT, House, PATIENCE, spec};
 
 async fn retry(house: &House, id: &JobId) -> Status {
@@ -134,15 +136,15 @@ async fn a_child_that_is_retried_joins_the_active_children_again() {
     released(&house.redis).await;
     assert_eq!(retry(&house, &child).await, Status::Dispatched);
     assert_eq!(relatives(&house.redis, &parent, "active").await, set_of(&[&child]));
-    let heir = create(&house, heir_of(&parent)).await;
-    assert_eq!(begin(&house, &heir).await, Status::WaitingForPrerequisites);
+    let continuation = create(&house, continuation_of(&parent)).await;
+    assert_eq!(begin(&house, &continuation).await, Status::WaitingForPrerequisites);
     hand.finish(&child).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     leaves_nothing(&house.redis).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_parent_that_is_retried_releases_new_children_and_heirs() {
+async fn a_parent_that_is_retried_releases_new_children_and_continuations() {
     let (house, hand) = by_hand().await;
     let parent = house.start(spec("1")).await;
     let lost = house.start(child_of(&parent)).await;
@@ -150,15 +152,15 @@ async fn a_parent_that_is_retried_releases_new_children_and_heirs() {
     ended_by(&house, &lost, &parent).await;
     released(&house.redis).await;
     assert_eq!(retry(&house, &parent).await, Status::Dispatched);
-    let (child, heir, dependent) =
-        (house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await, house.start(after(&[&parent])).await);
-    for waiting in [&child, &heir, &dependent] {
+    let (child, continuation, dependent) =
+        (house.start(child_of(&parent)).await, house.start(continuation_of(&parent)).await, house.start(after(&[&parent])).await);
+    for waiting in [&child, &continuation, &dependent] {
         assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
     }
     hand.finish(&parent).await;
     hand.finish(&dependent).await;
     hand.finish(&child).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     // The child that ended with its parent can be had back.
     assert_eq!(retry(&house, &lost).await, Status::Dispatched);
     hand.finish(&lost).await;
@@ -211,9 +213,9 @@ async fn a_dependent_that_is_retried_before_its_prerequisite_is_not_lost() {
 async fn dependents_that_ran_once_do_not_run_again_with_their_prerequisite() {
     let (house, hand) = by_hand().await;
     let first = house.start(spec("1")).await;
-    let (dependent, child, heir) =
-        (house.start(after(&[&first])).await, house.start(child_of(&first)).await, house.start(heir_of(&first)).await);
-    for job in [&first, &dependent, &child, &heir] {
+    let (dependent, child, continuation) =
+        (house.start(after(&[&first])).await, house.start(child_of(&first)).await, house.start(continuation_of(&first)).await);
+    for job in [&first, &dependent, &child, &continuation] {
         hand.finish(job).await;
     }
     released(&house.redis).await;
@@ -221,7 +223,7 @@ async fn dependents_that_ran_once_do_not_run_again_with_their_prerequisite() {
     hand.finish(&first).await;
     released(&house.redis).await;
     assert_eq!(hand.take_all().await, 0);
-    for job in [&dependent, &child, &heir] {
+    for job in [&dependent, &child, &continuation] {
         assert_eq!((hand.times(job).await, status(&house, job).await), (1, Status::Finished));
     }
     leaves_nothing(&house.redis).await;
@@ -276,20 +278,20 @@ async fn a_stopped_child_that_is_retried_waits_for_its_parent_once() {
     let (house, hand) = by_hand().await;
     let (parent, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
     let child = house.start(JobSpec { prerequisites: vec![first.clone()], ..child_of(&parent) }).await;
-    let heir = house.start(heir_of(&parent)).await;
+    let continuation = house.start(continuation_of(&parent)).await;
     for _ in 0..3 {
         house.dispatcher.stop(CONTEXT, &child).await.unwrap();
         assert_eq!(retry(&house, &child).await, Status::WaitingForPrerequisites);
     }
     hand.finish(&parent).await;
     released(&house.redis).await;
-    for waiting in [&child, &heir] {
+    for waiting in [&child, &continuation] {
         assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
     }
     hand.finish(&first).await;
     hand.finish(&child).await;
-    hand.finish(&heir).await;
-    assert_eq!((hand.times(&child).await, hand.times(&heir).await), (1, 1));
+    hand.finish(&continuation).await;
+    assert_eq!((hand.times(&child).await, hand.times(&continuation).await), (1, 1));
     leaves_nothing(&house.redis).await;
 }
 
@@ -297,17 +299,17 @@ async fn a_stopped_child_that_is_retried_waits_for_its_parent_once() {
 async fn an_heir_that_is_retried_waits_for_its_predecessor_again() {
     let (house, hand) = by_hand().await;
     let (predecessor, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
-    let heir = house.start(heir_of(&predecessor)).await;
-    house.dispatcher.stop(CONTEXT, &heir).await.unwrap();
-    assert_eq!(retry(&house, &heir).await, Status::WaitingForPrerequisites);
+    let continuation = house.start(continuation_of(&predecessor)).await;
+    house.dispatcher.stop(CONTEXT, &continuation).await.unwrap();
+    assert_eq!(retry(&house, &continuation).await, Status::WaitingForPrerequisites);
     hand.finish(&predecessor).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     // A predecessor that was closed once is waited for no more, and not when it runs again either.
     released(&house.redis).await;
-    assert_eq!(retry(&house, &heir).await, Status::Dispatched);
-    hand.finish(&heir).await;
+    assert_eq!(retry(&house, &continuation).await, Status::Dispatched);
+    hand.finish(&continuation).await;
     hand.finish(&first).await;
-    assert_eq!(hand.times(&heir).await, 2);
+    assert_eq!(hand.times(&continuation).await, 2);
     leaves_nothing(&house.redis).await;
 }
 
@@ -348,15 +350,15 @@ async fn an_heir_that_is_retried_does_not_bring_back_its_deleted_predecessor() {
         id
     };
     let predecessor = create(spec("1"), false).await;
-    let heir = create(heir_of(&predecessor), true).await;
+    let continuation = create(continuation_of(&predecessor), true).await;
     create(child_of(&predecessor), true).await;
     store.delete(&predecessor).await.unwrap();
-    store.stop(&heir).await.unwrap();
-    store.retry(&heir).await.unwrap();
+    store.stop(&continuation).await.unwrap();
+    store.retry(&continuation).await.unwrap();
     assert!(store.job(&predecessor).await.unwrap().is_none());
     while store.release_relatives(128).await.unwrap() {}
     assert!(store.job(&predecessor).await.unwrap().is_none());
-    super::Hand::of(&store).finish(&heir).await;
+    super::Hand::of(&store).finish(&continuation).await;
     let left: Vec<String> = redis.run(&["KEYS", "hero:rel:*"]).await;
     assert!(left.is_empty(), "{left:?}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::model::{JobId, JobSpec, LogLevel, Status};
 use hero::store::{Created, Deleted, NewJob, Stopping, Store};
 
-use super::{Hand, after, child_of, heir_of, named, nobody, relatives};
+use super::{Hand, after, child_of, continuation_of, named, nobody, relatives};
 use crate::support::{Redis, spec};
 
 /// A store without the loops that release all the time, and an actor.
@@ -47,9 +47,9 @@ async fn stopped_and_gone(redis: &Redis, store: &Store, id: &JobId) {
 #[tokio::test]
 async fn a_new_job_is_not_let_go_by_what_the_former_one_of_its_id_waited_for() {
     let (redis, store, hand) = quiet().await;
-    for heir in [false, true] {
+    for continuation in [false, true] {
         let (before, own) = (started(&store, spec("1")).await, started(&store, spec("1")).await);
-        let id = started(&store, if heir { heir_of(&before) } else { after(&[&before]) }).await;
+        let id = started(&store, if continuation { continuation_of(&before) } else { after(&[&before]) }).await;
         stopped_and_gone(&redis, &store, &id).await;
         started(&store, named(&id, after(&[&own]))).await;
         hand.finish(&before).await;
@@ -93,14 +93,14 @@ async fn a_new_job_does_not_end_with_what_the_former_one_of_its_id_waited_for() 
 async fn a_parent_closes_without_a_stranger_who_has_the_id_of_its_child() {
     let (redis, store, hand) = quiet().await;
     let parent = started(&store, spec("1")).await;
-    let heir = started(&store, heir_of(&parent)).await;
+    let continuation = started(&store, continuation_of(&parent)).await;
     let child = started(&store, child_of(&parent)).await;
     stopped_and_gone(&redis, &store, &child).await;
     assert!(matches!(make(&store, named(&child, spec("1")), false).await, Created::Created(Status::Created)));
     hand.finish(&parent).await;
     release(&store).await;
     assert_eq!((relatives(&redis, &parent, "active").await, now(&store, &child).await), (nobody(), Status::Created));
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
 }
 
 /// The end of the former job is still to be worked off when the new one is stored.
@@ -108,7 +108,7 @@ async fn a_parent_closes_without_a_stranger_who_has_the_id_of_its_child() {
 async fn a_parent_closes_when_a_child_was_deleted_and_its_id_used_again_before_its_release() {
     let (redis, store, hand) = quiet().await;
     let parent = started(&store, spec("1")).await;
-    let heir = started(&store, heir_of(&parent)).await;
+    let continuation = started(&store, continuation_of(&parent)).await;
     let child = started(&store, child_of(&parent)).await;
     hand.finish(&parent).await;
     release(&store).await;
@@ -117,7 +117,7 @@ async fn a_parent_closes_when_a_child_was_deleted_and_its_id_used_again_before_i
     assert!(matches!(make(&store, named(&child, spec("1")), false).await, Created::Created(Status::Created)));
     release(&store).await;
     assert_eq!(relatives(&redis, &parent, "active").await, nobody());
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use hero::model::{JobId, JobSpec, Status};
 use hero::store::Moment;
 use rand::Rng as _;
 
-use super::{after, begin, by_hand, ended_by, heir_of, named, status};
+use super::{after, begin, by_hand, continuation_of, ended_by, named, status};
 use crate::support::{CONTEXT, Redis, dispatcher, random, spec, until};
 
 pub(super) const MANY: usize = 1_000;
@@ -56,7 +56,7 @@ pub(super) fn ids(many: usize) -> Vec<JobId> {
 
 /// The shapes that a group may have.
 pub(super) const SHAPES: [&str; 9] =
-    ["plain", "chain", "children", "after others", "heirs", "keyed", "dependents", "children after others", "keyed after two"];
+    ["plain", "chain", "children", "after others", "continuations", "keyed", "dependents", "children after others", "keyed after two"];
 
 /// A group of one job for each of these others, which are there.
 pub(super) fn shape(name: &str, others: &[JobId], round: usize) -> Vec<JobSpec> {
@@ -65,7 +65,7 @@ pub(super) fn shape(name: &str, others: &[JobId], round: usize) -> Vec<JobSpec> 
     let one = |(at, other): (usize, &JobId)| match name {
         "children" => JobSpec { parent_id: child_of(other), ..spec("1") },
         "after others" => after(&[other]),
-        "heirs" => heir_of(other),
+        "continuations" => continuation_of(other),
         "keyed" => JobSpec { idempotency_key: key(at), ..spec("1") },
         "dependents" => JobSpec { dependents: vec![other.clone()], ..spec("1") },
         "children after others" => JobSpec { parent_id: child_of(&others[(at + 1) % others.len()]), ..after(&[other]) },
@@ -125,7 +125,7 @@ async fn one_bad_entry_of_many_leaves_nothing() {
     let own = JobId::random();
     let bad = [
         ("a missing prerequisite", after(&[&JobId::random()]), "150"),
-        ("a missing predecessor", heir_of(&JobId::random()), "150"),
+        ("a missing predecessor", continuation_of(&JobId::random()), "150"),
         ("an id that is taken", named(&there, spec("1")), "150"),
         ("a cycle of one", named(&own, after(&[&own])), "150"),
     ];
@@ -211,7 +211,7 @@ async fn many_that_wait_for_what_has_ended_or_ends_meanwhile_go_on() {
     let [ended, failed] = [house.start(spec("1")).await, house.start(spec("1")).await];
     hand.finish(&ended).await;
     hand.fail(&failed).await;
-    let specs: Vec<JobSpec> = (0..100).map(|at| if at % 2 == 0 { after(&[&ended]) } else { heir_of(&failed) }).collect();
+    let specs: Vec<JobSpec> = (0..100).map(|at| if at % 2 == 0 { after(&[&ended]) } else { continuation_of(&failed) }).collect();
     for id in house.dispatcher.create_many(specs).await.unwrap() {
         assert_eq!(begin(&house, &id).await, Status::Dispatched);
     }
@@ -258,7 +258,7 @@ async fn what_had_ended_when_a_part_of_a_group_was_staged_counts_for_the_rest_th
         hand.finish(&other).await;
         let related = match what {
             "prerequisite" => after(&[&other]),
-            "predecessor" => heir_of(&other),
+            "predecessor" => continuation_of(&other),
             _ => JobSpec { parent_id: Some(other.clone()), ..spec("1") },
         };
         let creating = house.dispatcher.create_many(vec![related; MANY]);
@@ -271,7 +271,7 @@ async fn what_had_ended_when_a_part_of_a_group_was_staged_counts_for_the_rest_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_that_wait_for_a_job_and_are_its_heirs_begin_when_its_children_have_ended() {
+async fn many_that_wait_for_a_job_and_are_its_continuations_begin_when_its_children_have_ended() {
     let (house, hand) = by_hand().await;
     let parent = house.start(spec("1")).await;
     hand.finish(&parent).await;

@@ -7,7 +7,7 @@ use hero::store::Store;
 use rand::Rng as _;
 
 use super::staged::{SHAPES, a_process, alone, clients, gone, ids, keys, shape};
-use super::{after, begin, by_hand, child_of, heir_of, named, status};
+use super::{after, begin, by_hand, child_of, continuation_of, named, status};
 use crate::support::{CONTEXT, Redis, dispatcher, random, spec, until};
 
 const MANY: usize = 150;
@@ -178,14 +178,14 @@ async fn a_large_group_that_would_close_a_circle_of_jobs_that_are_there_is_refus
     let first = dispatcher.create(spec("1")).await.unwrap();
     let second = dispatcher.create(after(&[&first])).await.unwrap();
     let child = dispatcher.create(child_of(&second)).await.unwrap();
-    let heir = dispatcher.create(heir_of(&second)).await.unwrap();
+    let continuation = dispatcher.create(continuation_of(&second)).await.unwrap();
     let before = waits_for(&redis, &first).await;
     let closing = [
         JobSpec { dependents: vec![first.clone()], ..after(&[&second]) },
-        JobSpec { dependents: vec![first.clone()], ..heir_of(&second) },
+        JobSpec { dependents: vec![first.clone()], ..continuation_of(&second) },
         JobSpec { dependents: vec![first.clone()], ..child_of(&child) },
-        JobSpec { parent_id: Some(second.clone()), ..after(&[&heir]) },
-        JobSpec { parent_id: Some(child.clone()), ..after(&[&heir]) },
+        JobSpec { parent_id: Some(second.clone()), ..after(&[&continuation]) },
+        JobSpec { parent_id: Some(child.clone()), ..after(&[&continuation]) },
     ];
     for (at, closing) in closing.into_iter().enumerate() {
         let mut group = vec![JobSpec { dependents: vec![second.clone()], ..spec("1") }; MANY];
@@ -196,11 +196,11 @@ async fn a_large_group_that_would_close_a_circle_of_jobs_that_are_there_is_refus
     }
     // And one that has begun cannot wait any more.
     dispatcher.start(CONTEXT, &first).await.unwrap();
-    let mut group = vec![JobSpec { dependents: vec![heir.clone()], ..spec("1") }; MANY];
+    let mut group = vec![JobSpec { dependents: vec![continuation.clone()], ..spec("1") }; MANY];
     group[149] = JobSpec { dependents: vec![first.clone()], ..spec("1") };
     let error = dispatcher.create_many(group).await.unwrap_err().to_string();
     assert!(error.contains("jobs[149]") && error.contains("cannot wait any more"), "{error}");
-    assert_eq!(waits_for(&redis, &heir).await.2, 0);
+    assert_eq!(waits_for(&redis, &continuation).await.2, 0);
     assert_eq!(keys(&redis, "hero:job:*").await.len(), 4);
 }
 

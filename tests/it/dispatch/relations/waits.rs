@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status, Timestamp};
 
-use super::{after, begin, by_hand, child_of, create, fate, heir_of, leaves_nothing, released, status};
+use super::{after, begin, by_hand, child_of, continuation_of, create, fate, leaves_nothing, released, status};
 use crate::support::{House, spec, until};
 
 fn soon(house: &House, millis: u64) -> Option<Timestamp> {
@@ -16,23 +16,23 @@ fn soon(house: &House, millis: u64) -> Option<Timestamp> {
 async fn a_waiting_job_is_not_taken_from_wherever_it_was_pushed() {
     let (house, hand) = by_hand().await;
     let first = create(&house, spec("1")).await;
-    let (parent, child, heir) = {
+    let (parent, child, continuation) = {
         let parent = create(&house, spec("1")).await;
-        (parent.clone(), house.start(child_of(&parent)).await, house.start(heir_of(&parent)).await)
+        (parent.clone(), house.start(child_of(&parent)).await, house.start(continuation_of(&parent)).await)
     };
     let job = house.start(after(&[&first])).await;
     for _ in 0..3 {
-        for waiting in [&job, &child, &heir] {
+        for waiting in [&job, &child, &continuation] {
             let _: i64 = house.redis.run(&["LPUSH", "hero:q:work:type:osis", waiting.as_str()]).await;
         }
         assert_eq!(hand.take_all().await, 0);
     }
-    for waiting in [&job, &child, &heir] {
+    for waiting in [&job, &child, &continuation] {
         assert_eq!(status(&house, waiting).await, Status::WaitingForPrerequisites);
     }
     begin(&house, &first).await;
     begin(&house, &parent).await;
-    for next in [&first, &job, &parent, &child, &heir] {
+    for next in [&first, &job, &parent, &child, &continuation] {
         hand.finish(next).await;
         assert_eq!(hand.times(next).await, 1);
     }
@@ -49,18 +49,18 @@ async fn a_job_that_a_foreign_program_starts_waits_all_the_same() {
     let waiting = house.start(after(&[&first])).await;
     let created = create(&house, after(&[&first])).await;
     let child = create(&house, child_of(&parent)).await;
-    let heir = create(&house, heir_of(&parent)).await;
-    for job in [&waiting, &created, &child, &heir] {
+    let continuation = create(&house, continuation_of(&parent)).await;
+    for job in [&waiting, &created, &child, &continuation] {
         let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{job}"), "status", "dispatched"]).await;
         let _: i64 = house.redis.run(&["LPUSH", "hero:q:work:type:osis", job.as_str()]).await;
     }
     assert_eq!(hand.take_all().await, 0);
-    for job in [&waiting, &created, &child, &heir] {
+    for job in [&waiting, &created, &child, &continuation] {
         assert_eq!(status(&house, job).await, Status::WaitingForPrerequisites);
     }
     begin(&house, &first).await;
     begin(&house, &parent).await;
-    for job in [&first, &waiting, &created, &parent, &child, &heir] {
+    for job in [&first, &waiting, &created, &parent, &child, &continuation] {
         hand.finish(job).await;
         assert_eq!(hand.times(job).await, 1);
     }
@@ -74,12 +74,12 @@ async fn a_job_whose_time_comes_first_waits_for_its_prerequisites() {
     let parent = create(&house, spec("1")).await;
     let job = house.start(JobSpec { run_at: soon(&house, 300), ..after(&[&first]) }).await;
     let child = house.start(JobSpec { run_at: soon(&house, 300), ..child_of(&parent) }).await;
-    let heir = house.start(JobSpec { run_at: soon(&house, 300), ..heir_of(&parent) }).await;
-    for waiting in [&job, &child, &heir] {
+    let continuation = house.start(JobSpec { run_at: soon(&house, 300), ..continuation_of(&parent) }).await;
+    for waiting in [&job, &child, &continuation] {
         house.is(waiting, Status::WaitingForPrerequisites).await;
     }
     begin(&house, &parent).await;
-    for next in [&first, &job, &parent, &child, &heir] {
+    for next in [&first, &job, &parent, &child, &continuation] {
         hand.finish(next).await;
     }
     leaves_nothing(&house.redis).await;
@@ -92,11 +92,11 @@ async fn a_job_whose_prerequisites_finish_first_waits_for_its_time() {
     let due = soon(&house, 2_000);
     let job = house.start(JobSpec { run_at: due, ..after(&[&first]) }).await;
     let child = house.start(JobSpec { run_at: due, ..child_of(&parent) }).await;
-    let heir = house.start(JobSpec { run_at: due, ..heir_of(&first) }).await;
+    let continuation = house.start(JobSpec { run_at: due, ..continuation_of(&first) }).await;
     hand.finish(&first).await;
     hand.finish(&parent).await;
     released(&house.redis).await;
-    for job in [&job, &child, &heir] {
+    for job in [&job, &child, &continuation] {
         hand.take(job).await;
         let started = house.dispatcher.job(crate::support::CONTEXT, job).await.unwrap().started_at.unwrap();
         assert!(started >= due.unwrap(), "{started} is before {}", due.unwrap());
@@ -132,7 +132,7 @@ async fn whoever_is_linked_while_the_other_ends_is_released_or_not_blocked() {
         hand.take(&first).await;
         let linking = async {
             let mut ids = Vec::new();
-            for spec in [after(&[&first]), child_of(&first), heir_of(&first), after(&[&first])] {
+            for spec in [after(&[&first]), child_of(&first), continuation_of(&first), after(&[&first])] {
                 let id = JobId::random();
                 let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
                 // The other server has its own connection, so that Redis alone decides who is first.

@@ -56,7 +56,7 @@ fn answer(question: &Question) -> Option<Answer> {
         Question::Jobs(JobCall::Spawn { spec, .. }) if spec.to_value().unwrap()["script"].is_null() => {
             return Some(Err("the job has\nno script".into()));
         }
-        Question::Jobs(JobCall::Spawn { as_heir, .. }) => json!(if *as_heir { "heir" } else { "child" }).into(),
+        Question::Jobs(JobCall::Spawn { as_continuation, .. }) => json!(if *as_continuation { "continuation" } else { "child" }).into(),
         Question::Jobs(JobCall::Inputs) => {
             json!([{ "job_id": one, "name": "rows", "value": [1, 2.5, null] }, { "job_id": other, "name": null, "value": "text" }]).into()
         }
@@ -82,7 +82,7 @@ async fn python_asks_for_jobs_tells_progress_and_sees_what_came_before() {
     let text = run(&mut bench, &job(script), &mut host).await;
     let given: Value = serde_json::from_str(&text).unwrap();
     let inputs = json!({ "rows": [1, 2.5, null], "00000000-0000-4000-8000-000000000002": "text" });
-    assert_eq!(given, json!([["child", "heir", "child"], inputs, true, "2026-01-31T12:00:00.000Z", 1]));
+    assert_eq!(given, json!([["child", "continuation", "child"], inputs, true, "2026-01-31T12:00:00.000Z", 1]));
     // Of what is told at once the newest may be all that is passed on.
     assert_eq!(host.told().last(), Some(&(1.0, "")), "{:?}", host.questions);
     let specs: Vec<Value> = host
@@ -129,16 +129,16 @@ async fn a_command_asks_by_lines() {
     let script = r#"
         echo "progress 40 reading files" >&$HERO_ASK_FD
         echo 'spawn {"script": "1"}' >&4; read -r said child <&4
-        echo 'then {"script": "1"}' >&4; read -r said heir <&4
+        echo 'then {"script": "1"}' >&4; read -r said continuation <&4
         echo inputs >&4; read -r said inputs <&4
         echo slot >&4; read -r said slot <&4
         echo 'spawn {}' >&4; read -r refused why <&4
         echo "progress much" >&4
         echo "progress 99.5 nearly" >&4
-        echo "$child $heir $slot $HERO_ATTEMPT $refused: $why $inputs" >&3
+        echo "$child $continuation $slot $HERO_ATTEMPT $refused: $why $inputs" >&3
     "#;
     let text = run(&mut bench, &job(script), &mut host).await;
-    assert!(text.starts_with("child heir 2026-01-31T12:00:00.000Z 1 error: the job has no script {\"00000000"), "{text}");
+    assert!(text.starts_with("child continuation 2026-01-31T12:00:00.000Z 1 error: the job has no script {\"00000000"), "{text}");
     assert!(text.contains(r#""rows":[1,2.5,null]"#), "{text}");
     assert_eq!(host.told(), [(40.0, "reading files"), (99.5, "nearly")]);
     assert!(host.log.len() == 1 && host.log[0].level == LogLevel::Warn && host.log[0].text.contains("\"much\" is not a finite number"));

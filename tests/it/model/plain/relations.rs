@@ -23,7 +23,7 @@ impl Plain {
 
     pub(in crate::model) fn link_predecessor(&mut self, job: Number, other: Number) {
         if !self.closed(other) {
-            self.join(List::Heirs, other, job);
+            self.join(List::Continuations, other, job);
             let status = self.jobs[other].status;
             if !is_final(status) {
                 self.watch_end_of(other, status);
@@ -178,8 +178,8 @@ impl Plain {
             if self.active.contains_key(&job) {
                 continue;
             }
-            while let Some(heir) = self.next_of(List::Heirs, job) {
-                self.unblock(heir);
+            while let Some(continuation) = self.next_of(List::Continuations, job) {
+                self.unblock(continuation);
             }
             if let Some(parent) = parent {
                 self.leave(job, parent);

@@ -164,9 +164,9 @@ async fn relations_work(server: &Server, context: ContextId) {
 
     let parent = server.dispatcher.create(spec(context, "3")).await.unwrap();
     let child = server.start(JobSpec { parent_id: Some(parent.clone()), ..spec(context, "4") }).await;
-    let heir = server.start(JobSpec { predecessor_id: Some(parent.clone()), ..spec(context, "5") }).await;
+    let continuation = server.start(JobSpec { predecessor_id: Some(parent.clone()), ..spec(context, "5") }).await;
     server.dispatcher.start(context, &parent).await.unwrap();
-    for (id, output) in [(&parent, "3"), (&child, "4"), (&heir, "5")] {
+    for (id, output) in [(&parent, "3"), (&child, "4"), (&continuation, "5")] {
         assert_eq!(server.end(context, id).await, output);
     }
 }

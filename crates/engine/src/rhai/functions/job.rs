@@ -11,14 +11,14 @@ use hero_model::Progress;
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "job::spawn(spec: map) -> string",
-        description: "Creates a child of this job and gives its id. It runs as soon as this script has returned, and not if this job fails; an heir of this job waits for it, too. The map has what `create_job` takes: `script`, and any of `script_type`, `args`, `name`, `timeout` and others. Context and caller are those of this job. If this job runs again, so does this; an `idempotency_key` gives the same child again.",
+        description: "Creates a child of this job and gives its id. It runs as soon as this script has returned, and not if this job fails; a continuation of this job waits for it, too. The map has what `create_job` takes: `script`, and any of `script_type`, `args`, `name`, `timeout` and others. Context and caller are those of this job. If this job runs again, so does this; an `idempotency_key` gives the same child again.",
         errors: "the map is not what a job may be, this attempt has created 1,000 others, or the queue is full.",
         example: "job::spawn(#{ script: \"40 + 2\", name: \"child\" }).len()",
         result: "36",
     },
     Definition {
         signature: "job::then(spec: map) -> string",
-        description: "Creates an heir of this job and gives its id: it runs when this job and all its descendants have ended, however they did. The map is as that of `job::spawn`.",
+        description: "Creates a continuation of this job and gives its id: it runs when this job and all its descendants have ended, however they did. The map is as that of `job::spawn`.",
         errors: "the map is not what a job may be, or the queue is full.",
         example: "job::then(#{ script: \"print(`after ${args.of}`)\", args: #{ of: JOB_ID } }).len()",
         result: "36",
@@ -33,11 +33,11 @@ pub(super) const DEFINITIONS: &[Definition] = &[
 ];
 
 pub(super) fn add(functions: &mut Functions<'_>) {
-    for (name, as_heir) in [("job::spawn", false), ("job::then", true)] {
+    for (name, as_continuation) in [("job::spawn", false), ("job::then", true)] {
         let run = functions.run();
         functions.add(name, move |context: NativeCallContext, spec: Map| {
             let spec = json(&context, |cap| convert::json_of_map(&spec, cap))?;
-            ask(&context, &run, JobCall::Spawn { spec, as_heir })
+            ask(&context, &run, JobCall::Spawn { spec, as_continuation })
         });
     }
     let run = functions.run();

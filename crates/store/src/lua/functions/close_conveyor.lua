@@ -1,9 +1,9 @@
 -- Flags: allow-oom
--- Works off the end of a conveyor job: its children run or end with it, and once they are closed its heirs run and it leaves its parent.
+-- Works off the end of a conveyor job: its children run or end with it, and once they are closed its continuations run and it leaves its parent.
 -- ARGV  entry · what conveyor keys begin with · id · 'finished' or 'error' · parent or '' · the job with the reason of its failure, or ''
 --       · number of children, each:
 --          bytes · uuid, or '' (no job) · queue · due time in seconds, or '' · the job as it fails with its parent
---       then heirs, each: bytes · queue, or '' (no job) · due time in seconds, or ''
+--       then continuations, each: bytes · queue, or '' (no job) · due time in seconds, or ''
 -- Gives 'runs' (again) · 'more' (there are more relatives) · 'waits' (for its children) · 'closed'.
 local try = commands.try
 
@@ -34,7 +34,7 @@ end
 return function()
   local entry, prefix, id, outcome, parent, failed =
     request.take(), request.take(), request.take(), request.take(), request.take(), request.take()
-  local children, active, heirs =
+  local children, active, continuations =
     conveyor.job_key(prefix, id, 'children'), conveyor.job_key(prefix, id, 'active'), conveyor.job_key(prefix, id, 'onComplete')
   local status = jobs.status(id)
   if status and not values.is_final(status) then
@@ -58,12 +58,12 @@ return function()
   end
   while request.has_more() do
     local bytes, queue, due = request.take(), request.take(), request.take_number()
-    if conveyor.lies_in(heirs, bytes) then
+    if conveyor.lies_in(continuations, bytes) then
       if queue == '' or not send(prefix, bytes, queue, due) then conveyor.set_aside(prefix, bytes) end
-      redis.call('LREM', heirs, -1, bytes)
+      redis.call('LREM', continuations, -1, bytes)
     end
   end
-  if (try('LLEN', heirs) or 0) > 0 then return 'more' end
+  if (try('LLEN', continuations) or 0) > 0 then return 'more' end
   if redis.call('DEL', conveyor.job_key(prefix, id)) == 1 and failed ~= '' then conveyor.set_aside(prefix, failed) end
   conveyor.leave_parent(prefix, id, parent)
   redis.call('ZREM', keys.conveyor_ends, entry)

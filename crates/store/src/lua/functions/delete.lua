@@ -15,7 +15,7 @@ return function()
     -- A foreign actor has just ended it. That end lets go the jobs that wait for it.
     status = foreign.settle(id, status)
   end
-  -- It has children. Its heirs and its parent wait for these, and its hash names the parent.
+  -- It has children. Its continuations and its parent wait for these, and its hash names the parent.
   if redis.call('EXISTS', keys.relatives(id, 'active')) == 1 or values.is_final(status) and not relations.is_closed(id) then
     news.send_all()
     return { 'open', status }

@@ -47,7 +47,7 @@ end
 
 local function refuse_ill(prefix, id, parent, failed)
   if jobs.exists(id) then return give_back(prefix, id, parent, failed) and 'failed' or 'lost' end
-  -- It ends like any other: its children with it, its heirs run, its parent goes on.
+  -- It ends like any other: its children with it, its continuations run, its parent goes on.
   redis.call('SET', conveyor.job_key(prefix, id), failed)
   conveyor.ended(prefix, id, 'error')
   return 'failed'

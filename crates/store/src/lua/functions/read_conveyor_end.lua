@@ -1,7 +1,7 @@
 -- Flags: no-writes
--- Reads what is needed to work off the end of a conveyor job: the job itself, the next of its children and the next of its heirs.
+-- Reads what is needed to work off the end of a conveyor job: the job itself, the next of its children and the next of its continuations.
 -- ARGV  what conveyor keys begin with · id · at most so many of each
--- Gives {status or '', error or '', failed attempts, parent or '', the job or '', number of children, child …, heir …}.
+-- Gives {status or '', error or '', failed attempts, parent or '', the job or '', number of children, child …, continuation …}.
 local try = commands.try
 local read = jobs.reader('status', 'error', 'failures', 'crashes', 'dialect_parent')
 
@@ -9,12 +9,12 @@ return function()
   local prefix, id, most = request.take(), request.take(), request.take_number()
   local job = read(id) or {}
   local children = try('LRANGE', conveyor.job_key(prefix, id, 'children'), -most, -1) or {}
-  local heirs = try('LRANGE', conveyor.job_key(prefix, id, 'onComplete'), -most, -1) or {}
+  local continuations = try('LRANGE', conveyor.job_key(prefix, id, 'onComplete'), -most, -1) or {}
   local attempts = (tonumber(job.failures) or 0) + (tonumber(job.crashes) or 0)
   local bytes = try('GET', conveyor.job_key(prefix, id)) or ''
   local answer = { job.status or '', job.error or '', tostring(attempts), job.dialect_parent or '', bytes, tostring(#children) }
   -- Taken from the right, so the last one comes first.
   for number = #children, 1, -1 do answer[#answer + 1] = children[number] end
-  for number = #heirs, 1, -1 do answer[#answer + 1] = heirs[number] end
+  for number = #continuations, 1, -1 do answer[#answer + 1] = continuations[number] end
   return answer
 end

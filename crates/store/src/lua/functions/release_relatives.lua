@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Releases the relatives of jobs that have ended: dependents and children, then heirs and the parent once all descendants have ended. First
+-- Releases the relatives of jobs that have ended: dependents and children, then continuations and the parent once all descendants have ended. First
 -- of all that is done for jobs that were created together what their creator did not come to, and what nobody created in time is taken away
 -- (links.lua).
 -- ARGV  at most so many relatives
@@ -21,7 +21,7 @@ local function next_of(list, each)
   return ids, left <= 0 and redis.call('EXISTS', list) == 1
 end
 
--- The parent of a job that has closed, and of its heirs, may close in turn.
+-- The parent of a job that has closed, and of its continuations, may close in turn.
 local function leave_parent(id, parent)
   if try('SREM', keys.relatives(parent, 'active'), id) ~= 1 or not relations.is_closed(parent) then return end
   local job = read_parent(parent) or {}
@@ -59,7 +59,7 @@ local function work(id, status, parent)
   end
   status = now_is or status
   if conveyor.is_relation(parent) then
-    -- Its children and heirs lie in keys of their own, as bytes that no function reads.
+    -- Its children and continuations lie in keys of their own, as bytes that no function reads.
     conveyor.note_end(id, status == 'deleted' and 'error' or status, parent)
     parent = '-'
   end
@@ -70,8 +70,8 @@ local function work(id, status, parent)
     return true
   end
   local ids, more = next_of(keys.relatives(id, 'onComplete'), 1)
-  for _, heir in ipairs(ids) do
-    if relations.leave_list(heir, 'onComplete', id) then request.has_work(relations.unblock(heir)) end
+  for _, continuation in ipairs(ids) do
+    if relations.leave_list(continuation, 'onComplete', id) then request.has_work(relations.unblock(continuation)) end
   end
   if more then return false end
   if redis.call('TTL', key) == -1 then

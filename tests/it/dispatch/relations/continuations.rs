@@ -1,36 +1,36 @@
-//! Heirs run when their predecessor and all its descendants have ended, well or not.
+//! Continuations run when their predecessor and all its descendants have ended, well or not.
 
 use hero::model::{JobId, JobSpec, Status};
 
 use super::{
-    begin, by_hand, child_of, create, heir_of, history, leaves_nothing, list_of, nobody, relatives, released, set_of, status, when,
+    begin, by_hand, child_of, continuation_of, create, history, leaves_nothing, list_of, nobody, relatives, released, set_of, status, when,
 };
 use crate::support::{CONTEXT, House, PATIENCE, spec};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heirs_wait_for_their_predecessor_and_all_its_descendants() {
+async fn continuations_wait_for_their_predecessor_and_all_its_descendants() {
     let (house, hand) = by_hand().await;
     let predecessor = create(&house, spec("1")).await;
-    let heirs = [create(&house, heir_of(&predecessor)).await, create(&house, heir_of(&predecessor)).await];
-    for heir in &heirs {
-        assert_eq!(begin(&house, heir).await, Status::WaitingForPrerequisites);
+    let continuations = [create(&house, continuation_of(&predecessor)).await, create(&house, continuation_of(&predecessor)).await];
+    for continuation in &continuations {
+        assert_eq!(begin(&house, continuation).await, Status::WaitingForPrerequisites);
     }
-    assert_eq!(relatives(&house.redis, &predecessor, "onComplete").await, list_of(&[&heirs[0], &heirs[1]]));
+    assert_eq!(relatives(&house.redis, &predecessor, "onComplete").await, list_of(&[&continuations[0], &continuations[1]]));
     begin(&house, &predecessor).await;
     let child = house.start(child_of(&predecessor)).await;
     let grandchild = house.start(child_of(&child)).await;
     for descendant in [&predecessor, &child, &grandchild] {
-        for heir in &heirs {
-            assert_eq!(status(&house, heir).await, Status::WaitingForPrerequisites);
+        for continuation in &continuations {
+            assert_eq!(status(&house, continuation).await, Status::WaitingForPrerequisites);
         }
         hand.finish(descendant).await;
         released(&house.redis).await;
     }
-    for heir in &heirs {
-        house.is(heir, Status::Dispatched).await;
+    for continuation in &continuations {
+        house.is(continuation, Status::Dispatched).await;
     }
-    for heir in &heirs {
-        hand.finish(heir).await;
+    for continuation in &continuations {
+        hand.finish(continuation).await;
     }
     for what in ["children", "active", "onComplete", "dependents"] {
         assert_eq!(relatives(&house.redis, &predecessor, what).await, nobody());
@@ -39,31 +39,31 @@ async fn heirs_wait_for_their_predecessor_and_all_its_descendants() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heirs_run_however_their_predecessor_ended() {
+async fn continuations_run_however_their_predecessor_ended() {
     let (house, hand) = by_hand().await;
     let jobs = [house.start(spec("1")).await, house.start(spec("1")).await, house.start(spec("1")).await, house.start(spec("1")).await];
     let [finished, failed, crashed, stopped] = &jobs;
-    let mut heirs = Vec::new();
+    let mut continuations = Vec::new();
     for job in &jobs {
-        heirs.push(house.start(heir_of(job)).await);
+        continuations.push(house.start(continuation_of(job)).await);
     }
     house.dispatcher.stop(CONTEXT, stopped).await.unwrap();
     hand.finish(finished).await;
     hand.fail(failed).await;
     hand.crash_for_good(crashed).await;
-    for heir in &heirs {
-        hand.finish(heir).await;
+    for continuation in &continuations {
+        hand.finish(continuation).await;
     }
     leaves_nothing(&house.redis).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_of_ten_heirs_runs_in_order_also_through_errors() {
+async fn a_chain_of_ten_continuations_runs_in_order_also_through_errors() {
     let house = House::open(2).await;
     let mut chain = vec![create(&house, spec("sleep(0.1)")).await];
     for number in 1..10 {
         let script = if number % 3 == 0 { "throw \"no\"" } else { "1" };
-        chain.push(house.start(JobSpec { script: script.into(), ..heir_of(chain.last().unwrap()) }).await);
+        chain.push(house.start(JobSpec { script: script.into(), ..continuation_of(chain.last().unwrap()) }).await);
     }
     begin(&house, &chain[0]).await;
     house.is(&chain[9], Status::Error).await;
@@ -81,12 +81,12 @@ async fn an_heir_of_a_closed_predecessor_runs_at_once_and_of_an_open_one_does_no
     let predecessor = house.start(spec("1")).await;
     hand.finish(&predecessor).await;
     released(&house.redis).await;
-    let at_once = create(&house, heir_of(&predecessor)).await;
+    let at_once = create(&house, continuation_of(&predecessor)).await;
     assert_eq!(begin(&house, &at_once).await, Status::Dispatched);
     // The predecessor is open again while it has a child.
     let child = house.start(child_of(&predecessor)).await;
     assert_eq!(relatives(&house.redis, &predecessor, "active").await, set_of(&[&child]));
-    let waits = create(&house, heir_of(&predecessor)).await;
+    let waits = create(&house, continuation_of(&predecessor)).await;
     assert_eq!(begin(&house, &waits).await, Status::WaitingForPrerequisites);
     hand.finish(&at_once).await;
     hand.finish(&child).await;
@@ -98,11 +98,11 @@ async fn an_heir_of_a_closed_predecessor_runs_at_once_and_of_an_open_one_does_no
 async fn an_heir_that_is_created_before_and_started_after_the_end_runs_at_once() {
     let (house, hand) = by_hand().await;
     let predecessor = house.start(spec("1")).await;
-    let heir = create(&house, heir_of(&predecessor)).await;
+    let continuation = create(&house, continuation_of(&predecessor)).await;
     hand.finish(&predecessor).await;
     released(&house.redis).await;
-    assert_eq!(begin(&house, &heir).await, Status::Dispatched);
-    hand.finish(&heir).await;
+    assert_eq!(begin(&house, &continuation).await, Status::Dispatched);
+    hand.finish(&continuation).await;
     leaves_nothing(&house.redis).await;
 }
 
@@ -110,23 +110,23 @@ async fn an_heir_that_is_created_before_and_started_after_the_end_runs_at_once()
 async fn an_heir_whose_prerequisite_fails_ends_and_its_own_heir_runs() {
     let (house, hand) = by_hand().await;
     let (predecessor, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
-    let heir = house.start(JobSpec { prerequisites: vec![first.clone()], ..heir_of(&predecessor) }).await;
-    let next = house.start(heir_of(&heir)).await;
+    let continuation = house.start(JobSpec { prerequisites: vec![first.clone()], ..continuation_of(&predecessor) }).await;
+    let next = house.start(continuation_of(&continuation)).await;
     hand.fail(&first).await;
-    super::ended_by(&house, &heir, &first).await;
+    super::ended_by(&house, &continuation, &first).await;
     hand.finish(&next).await;
     hand.finish(&predecessor).await;
     released(&house.redis).await;
-    assert_eq!(status(&house, &heir).await, Status::Error);
+    assert_eq!(status(&house, &continuation).await, Status::Error);
     leaves_nothing(&house.redis).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stopped_heirs_and_stopped_predecessors_hold_nobody_up() {
+async fn stopped_continuations_and_stopped_predecessors_hold_nobody_up() {
     let (house, hand) = by_hand().await;
     let predecessor = house.start(spec("1")).await;
-    let (stopped, other) = (house.start(heir_of(&predecessor)).await, house.start(heir_of(&predecessor)).await);
-    let after_stopped = house.start(heir_of(&stopped)).await;
+    let (stopped, other) = (house.start(continuation_of(&predecessor)).await, house.start(continuation_of(&predecessor)).await);
+    let after_stopped = house.start(continuation_of(&stopped)).await;
     house.dispatcher.stop(CONTEXT, &stopped).await.unwrap();
     hand.finish(&after_stopped).await;
     house.dispatcher.stop(CONTEXT, &predecessor).await.unwrap();
@@ -141,12 +141,12 @@ async fn stopped_heirs_and_stopped_predecessors_hold_nobody_up() {
 async fn an_heir_waits_while_its_predecessor_is_tried_again() {
     let (house, hand) = by_hand().await;
     let predecessor = house.start(JobSpec { retries: 1, ..spec("1") }).await;
-    let heir = house.start(heir_of(&predecessor)).await;
+    let continuation = house.start(continuation_of(&predecessor)).await;
     assert_eq!(hand.fail(&predecessor).await, Status::Scheduled);
     released(&house.redis).await;
-    assert_eq!(status(&house, &heir).await, Status::WaitingForPrerequisites);
+    assert_eq!(status(&house, &continuation).await, Status::WaitingForPrerequisites);
     hand.finish(&predecessor).await;
-    hand.finish(&heir).await;
+    hand.finish(&continuation).await;
     leaves_nothing(&house.redis).await;
 }
 
@@ -159,10 +159,10 @@ async fn a_family_with_an_heir_each_closes_from_the_inside() {
             None => create(&house, spec("sleep(0.1)")).await,
             Some((parent, _)) => house.start(child_of(parent)).await,
         };
-        // The heir of each is a child of the generation before, so that the one before waits for it, too.
+        // The continuation of each is a child of the generation before, so that the one before waits for it, too.
         let parent_id = (generation > 0).then(|| line[generation - 1].0.clone());
-        let heir = house.start(JobSpec { parent_id, ..heir_of(&job) }).await;
-        line.push((job, heir));
+        let continuation = house.start(JobSpec { parent_id, ..continuation_of(&job) }).await;
+        line.push((job, continuation));
     }
     begin(&house, &line[0].0).await;
     house.dispatcher.wait(CONTEXT, &line[0].1, PATIENCE).await.unwrap();
