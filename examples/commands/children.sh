@@ -1,6 +1,6 @@
 # Run with bash, as a command of the configuration (examples/commands/hero.toml):
 #   hero run examples/commands/children.sh
-# A job that shares its work out: each child runs when this script has ended, and the heir, which sees what they gave, after them.
+# A job that shares its work out: each child runs when this script has ended, and the continuation, which sees what they gave, after them.
 set -euo pipefail
 
 # Asks for a job and gives its id.
@@ -12,12 +12,12 @@ ask() {
 }
 
 of_child='echo $(($(cat $HERO_ARGS) ** 2)) >&3'
-of_heir='echo inputs >&4; read -r said inputs <&4; echo "$inputs" >&3'
+of_continuation='echo inputs >&4; read -r said inputs <&4; echo "$inputs" >&3'
 ids=
 for part in 1 2 3; do
   echo "progress $part part $part of 3" >&"$HERO_ASK_FD"
   id=$(ask spawn "{\"script\": \"$of_child\", \"script_type\": \"bash\", \"args\": $part, \"name\": \"part $part\"}")
   ids="$ids${ids:+, }\"$id\""
 done
-heir=$(ask then "{\"script\": \"${of_heir//\"/\\\"}\", \"script_type\": \"bash\", \"prerequisites\": [$ids]}")
-echo "$heir" >&"$HERO_RESULT_FD"
+continuation=$(ask then "{\"script\": \"${of_continuation//\"/\\\"}\", \"script_type\": \"bash\", \"prerequisites\": [$ids]}")
+echo "$continuation" >&"$HERO_RESULT_FD"

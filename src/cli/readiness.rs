@@ -60,7 +60,7 @@ impl Watch {
                 reasons.push(format!("no actor of the pool {name} has an engine"));
             } else if status.present() == 0 {
                 reasons.push(format!(
-                    "no actor of the pool {name} is present: Redis did not take its presence, or somebody else has its post"
+                    "no actor of the pool {name} is present: Redis did not take its presence, or somebody else has its registration"
                 ));
             }
         }

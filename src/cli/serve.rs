@@ -201,7 +201,7 @@ fn drain(backend: &Backend, shutdown: CancellationToken) -> rpc::Drain {
 
 fn details(entry: &ContextPool) -> PoolDetails {
     let settings = &entry.pool.settings;
-    let actors = u32::try_from(entry.pool.posts.len()).unwrap_or(u32::MAX);
+    let actors = u32::try_from(entry.pool.registrations.len()).unwrap_or(u32::MAX);
     PoolDetails { script_type: settings.script_type.clone(), group: settings.group.clone(), context_id: entry.context, actors }
 }
 

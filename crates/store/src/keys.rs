@@ -19,7 +19,7 @@
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
 //! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
-//! | `hero:meta:displaced:{server}` | string | a server whose actors lost their posts, while it lives | 15 s |
+//! | `hero:meta:displaced:{server}` | string | a server whose actors lost their registrations, while it lives | 15 s |
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
 //! | `hero:q:left:{…}` · `hero:meta:left` | hash · set | stop, control, delete: ids of jobs that do not run from the queue `hero:q:work:{…}` any more and lie far back in it, with how often; `all` counts them · those queues | until they have come out of it; 30 days after the last |
 //! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · turn: queues that keep jobs sorted by caller | until resumed · until those are taken |
@@ -306,7 +306,7 @@ impl Keys {
         parts.next().is_none().then_some(actor)
     }
 
-    /// Says that a server lives, although its actors lost their posts to others.
+    /// Says that a server lives, although its actors lost their registrations to others.
     pub fn displaced(&self, server: &str) -> String {
         self.key(format_args!("meta:displaced:{server}"))
     }

@@ -121,7 +121,7 @@ pub use messages::{AwayJob, StoredMessage};
 pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
 pub use pace::Pace;
 pub use peek::Peek;
-pub use presence::{PRESENCE, Post, PostClaim};
+pub use presence::{PRESENCE, Registration, RegistrationClaim};
 pub use profile::Profile;
 pub use question::{Asked, Question};
 pub use queues::{QueuePosition, queue_name};

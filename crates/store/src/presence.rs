@@ -20,7 +20,7 @@ const AT_ONCE: usize = 1000;
 
 /// What an actor holds while it lives, one actor at a time: its script type, group and instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Post {
+pub struct Registration {
     /// The script type.
     pub script_type: ScriptType,
     /// The group.
@@ -29,15 +29,15 @@ pub struct Post {
     pub instance: u32,
 }
 
-impl std::fmt::Display for Post {
+impl std::fmt::Display for Registration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}:{}", self.script_type, self.group, self.instance)
     }
 }
 
-/// What became of the claim of a post.
+/// What became of the claim of a registration.
 #[derive(Debug, Clone, PartialEq)]
-pub enum PostClaim {
+pub enum RegistrationClaim {
     /// The actor has it.
     Claimed,
     /// Another actor has it, with this presence.
@@ -86,19 +86,20 @@ impl Store {
 
     /// The queues of the actors of a pool in the order of service: priority first, then instance, group, type.
     ///
-    /// Each with the post it belongs to (from 1), or 0.
-    pub fn queues_of(&self, posts: &[Post]) -> Vec<(String, usize)> {
-        let Some(first) = posts.first() else { return Vec::new() };
-        let of_post = |(at, post): (usize, &Post)| (Target::Instance(post.group.clone(), post.instance), at + 1);
-        let mut targets: Vec<(Target, usize)> = posts.iter().enumerate().map(of_post).collect();
+    /// Each with the registration it belongs to (from 1), or 0.
+    pub fn queues_of(&self, registrations: &[Registration]) -> Vec<(String, usize)> {
+        let Some(first) = registrations.first() else { return Vec::new() };
+        let of_registration =
+            |(at, registration): (usize, &Registration)| (Target::Instance(registration.group.clone(), registration.instance), at + 1);
+        let mut targets: Vec<(Target, usize)> = registrations.iter().enumerate().map(of_registration).collect();
         targets.extend([(Target::Group(first.group.clone()), 0), (Target::Type, 0)]);
         let mut queues = Vec::new();
         for priority in [Priority::Urgent, Priority::Normal, Priority::Low] {
-            for (target, post) in &targets {
+            for (target, registration) in &targets {
                 let queue = Queue { script_type: first.script_type.clone(), target: target.clone(), priority };
-                queues.push((self.keys().work(&queue), *post));
+                queues.push((self.keys().work(&queue), *registration));
                 if priority == Priority::Normal {
-                    queues.push((self.keys().work_prio_1(&first.script_type, target), *post));
+                    queues.push((self.keys().work_prio_1(&first.script_type, target), *registration));
                 }
             }
         }

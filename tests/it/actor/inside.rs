@@ -30,7 +30,7 @@ async fn a_child_is_of_the_caller_of_its_parent_and_runs_when_that_has_returned(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_heir_runs_when_the_job_and_its_children_have_ended() {
+async fn a_continuation_runs_when_the_job_and_its_children_have_ended() {
     let house = House::open(2).await;
     let script = r#"
         let continuation = job::then(#{ script: "`after ${args.of.len()}`", args: #{ of: JOB_ID } });

@@ -19,7 +19,7 @@ use super::status::PoolStatus;
 use super::worker::{Report, Work};
 use hero_audit::Audit;
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Timestamp};
-use hero_store::{ActorRoom, Claimed, Ended, Outcome, Post};
+use hero_store::{ActorRoom, Claimed, Ended, Outcome, Registration};
 
 /// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
 pub(super) struct ActorSet {
@@ -43,12 +43,18 @@ pub(super) struct ActorSet {
 pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
 
 impl ActorSet {
-    /// One actor for each post. Each may run up to `side_by_side` concurrent jobs at a time.
-    pub(super) fn new(posts: &[Post], start_worker: StartWorker, side_by_side: usize, leases: HeldLeases, status: Arc<PoolStatus>) -> Self {
-        let actors = posts
+    /// One actor for each registration. Each may run up to `side_by_side` concurrent jobs at a time.
+    pub(super) fn new(
+        registrations: &[Registration],
+        start_worker: StartWorker,
+        side_by_side: usize,
+        leases: HeldLeases,
+        status: Arc<PoolStatus>,
+    ) -> Self {
+        let actors = registrations
             .iter()
             .enumerate()
-            .map(|(index, post)| ActorHandle::new(post.to_string(), start_worker(index, 0), side_by_side))
+            .map(|(index, registration)| ActorHandle::new(registration.to_string(), start_worker(index, 0), side_by_side))
             .collect();
         let (waiting, claims, to_stop) = (VecDeque::new(), WaitingClaims::default(), PendingStops::default());
         let audit = (Audit::default(), ContextId(0));

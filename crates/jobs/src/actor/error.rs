@@ -1,14 +1,14 @@
 use hero_model::Presence;
-use hero_store::{self as store, Post};
+use hero_store::{self as store, Registration};
 
 /// Why a pool does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Somebody else has the instance number.
-    #[error("instance {post} is taken: {} holds it; choose another number or leave the choice to hero", holder(.presence))]
+    #[error("instance {registration} is taken: {} holds it; choose another number or leave the choice to hero", holder(.presence))]
     Taken {
-        /// The post.
-        post: Post,
+        /// The registration.
+        registration: Registration,
         /// What its holder says of himself.
         presence: Box<Presence>,
     },

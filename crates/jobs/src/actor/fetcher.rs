@@ -14,7 +14,7 @@ use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
 use super::worker::Report;
 use hero_model::JobId;
-use hero_store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Outcome, Post, Store, Turn, Turned};
+use hero_store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Outcome, Registration, Store, Turn, Turned};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
@@ -96,7 +96,7 @@ impl Fetcher {
     pub(super) fn new(
         store: Store,
         settings: Arc<PoolSettings>,
-        posts: &[Post],
+        registrations: &[Registration],
         actors: ActorSet,
         reports: mpsc::Receiver<Report>,
         losses: mpsc::Receiver<(JobId, u32)>,
@@ -105,8 +105,8 @@ impl Fetcher {
         orders: watch::Receiver<Orders>,
     ) -> Self {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
-        let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
-        let names = posts.iter().map(ToString::to_string).collect();
+        let queues: Arc<[(String, usize)]> = store.queues_of(registrations).into();
+        let names = registrations.iter().map(ToString::to_string).collect();
         let layout_queues = Arc::new(store.layout_queues(&settings.script_type, &settings.layouts));
         let (direct_start, started) =
             store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()));

@@ -8,7 +8,7 @@ use super::Error;
 use super::actor_set::{ActorSet, StartWorker};
 use super::fetcher::{Fetcher, Orders};
 use super::lease::{HeldLeases, Renewer};
-use super::presence::{Heartbeat, claim_posts, release_posts};
+use super::presence::{Heartbeat, claim_registrations, release_registrations};
 use super::queue_watcher::{watch_queue, watched_queues};
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
@@ -18,7 +18,7 @@ use crate::dispatch::Dispatcher;
 use hero_model::{Presence, Priority, Queue, Target};
 use hero_process::{self as process, Spawner};
 use hero_service as service;
-use hero_store::{Post, Store};
+use hero_store::{Registration, Store};
 
 /// The actors of one script type and group that this process runs.
 pub struct Pool {
@@ -26,14 +26,14 @@ pub struct Pool {
     pub settings: Arc<PoolSettings>,
     /// The state of its actors.
     pub status: Arc<PoolStatus>,
-    /// The posts of its actors.
-    pub posts: Vec<Post>,
+    /// The registrations of its actors.
+    pub registrations: Vec<Registration>,
     orders: watch::Sender<Orders>,
     tasks: TaskTracker,
 }
 
 impl Pool {
-    /// Claims posts and starts the actors.
+    /// Claims registrations and starts the actors.
     ///
     /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this machine and has
     /// ended, otherwise when it has been silent for some time. The actors work until shutdown, or until they are told to [leave](Self::leave).
@@ -56,10 +56,10 @@ impl Pool {
             process: process::identity(),
             ..Presence::default()
         };
-        let (posts, previous_servers) = claim_posts(&store, &settings, &presence).await?;
-        let status = Arc::new(PoolStatus::of(posts.len()));
+        let (registrations, previous_servers) = claim_registrations(&store, &settings, &presence).await?;
+        let status = Arc::new(PoolStatus::of(registrations.len()));
         let (leases, tasks) = (HeldLeases::default(), TaskTracker::new());
-        let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
+        let (reports, incoming) = mpsc::channel(registrations.len().max(1) * 4);
         let (idle, idles) = watch::channel(false);
         let (orders, ordered) = watch::channel(Orders::Work);
         let wake_up = store.wake_ups().register(&settings.script_type);
@@ -89,17 +89,17 @@ impl Pool {
             })
         };
 
-        // These services go on until the fetcher has ended, because it needs the leases and posts until its last turn.
+        // These services go on until the fetcher has ended, because it needs the leases and registrations until its last turn.
         let (services, watching) = (CancellationToken::new(), shutdown.child_token());
         let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
         spawn(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, services.clone())));
         let layout_queues = store.layout_queues(&settings.script_type, &settings.layouts);
-        let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &posts, &layout_queues);
+        let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &registrations, &layout_queues);
         spawn(boxed(service::run(stop_requests, services.clone())));
         let heartbeat = Heartbeat {
             store: store.clone(),
-            posts: posts.clone(),
+            registrations: registrations.clone(),
             presence: presence.clone(),
             status: status.clone(),
             leases: leases.clone(),
@@ -111,18 +111,18 @@ impl Pool {
             spawn(boxed(watch_queue(store.clone(), queue, wake_up.clone(), idles.clone(), watching.clone())));
         }
 
-        let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone())
+        let actors = ActorSet::new(&registrations, start_worker, settings.side_by_side, leases, status.clone())
             .recorded(settings.audit.clone(), store.context());
-        let fetcher = Fetcher::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, wake_up, idle, ordered);
-        let held = posts.clone();
+        let fetcher = Fetcher::new(store.clone(), settings.clone(), &registrations, actors, incoming, losses, wake_up, idle, ordered);
+        let held = registrations.clone();
         tasks.spawn(async move {
             fetcher.run(shutdown).await;
             services.cancel();
             watching.cancel();
-            release_posts(&store, &held, &presence).await;
+            release_registrations(&store, &held, &presence).await;
         });
         tasks.close();
-        Ok(Self { settings, status, posts, orders, tasks })
+        Ok(Self { settings, status, registrations, orders, tasks })
     }
 
     /// Has the actors take no jobs, or take them again. What runs goes on.

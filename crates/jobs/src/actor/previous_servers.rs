@@ -2,13 +2,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
-use hero_store::{Error, PRESENCE, Post, Recovered, Store};
+use hero_store::{Error, PRESENCE, Recovered, Registration, Store};
 
 /// The servers that ran the actors of a pool before, and died. Their jobs are to run again.
 ///
 /// A lease counts as long as its server may be alive. That the server's presence is gone proves nothing, because Redis may have been
 /// unreachable. So a server counts as dead when its process has ended on this machine, or when this process has not heard of it
-/// for as long as a presence lasts. A live server that has lost its posts still says that it lives.
+/// for as long as a presence lasts. A live server that has lost its registrations still says that it lives.
 #[derive(Debug, Default)]
 pub(super) struct PreviousServers {
     dead: BTreeSet<String>,
@@ -23,8 +23,8 @@ impl PreviousServers {
     }
 
     /// Ends the leases of dead ones, so that their jobs run again. Gives whether no other server holds leases of these actors any more.
-    pub(super) async fn recover(&mut self, store: &Store, posts: &[Post]) -> Result<bool, Error> {
-        let recovered = store.recover(posts, &self.dead).await?;
+    pub(super) async fn recover(&mut self, store: &Store, registrations: &[Registration]) -> Result<bool, Error> {
+        let recovered = store.recover(registrations, &self.dead).await?;
         if recovered.ended > 0 {
             tracing::warn!(jobs = recovered.ended, "jobs of an earlier incarnation of these actors, which died, run again");
         }

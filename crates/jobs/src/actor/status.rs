@@ -21,9 +21,9 @@ struct ActorStatus {
     live: bool,
     /// How many jobs it runs.
     running: usize,
-    /// When Redis last took its presence; nothing before the first heartbeat, as its post was claimed before that.
+    /// When Redis last took its presence; nothing before the first heartbeat, as its registration was claimed before that.
     seen: Option<Instant>,
-    /// Whether somebody else has its post.
+    /// Whether somebody else has its registration.
     displaced: bool,
 }
 
@@ -48,7 +48,7 @@ impl PoolStatus {
         self.locked().iter().filter(present).count()
     }
 
-    /// Notes a heartbeat: whether the post is still the actor's.
+    /// Notes a heartbeat: whether the registration is still the actor's.
     pub(super) fn beat(&self, actor: usize, held: bool) {
         if let Some(status) = self.locked().get_mut(actor) {
             (status.seen, status.displaced) = (Some(Instant::now()), !held);

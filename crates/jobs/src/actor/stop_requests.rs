@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::lease::HeldLeases;
 use hero_model::ScriptType;
 use hero_service::Service;
-use hero_store::{Error, LayoutQueues, Post, Store};
+use hero_store::{Error, LayoutQueues, Registration, Store};
 
 /// Looks for stop requests in the control queues, where any client may push them.
 pub(super) struct StopRequests {
@@ -13,9 +13,17 @@ pub(super) struct StopRequests {
 }
 
 impl StopRequests {
-    pub(super) fn new(store: Store, leases: HeldLeases, script_type: &ScriptType, posts: &[Post], layout_queues: &LayoutQueues) -> Self {
+    pub(super) fn new(
+        store: Store,
+        leases: HeldLeases,
+        script_type: &ScriptType,
+        registrations: &[Registration],
+        layout_queues: &LayoutQueues,
+    ) -> Self {
         let keys = store.keys();
-        let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
+        let of_instances = registrations
+            .iter()
+            .map(|registration| keys.control_instance(&registration.script_type, &registration.group, registration.instance));
         let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(layout_queues.stops().iter().cloned()).collect();
         Self { store, leases, queues }
     }

@@ -1,21 +1,21 @@
 use super::unexpected;
 use crate::codec::{Text, json};
 use crate::fcall::Function;
-use crate::{Error, PRESENCE, Post, PostClaim, Store};
+use crate::{Error, PRESENCE, Registration, RegistrationClaim, Store};
 use hero_model::Presence;
 
 const FUNCTION: Function = Function("claim_post");
 
 impl Store {
-    /// Claims a post or keeps it, for as long as a presence lasts. `presence.incarnation` names the holder.
-    pub async fn claim_post(&self, post: &Post, presence: &Presence) -> Result<PostClaim, Error> {
-        self.take_over(post, presence, "").await
+    /// Claims a registration or keeps it, for as long as a presence lasts. `presence.incarnation` names the holder.
+    pub async fn claim_post(&self, registration: &Registration, presence: &Presence) -> Result<RegistrationClaim, Error> {
+        self.take_over(registration, presence, "").await
     }
 
-    /// Claims a post, also from this incarnation, which is known to be dead. Of several that try, one gets it.
-    pub async fn take_over(&self, post: &Post, presence: &Presence, dead: &str) -> Result<PostClaim, Error> {
+    /// Claims a registration, also from this incarnation, which is known to be dead. Of several that try, one gets it.
+    pub async fn take_over(&self, registration: &Registration, presence: &Presence, dead: &str) -> Result<RegistrationClaim, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.keys().presence(&post.script_type, &post.group, post.instance))
+        call.arg(self.keys().presence(&registration.script_type, &registration.group, registration.instance))
             .arg(self.keys().actors())
             .arg(presence.incarnation.as_deref().unwrap_or_default())
             .arg(json(presence))
@@ -24,8 +24,8 @@ impl Store {
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
         match text(0) {
-            Some("claimed") => Ok(PostClaim::Claimed),
-            Some("taken") => Ok(PostClaim::Taken(Box::new(text(1).map(Presence::read).unwrap_or_default()))),
+            Some("claimed") => Ok(RegistrationClaim::Claimed),
+            Some("taken") => Ok(RegistrationClaim::Taken(Box::new(text(1).map(Presence::read).unwrap_or_default()))),
             _ => Err(unexpected("claim_post", &answer)),
         }
     }

@@ -4,7 +4,7 @@ use crate::{Error, PRESENCE, Store};
 const FUNCTION: Function = Function("note_displaced");
 
 impl Store {
-    /// Notes that this server lives although its actors have lost their posts to others, so that nobody takes its jobs.
+    /// Notes that this server lives although its actors have lost their registrations to others, so that nobody takes its jobs.
     pub async fn note_displaced(&self) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.keys().displaced(self.server().as_str())).arg(PRESENCE.as_secs());

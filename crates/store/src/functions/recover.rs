@@ -5,7 +5,7 @@ use redis::Pipeline;
 use super::unexpected;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Post, Store};
+use crate::{Error, Registration, Store};
 
 const FUNCTION: Function = Function("recover");
 
@@ -25,14 +25,14 @@ pub struct Recovered {
 
 impl Store {
     /// Ends the leases of servers that are known to be dead: the reaper has each of their jobs run again within a second, and counts a crash. Also
-    /// looks for other servers that hold jobs in the name of these posts.
-    pub async fn recover(&self, posts: &[Post], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
+    /// looks for other servers that hold jobs in the name of these registrations.
+    pub async fn recover(&self, registrations: &[Registration], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
         let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0_u64);
         loop {
             let mut call = self.0.call(&FUNCTION);
-            call.arg(from).arg(CHUNK).arg(posts.len());
-            for post in posts {
-                call.arg(post.to_string());
+            call.arg(from).arg(CHUNK).arg(registrations.len());
+            for registration in registrations {
+                call.arg(registration.to_string());
             }
             call.arg(dead);
             let answer: Vec<Text> = self.0.turns.function(&call).await?;

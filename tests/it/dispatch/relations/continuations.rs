@@ -76,7 +76,7 @@ async fn a_chain_of_ten_continuations_runs_in_order_also_through_errors() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_heir_of_a_closed_predecessor_runs_at_once_and_of_an_open_one_does_not() {
+async fn a_continuation_of_a_closed_predecessor_runs_at_once_and_of_an_open_one_does_not() {
     let (house, hand) = by_hand().await;
     let predecessor = house.start(spec("1")).await;
     hand.finish(&predecessor).await;
@@ -95,7 +95,7 @@ async fn an_heir_of_a_closed_predecessor_runs_at_once_and_of_an_open_one_does_no
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_heir_that_is_created_before_and_started_after_the_end_runs_at_once() {
+async fn a_continuation_that_is_created_before_and_started_after_the_end_runs_at_once() {
     let (house, hand) = by_hand().await;
     let predecessor = house.start(spec("1")).await;
     let continuation = create(&house, continuation_of(&predecessor)).await;
@@ -107,7 +107,7 @@ async fn an_heir_that_is_created_before_and_started_after_the_end_runs_at_once()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_heir_whose_prerequisite_fails_ends_and_its_own_heir_runs() {
+async fn a_continuation_whose_prerequisite_fails_ends_and_its_own_continuation_runs() {
     let (house, hand) = by_hand().await;
     let (predecessor, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
     let continuation = house.start(JobSpec { prerequisites: vec![first.clone()], ..continuation_of(&predecessor) }).await;
@@ -138,7 +138,7 @@ async fn stopped_continuations_and_stopped_predecessors_hold_nobody_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_heir_waits_while_its_predecessor_is_tried_again() {
+async fn a_continuation_waits_while_its_predecessor_is_tried_again() {
     let (house, hand) = by_hand().await;
     let predecessor = house.start(JobSpec { retries: 1, ..spec("1") }).await;
     let continuation = house.start(continuation_of(&predecessor)).await;
@@ -151,7 +151,7 @@ async fn an_heir_waits_while_its_predecessor_is_tried_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_family_with_an_heir_each_closes_from_the_inside() {
+async fn a_family_with_a_continuation_each_closes_from_the_inside() {
     let house = House::open(2).await;
     let mut line: Vec<(JobId, JobId)> = Vec::new();
     for generation in 0..10 {

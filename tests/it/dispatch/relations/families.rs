@@ -166,7 +166,7 @@ async fn a_child_whose_prerequisite_fails_holds_nobody_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn generations_run_one_after_the_other_and_the_heir_last() {
+async fn generations_run_one_after_the_other_and_the_continuation_last() {
     let house = House::open(2).await;
     let first = create(&house, spec("sleep(0.1)")).await;
     let continuation = house.start(continuation_of(&first)).await;

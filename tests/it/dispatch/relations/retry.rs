@@ -296,7 +296,7 @@ async fn a_stopped_child_that_is_retried_waits_for_its_parent_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_heir_that_is_retried_waits_for_its_predecessor_again() {
+async fn a_continuation_that_is_retried_waits_for_its_predecessor_again() {
     let (house, hand) = by_hand().await;
     let (predecessor, first) = (house.start(spec("1")).await, house.start(spec("1")).await);
     let continuation = house.start(continuation_of(&predecessor)).await;
@@ -341,7 +341,7 @@ async fn an_end_that_was_taken_back_before_its_release_ends_nobody() {
 
 /// The predecessor was deleted, and its relatives are not released yet.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_heir_that_is_retried_does_not_bring_back_its_deleted_predecessor() {
+async fn a_continuation_that_is_retried_does_not_bring_back_its_deleted_predecessor() {
     let redis = crate::support::Redis::start().await;
     let store = redis.store().await;
     let create = async |spec, start| {

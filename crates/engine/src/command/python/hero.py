@@ -11,7 +11,7 @@ result(value)             gives the result: None, a text, or anything that JSON 
 log(text, level="info")   writes a line of the log; levels are debug, info, warn and error
 progress(value, text="")  tells those who follow the job how far it is: a number, usually percent, and what it is doing
 spawn(spec)               creates a child of the job and gives its id: it runs when this script has ended
-then(spec)                creates an heir, which runs when the job and all its descendants have ended
+then(spec)                creates a continuation, which runs when the job and all its descendants have ended
 
 A spec is what create_job takes, as a dict or as keyword arguments: script, and any of script_type, args, name and others.
 What the server does not do raises Refused, with its words.
@@ -113,7 +113,7 @@ def spawn(spec=None, /, **more):
 
 
 def then(spec=None, /, **more):
-    """Creates an heir of the job and gives its id. It runs when the job and all its descendants have ended, however they did."""
+    """Creates a continuation of the job and gives its id. It runs when the job and all its descendants have ended, however they did."""
     return _ask("then", _spec(spec, more))
 
 

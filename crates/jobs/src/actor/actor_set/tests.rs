@@ -24,10 +24,10 @@ impl TestPool {
             all.lock().unwrap().push(incoming);
             work
         });
-        let post = |instance| Post { script_type: "sal".parse().unwrap(), group: "default".parse().unwrap(), instance };
-        let posts: Vec<Post> = (1..=actors).map(post).collect();
-        let mut actors = ActorSet::new(&posts, start_worker, 3, HeldLeases::default(), Arc::default());
-        for actor in 0..posts.len() {
+        let registration = |instance| Registration { script_type: "sal".parse().unwrap(), group: "default".parse().unwrap(), instance };
+        let registrations: Vec<Registration> = (1..=actors).map(registration).collect();
+        let mut actors = ActorSet::new(&registrations, start_worker, 3, HeldLeases::default(), Arc::default());
+        for actor in 0..registrations.len() {
             actors.handle_report(Report::Ready { actor, worker: 0 }, Timestamp::local());
         }
         Self { actors, workers }

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Claims a post or keeps it.
+-- Claims a registration or keeps it.
 -- ARGV  presence key · set of presence keys · incarnation · presence (JSON) · seconds it lasts · a dead incarnation, or ''
 -- Gives {'claimed'} or {'taken', presence of the holder}.
 return function()

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Notes that this server lives although its actors have lost their posts.
+-- Notes that this server lives although its actors have lost their registrations.
 -- ARGV  key · seconds it lasts
 -- Gives 'OK'.
 return function()

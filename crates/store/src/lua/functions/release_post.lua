@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Releases a post, if this incarnation holds it.
+-- Releases a registration, if this incarnation holds it.
 -- ARGV  presence key · set of presence keys · incarnation
 -- Gives 'OK'.
 return function()
