@@ -19,11 +19,11 @@ use super::auth::{Permission, Session};
 use super::entry::OverHttp;
 use super::error::{Code, Error};
 use super::guard::Concern;
-use super::layers::{Layers, Rules, layers};
 use super::limits::Limits;
 use super::memory::RequestReservation;
 use super::message;
 use super::method::{Example, Method};
+use super::middleware::{Middleware, Rules, middleware};
 use super::openrpc::Served;
 use super::request_id::LONGEST_ID;
 use super::socket::Caller;
@@ -64,10 +64,10 @@ impl Method<()> for Add {
     }
 }
 
-/// All layers, as a server has them, round that method.
+/// All middleware, as a server has them, round that method.
 struct Bench {
     limits: Limits,
-    layers: Layers,
+    middleware: Middleware,
     runtime: Runtime,
 }
 
@@ -76,9 +76,9 @@ static BENCH: LazyLock<Bench> = LazyLock::new(|| {
     let document = Arc::new(Served::new(&table.document()));
     let methods = table.register((), &limits, &Access::Open, &Audit::default(), &document).expect("each name is there once");
     let rules = Arc::new(Rules::new(&table, limits.clone(), Access::Open, Audit::default()));
-    let layers = layers(&rules, Caller::without_subscriptions(methods, limits.response_bytes as usize));
+    let middleware = middleware(&rules, Caller::without_subscriptions(methods, limits.response_bytes as usize));
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
-    Bench { limits, layers, runtime }
+    Bench { limits, middleware, runtime }
 });
 
 /// Sends the bytes as one message, over HTTP and on a WebSocket: each request with an id is answered once, under that id and in its place; a
@@ -108,7 +108,7 @@ pub fn requests(bytes: &[u8]) {
 
 /// The answer to a message on a connection of its own.
 fn answer(bytes: &[u8], over_http: bool) -> Option<String> {
-    let Bench { limits, layers, runtime } = &*BENCH;
+    let Bench { limits, middleware, runtime } = &*BENCH;
     let addresses = Addresses::new(limits.clone(), false);
     let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let share = addresses.join(peer.ip(), 0).expect("nobody else is connected");
@@ -122,7 +122,7 @@ fn answer(bytes: &[u8], over_http: bool) -> Option<String> {
     if over_http {
         extensions.insert(OverHttp);
     }
-    runtime.block_on(async { message::answer(layers, bytes, &extensions, limits.batch).await.map(|reply| reply.json.get().to_owned()) })
+    runtime.block_on(async { message::answer(middleware, bytes, &extensions, limits.batch).await.map(|reply| reply.json.get().to_owned()) })
 }
 
 #[derive(Deserialize)]

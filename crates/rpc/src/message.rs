@@ -15,19 +15,24 @@ use serde_json::value::RawValue;
 
 use super::entry::{Entry, OverHttp, Reply, invalid};
 use super::key::Key;
-use super::layers::Layers;
+use super::middleware::Middleware;
 use super::oversize::batch_too_large;
 use super::request_id::{Given, NumberId};
 
 /// Answers a message: a call, a notification or a batch of them. Notifications alone get no answer.
 ///
 /// The future does not borrow the message, which can be dropped while the call takes long.
-pub(super) fn answer<'w>(layers: &'w Layers, message: &[u8], extensions: &Extensions, batch_limit: u32) -> BoxFuture<'w, Option<Reply>> {
+pub(super) fn answer<'w>(
+    middleware: &'w Middleware,
+    message: &[u8],
+    extensions: &Extensions,
+    batch_limit: u32,
+) -> BoxFuture<'w, Option<Reply>> {
     let Ok(text) = std::str::from_utf8(message) else { return parse_error() };
     // What is white space to JSON, and no more.
     let text = text.trim_start_matches([' ', '\t', '\n', '\r']);
     if !text.starts_with('[') {
-        return read(text, extensions).map_or_else(|_| parse_error(), |entry| layers.one(entry).boxed());
+        return read(text, extensions).map_or_else(|_| parse_error(), |entry| middleware.one(entry).boxed());
     }
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) else { return parse_error() };
     if entries.len() > batch_limit as usize {
@@ -42,7 +47,7 @@ pub(super) fn answer<'w>(layers: &'w Layers, message: &[u8], extensions: &Extens
         return at_once(invalid(Id::Null));
     }
     let entries = entries.into_iter().map(|entry| read(entry.get(), extensions).unwrap_or(Entry::INVALID));
-    layers.batch(entries.collect()).boxed()
+    middleware.batch(entries.collect()).boxed()
 }
 
 fn at_once<'w>(response: MethodResponse) -> BoxFuture<'w, Option<Reply>> {

@@ -21,9 +21,9 @@ use super::endpoint::{Endpoint, dismissed, unauthorized};
 use crate::access::Access;
 use crate::auth::{OpenRequest, Principal, Session};
 use crate::error::Error;
-use crate::layers::pass;
 use crate::limits::Limits;
 use crate::memory::RequestReservation;
+use crate::middleware::pass;
 use crate::opened::Opened;
 
 /// What answers the requests to `/mcp`, each in the name of a visit.

@@ -24,11 +24,11 @@ use crate::access::Access;
 use crate::auth::{Principal, Session};
 use crate::entry::{OverHttp, Reply};
 use crate::error::{Code, Error};
-use crate::layers::{Layers, Rules, layers};
 use crate::limits::Limits;
 use crate::logins::Logins;
 use crate::memory::{Arrival, Connection, RequestReservation};
 use crate::message;
+use crate::middleware::{Middleware, Rules, middleware};
 use crate::oversize::{IdReader, request_too_large};
 use crate::socket::{Caller, Sockets};
 use hero_access as access;
@@ -43,7 +43,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// Bodies are not read by jsonrpsee, which would keep a body in memory as long as its call takes, maybe an hour.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
-    layers: Arc<Layers>,
+    middleware: Arc<Middleware>,
     sockets: Arc<Sockets>,
     streams: Arc<Streams>,
     access: Access,
@@ -65,12 +65,12 @@ impl Endpoint {
         limits: &Limits,
         stop: StopHandle,
     ) -> Self {
-        let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
+        let middleware = Arc::new(middleware(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods.clone(), Arc::clone(&rules), limits.clone(), stop.clone()));
         let streams = Arc::new(Streams::new(methods, texts, rules, limits.clone(), stop));
         let time_limit = limits.handler_timeout.duration();
         Self {
-            layers,
+            middleware,
             sockets,
             streams,
             access,
@@ -173,7 +173,7 @@ impl Endpoint {
         extensions.insert(OverHttp);
         let reservation = Arc::new(reservation);
         extensions.insert(Arc::downgrade(&reservation));
-        let mut answer = message::answer(&self.layers, &body, &extensions, self.batch_limit);
+        let mut answer = message::answer(&self.middleware, &body, &extensions, self.batch_limit);
         drop(body);
         let in_time = timeout(self.time_limit, &mut answer).await;
         // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.

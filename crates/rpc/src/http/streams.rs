@@ -20,8 +20,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use crate::auth::{OpenRequest, Session};
 use crate::entry::Entry;
 use crate::error::{Code, Error};
-use crate::layers::{Rules, layers};
 use crate::limits::Limits;
+use crate::middleware::{Rules, middleware};
 use crate::socket::Caller;
 use hero_access as access;
 
@@ -42,7 +42,7 @@ const TOGETHER: usize = 16 * 1024;
 
 /// Follows over plain HTTP: `GET /subscribe_…` begins that subscription, and its items are server-sent events.
 ///
-/// The call passes the layers as one on a WebSocket does, and the subscription runs as there. Here its notifications become events.
+/// The call passes the middleware as one on a WebSocket does, and the subscription runs as there. Here its notifications become events.
 pub(super) struct Streams {
     methods: Methods,
     /// Of each subscription, which of its parameters are texts.
@@ -90,8 +90,8 @@ impl Streams {
         let (sender, mut messages) = mpsc::channel(self.limits.send_buffer.max(1) as usize);
         let caller = Caller::of_stream(self.methods.clone(), self.limits.response_bytes as usize, MethodSink::new(sender));
         // They go when this returns, so the last sender is that of the subscription.
-        let layers = layers(&self.rules, caller);
-        if let Some(reply) = Box::pin(layers.one(Entry::Call(call))).await {
+        let middleware = middleware(&self.rules, caller);
+        if let Some(reply) = Box::pin(middleware.one(Entry::Call(call))).await {
             return Err(reply.json);
         }
         match messages.recv().await {

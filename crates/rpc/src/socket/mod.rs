@@ -26,10 +26,10 @@ use tokio_util::task::TaskTracker;
 use super::auth::Session;
 use super::entry::{Heard, Reply};
 use super::error::Error;
-use super::layers::{Layers, Rules, layers};
 use super::limits::Limits;
 use super::memory::{Connection, RequestReservation};
 use super::message;
+use super::middleware::{Middleware, Rules, middleware};
 use super::oversize::request_too_large;
 pub(crate) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
@@ -92,7 +92,7 @@ impl Sockets {
         let writing = tokio::spawn(write(writer, messages, receiver, ping_interval));
 
         let sink = MethodSink::new(sender);
-        let layers = layers(
+        let middleware = middleware(
             &self.rules,
             Caller {
                 methods: self.methods.clone(),
@@ -106,8 +106,14 @@ impl Sockets {
         let bytes = Box::new(move || caller.request_bytes(most) as usize);
         let bounds = Bounds { bytes, time: self.limits.handler_timeout.duration() };
         let mut frames = Frames::new(reader, bounds, session.connection());
-        let socket =
-            Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3, heard: TaskTracker::new() };
+        let socket = Socket {
+            session,
+            sink,
+            middleware: Arc::new(middleware),
+            limits: &self.limits,
+            silence: ping_interval * 3,
+            heard: TaskTracker::new(),
+        };
         let end = tokio::select! {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code.map(|code| (code, "")),
             () = socket.sink.closed() => None, // The writer has ended.
@@ -145,7 +151,7 @@ impl Sockets {
 struct Socket<'a> {
     session: Arc<Session>,
     sink: MethodSink,
-    layers: Arc<Layers>,
+    middleware: Arc<Middleware>,
     limits: &'a Limits,
     silence: Duration,
     /// Counts messages whose answers are heard although the token has ended.
@@ -229,7 +235,7 @@ impl Socket<'_> {
 
     /// Answers a message, unless the connection closes first.
     fn answer(&self, message: Vec<u8>, reservation: &Arc<RequestReservation>) -> impl Future<Output = ()> + Send + use<> {
-        let (layers, sink, batch) = (Arc::clone(&self.layers), self.sink.clone(), self.limits.batch);
+        let (middleware, sink, batch) = (Arc::clone(&self.middleware), self.sink.clone(), self.limits.batch);
         let connection = Arc::clone(self.session.connection());
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
@@ -237,7 +243,7 @@ impl Socket<'_> {
         let heard = Arc::new(Heard::new(self.heard.token()));
         extensions.insert(Arc::clone(&heard));
         async move {
-            let answer = message::answer(&layers, &message, &extensions, batch);
+            let answer = message::answer(&middleware, &message, &extensions, batch);
             drop(message);
             let reply = tokio::select! {
                 () = sink.closed() => return,
@@ -263,7 +269,7 @@ impl Socket<'_> {
 /// Sends an answer, if there is one.
 async fn send(sink: &MethodSink, connection: &Connection, reply: Option<Reply>) {
     let Some(Reply { json, counted, .. }) = reply else { return };
-    // A refusal by one of the layers has not been counted yet.
+    // A refusal by middleware has not been counted yet.
     connection.made(json.get().len().saturating_sub(counted));
     // If the peer has disconnected, nothing has to be sent.
     let _ = sink.send(json).await;

@@ -11,7 +11,7 @@ use crate::method::Kind;
 use crate::request_id::NumberId;
 use crate::socket::Caller;
 
-/// Calls the methods: the innermost layer.
+/// Calls the methods: the innermost middleware.
 pub(crate) struct Invoke {
     caller: Caller,
     rules: Arc<Rules>,

@@ -1,6 +1,6 @@
 //! What every call passes, from the outside in.
 //!
-//! Only [`FanOut`] knows batches: it turns them into single calls, so no layer can be passed by wrapping a call in `[…]`.
+//! Only [`FanOut`] knows batches: it turns them into single calls, so none can be passed by wrapping a call in `[…]`.
 
 mod admit;
 mod authorize;
@@ -44,7 +44,7 @@ pub(crate) trait Answer: Send + Sync + 'static {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a, Self>;
 }
 
-/// What the layers know of a method.
+/// What the middleware know of a method.
 struct Rule {
     kind: Kind,
     permission: Permission,
@@ -52,7 +52,7 @@ struct Rule {
     measurements: Measurements,
 }
 
-/// What the layers of all connections share.
+/// What the middleware of all connections share.
 pub(crate) struct Rules {
     entries: HashMap<&'static str, Arc<Rule>>,
     unknown: Arc<Rule>,
@@ -84,11 +84,11 @@ impl Rules {
     }
 }
 
-/// All layers, from the outside in.
-pub(crate) type Layers = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Invoke>>>>>>>;
+/// All middleware, from the outside in.
+pub(crate) type Middleware = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Invoke>>>>>>>;
 
-/// Puts the layers round what calls methods.
-pub(super) fn layers(rules: &Arc<Rules>, caller: Caller) -> Layers {
+/// Puts the middleware round what calls methods.
+pub(super) fn middleware(rules: &Arc<Rules>, caller: Caller) -> Middleware {
     let rules = || Arc::clone(rules);
     let deadline = Deadline::new(Invoke::new(caller, rules()), rules());
     let throttle = Throttle::new(Authorize::new(Admit::new(deadline, rules()), rules()), rules());
