@@ -11,7 +11,7 @@ pub enum Kind {
     Message,
     /// The stop of the jobs of a message that was sent before, which is the one that it answers.
     Stop,
-    /// The question who is there, and what time it is.
+    /// Asks who is there, and what time it is.
     Ping,
 }
 

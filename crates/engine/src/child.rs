@@ -23,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::directory::{self, Directory};
 use super::frame::{FromEngine, Inbox, ToEngine};
 use super::log_room::cost;
-use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, Limits, LogRecord, Meter, Outcome, Question};
+use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, HostCall, Limits, LogRecord, Meter, Outcome};
 use hero_model::{ErrorKind, JobError, Output, Usage};
 use hero_process::Spawner;
 use hero_process::cgroup::Group;
@@ -197,16 +197,16 @@ impl Child {
                     host.log(records);
                     continue;
                 }
-                Ok(Some(FromEngine::Ask { question })) => {
+                Ok(Some(FromEngine::Ask { host_call })) => {
                     asked = true;
                     if answering.is_some() {
                         return Err(self.broke("it asked twice at once").await);
                     }
-                    if question.size() > Question::LARGEST {
-                        return Err(self.broke("its question is far too large").await);
+                    if host_call.size() > HostCall::LARGEST {
+                        return Err(self.broke("its host call is far too large").await);
                     }
                     // A task of its own: a stop is seen while an answer is computed.
-                    answering = Some(AbortOnDropHandle::new(tokio::spawn(host.answer(question))));
+                    answering = Some(AbortOnDropHandle::new(tokio::spawn(host.answer(host_call))));
                     continue;
                 }
                 Ok(Some(FromEngine::Done { result, usage, allocated })) => {
@@ -331,7 +331,7 @@ impl Child {
     }
 }
 
-/// The answer to the question that the script waits for; never, while it waits for none.
+/// The answer to the host call that the script waits for; never, while it waits for none.
 async fn answered(answering: &mut Option<AbortOnDropHandle<Answer>>) -> Answer {
     let Some(answer) = answering else { return std::future::pending().await };
     let answer = answer.await.unwrap_or_else(|_| Err("answering failed".to_owned()));

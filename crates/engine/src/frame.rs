@@ -2,7 +2,7 @@
 //!
 //! The parent says `hello`, the engine says `ready`; then for each `run` there are any number of `log` and one `done`. Between
 //! `run` and `done` the parent may send one `stop`. Because the pipe keeps order, a `stop` that crosses a `done` is read before
-//! the next `run` and ignored. While a job runs the engine may `ask`, one question at a time, and waits for the parent's `answer`; one that crosses a `done` is read before the next `run` and ignored, too. Between jobs the parent may say `check`, and the engine answers with `checked`.
+//! the next `run` and ignored. While a job runs the engine may `ask`, one host_call at a time, and waits for the parent's `answer`; one that crosses a `done` is read before the next `run` and ignored, too. Between jobs the parent may say `check`, and the engine answers with `checked`.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::limits::size;
-use super::{Answer, Capability, EngineJob, Limits, LogRecord, Program, Question};
+use super::{Answer, Capability, EngineJob, HostCall, Limits, LogRecord, Program};
 use hero_model::{ErrorKind, JobError, Limit, Output, Usage, excerpt};
 
 /// The largest frame, without its length. Larger ones are refused on both sides.
@@ -77,8 +77,8 @@ pub enum FromEngine {
     },
     /// What the running script asks, and waits for.
     Ask {
-        /// The question.
-        question: Question,
+        /// The host call.
+        host_call: HostCall,
     },
     /// What the script logged since the last frame.
     Log(Vec<LogRecord>),
@@ -144,7 +144,7 @@ pub(super) fn encode_fitting(frame: FromEngine, out: &mut Vec<u8>) {
             let error = JobError { limit: Some(Limit::Result), ..JobError::new(ErrorKind::Limit, message) };
             encode(&FromEngine::Done { result: Err(error), usage, allocated }, out).expect("an error of ours is a small frame");
         }
-        frame => unreachable!("questions and greetings are capped far below a frame: {error}: {frame:?}"),
+        frame => unreachable!("host calls and greetings are capped far below a frame: {error}: {frame:?}"),
     }
 }
 

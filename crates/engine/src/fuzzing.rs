@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::frame::{FrameError, FromEngine, Inbox, ToEngine, encode};
 use super::{
-    Capability, EngineJob, FileCall, JobCall, Limits, LogRecord, NetCall, OutsideCall, ProcessCall, Question, RedisCall, RedisCommand, rhai,
+    Capability, EngineJob, FileCall, HostCall, JobCall, Limits, LogRecord, NetCall, OutsideCall, ProcessCall, RedisCall, RedisCommand, rhai,
 };
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Json, LogLevel, Output, OutputFormat, Usage};
 
@@ -119,9 +119,9 @@ fn to_engine(text: &str) -> [ToEngine<'static>; 5] {
 /// One of each frame that an engine sends.
 fn from_engine(text: &str) -> [FromEngine; 6] {
     let number = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    let question = match (json(text), number % 4) {
+    let host_call = match (json(text), number % 4) {
         (Some(spec), _) => JobCall::Spawn { spec, as_continuation: number.is_multiple_of(2) }.into(),
-        (None, kind) => Question::Outside(match kind {
+        (None, kind) => HostCall::Outside(match kind {
             0 => OutsideCall::Files(FileCall::Write { path: text.to_owned(), text: text.to_owned(), append: true }),
             1 => OutsideCall::Processes(ProcessCall::Run { command: text.to_owned() }),
             2 => OutsideCall::Net(NetCall::HttpGet { url: text.to_owned(), headers: [(text.to_owned(), text.to_owned())].into() }),
@@ -134,7 +134,7 @@ fn from_engine(text: &str) -> [FromEngine; 6] {
     [
         FromEngine::Ready { pid: 1, confinement: text.to_owned() },
         FromEngine::Checked { error: Some(error.clone()) },
-        FromEngine::Ask { question },
+        FromEngine::Ask { host_call },
         FromEngine::Log(vec![LogRecord { level: LogLevel::Warn, text: text.to_owned() }; text.len() % 3]),
         FromEngine::Done { result: Ok(output), usage, allocated: number },
         FromEngine::Done { result: Err(error), usage, allocated: 0 },

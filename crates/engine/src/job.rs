@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Answer, JobCall, Question};
+use super::{Answer, HostCall, JobCall};
 use hero_model::{ContextId, JobError, JobId, Json, LogLevel, Output, Usage};
 
 /// What an engine needs to know of a job.
@@ -64,12 +64,12 @@ pub trait Host {
     fn log(&mut self, records: Vec<LogRecord>);
 
     /// Answers what the script asks. It may be dropped before it is done, when the script ends meanwhile.
-    fn answer(&mut self, question: Question) -> BoxFuture<'static, Answer> {
+    fn answer(&mut self, host_call: HostCall) -> BoxFuture<'static, Answer> {
         // Where there is no job, it has no prerequisites, no schedule, and nobody who follows it.
-        let answer = match question {
-            Question::Jobs(JobCall::Inputs) => Ok(Value::Array(Vec::new()).into()),
-            Question::Jobs(JobCall::Slot) | Question::Progress(_) => Ok(Value::Null.into()),
-            Question::Jobs(JobCall::Spawn { .. }) | Question::Objects(_) | Question::Outside(_) => {
+        let answer = match host_call {
+            HostCall::Jobs(JobCall::Inputs) => Ok(Value::Array(Vec::new()).into()),
+            HostCall::Jobs(JobCall::Slot) | HostCall::Progress(_) => Ok(Value::Null.into()),
+            HostCall::Jobs(JobCall::Spawn { .. }) | HostCall::Objects(_) | HostCall::Outside(_) => {
                 Err("there is no server here; try it with `hero run -e`, and the --type whose pools are granted it".to_owned())
             }
         };

@@ -13,12 +13,12 @@ pub mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod host_call;
 mod job;
 mod limits;
 mod log_room;
 mod meter;
 mod outside;
-mod question;
 pub mod reference;
 mod rhai;
 mod settings;
@@ -28,10 +28,10 @@ pub use capability::Capability;
 pub use child::Child;
 pub use command::{Command, Program, Python, V, confinement_main, supervisor_main};
 pub use error::{Died, Error};
+pub use host_call::{Answer, HostCall, JobCall, ObjectCall, Use};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::{Limits, size};
 pub use meter::Meter;
 pub use outside::{FileCall, LARGEST_TEXT, NetCall, OutsideCall, ProcessCall, RedisCall, RedisCommand};
-pub use question::{Answer, JobCall, ObjectCall, Question, Use};
 pub use rhai::{Names, check, engine_main, is_heroscript};
 pub use settings::EngineSettings;

@@ -149,7 +149,7 @@ impl Files {
         Ok(())
     }
 
-    /// Answers a question of a script that is in `working`.
+    /// Answers a host call of a script that is in `working`.
     pub(super) async fn answer(&self, working: &Mutex<PathBuf>, call: FileCall) -> Answer {
         let (files, at) = (self.clone(), working.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let done = blocking(move |token| {

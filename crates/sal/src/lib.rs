@@ -65,7 +65,7 @@ impl Session {
         Arc::new(Self { outside, variables, working: Mutex::default(), running: Running::default(), home: OnceCell::new() })
     }
 
-    /// Answers a question about the outside. What is not granted is refused. Dropping the future ends what it does.
+    /// Answers a host call about the outside. What is not granted is refused. Dropping the future ends what it does.
     pub fn answer(self: &Arc<Self>, call: OutsideCall) -> BoxFuture<'static, Answer> {
         let session = self.clone();
         let lacks = format!("that is for {}", call.needs().who());

@@ -188,7 +188,7 @@ fn refused<T: std::fmt::Debug>(asked: Result<T, Error>, why: &str) {
     }
 }
 
-/// An answer that was noted for one question is that of no other, and what comes late is not done.
+/// An answer that was noted for one host call is that of no other, and what comes late is not done.
 #[tokio::test]
 async fn a_question_that_is_asked_again_is_answered_as_it_was_and_one_that_comes_after_the_next_does_nothing() {
     let house = House::empty().await;
@@ -196,7 +196,7 @@ async fn a_question_that_is_asked_again_is_answered_as_it_was_and_one_that_comes
     let (things, a) = ("things".parse().unwrap(), "a".parse().unwrap());
     let id = house.start(spec("1")).await;
     let claim = claim(&house.store).await;
-    let of = |number| hero::store::Question { job: id.clone(), claim, number };
+    let of = |number| hero::store::HostCallId { job: id.clone(), claim, number };
     shelf.set_once(&things, &thing(1), Some(&of(9))).await.unwrap();
     shelf.set_once(&things, &thing(2), None).await.unwrap();
     // The first one, once more: what came after it stays.
@@ -229,7 +229,7 @@ async fn a_question_that_was_refused_stays_refused_however_often_it_is_asked() {
     let things = "things".parse().unwrap();
     let id = house.start(spec("1")).await;
     let claim = claim(&house.store).await;
-    let of = |number| hero::store::Question { job: id.clone(), claim, number };
+    let of = |number| hero::store::HostCallId { job: id.clone(), claim, number };
     house.store.limit_objects(1);
     let told = shelf.set_once(&things, &thing(1), Some(&of(4))).await.unwrap_err().to_string();
     house.store.limit_objects(0);
@@ -248,7 +248,7 @@ async fn what_an_attempt_asks_that_lost_its_lease_is_not_done_and_the_next_attem
     let (shelf, shelf_of_other) = (objects(&house.store), objects(&other));
     let (things, a) = ("things".parse().unwrap(), "a".parse().unwrap());
     let id = house.start(spec("1")).await;
-    let of = |claim, number| hero::store::Question { job: id.clone(), claim, number };
+    let of = |claim, number| hero::store::HostCallId { job: id.clone(), claim, number };
     let first = claim(&house.store).await;
     shelf.set_once(&things, &thing(1), Some(&of(first, 0))).await.unwrap();
     shelf.index(&things, &["size".to_owned()]).await.unwrap();

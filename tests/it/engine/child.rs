@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use hero::engine::frame::{self, FromEngine};
-use hero::engine::{Answer, Child, EngineSettings, Error, Host, LogRecord, ObjectCall, Outcome, Question};
+use hero::engine::{Answer, Child, EngineSettings, Error, Host, HostCall, LogRecord, ObjectCall, Outcome};
 use hero::model::{ErrorKind, LogLevel, Output, OutputFormat, Usage};
 use hero::process::Spawner;
 use rustix::process::{Pid, Signal, kill_process};
@@ -271,10 +271,10 @@ async fn an_engine_that_logs_empty_lines_without_end_is_killed() {
 /// What it would read next is the rest of the frame, which says anything.
 #[tokio::test]
 async fn an_engine_that_did_not_read_its_answer_to_the_end_runs_no_other_job() {
-    let question = Question::Objects(ObjectCall::Has { collection: "a".parse().unwrap(), id: "b".parse().unwrap() });
+    let host_call = HostCall::Objects(ObjectCall::Has { collection: "a".parse().unwrap(), id: "b".parse().unwrap() });
     let output = Output { text: "7".into(), format: OutputFormat::Json };
     let done = FromEngine::Done { result: Ok(output), usage: Usage::default(), allocated: 0 };
-    let frames = [("ready", ready()), ("ask", FromEngine::Ask { question }), ("done", done)];
+    let frames = [("ready", ready()), ("ask", FromEngine::Ask { host_call }), ("done", done)];
     let (_directory, settings) = impostor(&frames, "say ask; head -c 100000 <&0 >/dev/null; say done; exec sleep 1000");
     let mut bench = Bench::with(settings).await;
     let outcome = bench.child.run(&job("1"), &mut Long, &bench.stop).await.unwrap();
@@ -288,7 +288,7 @@ struct Long;
 impl Host for Long {
     fn log(&mut self, _: Vec<LogRecord>) {}
 
-    fn answer(&mut self, _: Question) -> BoxFuture<'static, Answer> {
+    fn answer(&mut self, _: HostCall) -> BoxFuture<'static, Answer> {
         Box::pin(std::future::ready(Ok(serde_json::json!("x".repeat(3 << 20)).into())))
     }
 }

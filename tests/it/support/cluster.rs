@@ -190,7 +190,7 @@ impl Node {
         ask(self.port, words)
     }
 
-    /// The commands that this node has refused, with its counters, but for the question whether it has the library of functions.
+    /// The commands that this node has refused, with its counters, but for the check whether it has the library of functions.
     pub async fn refused(&self) -> Vec<String> {
         let (commands, errors): (String, String) = (self.run(&["INFO", "commandstats"]).await, self.run(&["INFO", "errorstats"]).await);
         let good = |line: &str| line.ends_with("rejected_calls=0,failed_calls=0") || line.starts_with("cmdstat_fcall_ro:");

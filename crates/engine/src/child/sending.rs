@@ -21,7 +21,7 @@ impl Child {
         encoded.err().map(|error| Outcome { result: Err(error), usage: Usage::default() })
     }
 
-    /// Sends the answer to a question, as far as the engine reads.
+    /// Sends the answer to a host call, as far as the engine reads.
     pub(super) fn say_answer(&mut self, answer: Answer) {
         if let Err(error) = self.outbox.put(&ToEngine::Answer { answer }) {
             return self.say(&ToEngine::Answer { answer: Err(format!("the answer does not fit into an engine: {error}")) });

@@ -1,7 +1,7 @@
-//! What the process of a job asks its actor: each question is a line on a socket of its own, and so is each answer.
+//! What the process of a job asks its actor: each host call is a line on a socket of its own, and so is each answer.
 //!
-//! Questions are asked one after another. While one is not answered, or its answer was not read, nothing more is read from the socket,
-//! so what a process can leave here is bounded by the longest question, the longest answer, and the socket.
+//! Host calls are asked one after another. While one is not answered, or its answer was not read, nothing more is read from the socket,
+//! so what a process can leave here is bounded by the longest host call, the longest answer, and the socket.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,21 +14,21 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::lines::JobLines;
 use crate::limits::size;
-use crate::{Answer, JobCall, Question};
+use crate::{Answer, HostCall, JobCall};
 use hero_model::{Input, Json, LogLevel, Progress, exact, excerpt, without_position};
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 /// How many pieces are read one after another.
 const PIECES: usize = 16;
-/// How long a question may be.
+/// How long a host call may be.
 const LONGEST: usize = 2 << 20;
-/// How much of a question that is none is repeated, in characters.
+/// How much of a host call that is none is repeated, in characters.
 const SHOWN: usize = 100;
 /// What may be asked, for people.
 const WORDS: &str = "progress, spawn, then, inputs and slot";
 
-/// The questions of one job.
+/// The host calls of one job.
 #[derive(Default)]
 pub(super) struct Asking {
     /// Absent for processes that ask nothing, and when there is nothing more to read.
@@ -37,7 +37,7 @@ pub(super) struct Asking {
     read: VecDeque<u8>,
     /// How many whole lines that is.
     lines: usize,
-    /// Whether the line that has begun is longer than any question.
+    /// Whether the line that has begun is longer than any host call.
     skipped: bool,
     /// What the actor has been asked.
     asked: Option<Asked>,
@@ -49,7 +49,7 @@ pub(super) struct Asking {
     has_more: bool,
 }
 
-/// What becomes of the answer to a question.
+/// What becomes of the answer to a host call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
     /// It is passed on as it is.
@@ -81,7 +81,7 @@ impl Asking {
         self.is_deaf = true;
     }
 
-    /// Whether there may be another question, although the last look found none.
+    /// Whether there may be another host call, although the last look found none.
     pub(super) fn has_more(&self) -> bool {
         self.has_more
     }
@@ -91,21 +91,21 @@ impl Asking {
         self.asked.is_some()
     }
 
-    /// Reads and writes what is possible at once, and gives the next question for the actor.
+    /// Reads and writes what is possible at once, and gives the next host call for the actor.
     ///
-    /// What is wrong with a question its process is told. Once the job `is_ending`, nothing is asked any more.
-    pub(super) fn next(&mut self, is_ending: bool, lines: &mut JobLines) -> Option<Question> {
+    /// What is wrong with a host call its process is told. Once the job `is_ending`, nothing is asked any more.
+    pub(super) fn next(&mut self, is_ending: bool, lines: &mut JobLines) -> Option<HostCall> {
         self.flush();
         if self.asked.is_some() || !self.unread.is_empty() {
             return None;
         }
         self.fill();
         while self.unread.is_empty() && self.lines > 0 {
-            match self.line().and_then(|line| self.question(&line, is_ending, lines)) {
+            match self.line().and_then(|line| self.host_call(&line, is_ending, lines)) {
                 Ok(None) => {}
-                Ok(Some((question, asked))) => {
+                Ok(Some((host_call, asked))) => {
                     self.asked = Some(asked);
-                    return Some(question);
+                    return Some(host_call);
                 }
                 Err(wrong) => self.write(&Err(wrong)),
             }
@@ -130,19 +130,19 @@ impl Asking {
         let line: Vec<u8> = self.read.drain(..(end + 1).min(self.read.len())).collect();
         self.lines -= 1;
         if std::mem::take(&mut self.skipped) || line.len() > LONGEST {
-            return Err(format!("a question has {} at most", size(LONGEST)));
+            return Err(format!("a host call has {} at most", size(LONGEST)));
         }
         Ok(String::from_utf8_lossy(&line).trim().to_owned())
     }
 
     /// What a line asks. An empty one asks nothing, and what is wrong with a progress, for which nobody waits, is logged.
-    fn question(&self, line: &str, is_ending: bool, lines: &mut JobLines) -> Result<Option<(Question, Asked)>, String> {
+    fn host_call(&self, line: &str, is_ending: bool, lines: &mut JobLines) -> Result<Option<(HostCall, Asked)>, String> {
         let (word, text) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             "" => Ok(None),
             "progress" => match progress(text) {
                 Ok(_) if is_ending || self.another_follows(line) => Ok(None),
-                Ok(progress) => Ok(Some((Question::Progress(progress), Asked::Progress))),
+                Ok(progress) => Ok(Some((HostCall::Progress(progress), Asked::Progress))),
                 Err(wrong) => {
                     lines.log(LogLevel::Warn, &wrong);
                     Ok(None)
@@ -151,7 +151,7 @@ impl Asking {
             _ if is_ending => Err("the job is being ended".to_owned()),
             // Nobody would hear it.
             "inputs" | "slot" if self.is_deaf => Ok(None),
-            _ => question(word, text.trim()).map(Some),
+            _ => host_call(word, text.trim()).map(Some),
         }
     }
 
@@ -221,17 +221,17 @@ fn progress(text: &str) -> Result<Progress, String> {
     }
 }
 
-/// Any other question.
-fn question(word: &str, text: &str) -> Result<(Question, Asked), String> {
+/// Any other host call.
+fn host_call(word: &str, text: &str) -> Result<(HostCall, Asked), String> {
     match (word, text) {
         ("spawn" | "then", spec) => {
             let beyond = |error: &dyn std::fmt::Display| format!("the job is not what a job may be: {error}");
             let spec = exact(spec, "job").map_err(|error| beyond(&error))?;
             let spec: Json = serde_json::from_str(&spec).map_err(|error| beyond(&without_position(&error.to_string())))?;
-            Ok((Question::Jobs(JobCall::Spawn { spec, as_continuation: word == "then" }), Asked::Value))
+            Ok((HostCall::Jobs(JobCall::Spawn { spec, as_continuation: word == "then" }), Asked::Value))
         }
-        ("inputs", "") => Ok((Question::Jobs(JobCall::Inputs), Asked::Inputs)),
-        ("slot", "") => Ok((Question::Jobs(JobCall::Slot), Asked::Value)),
+        ("inputs", "") => Ok((HostCall::Jobs(JobCall::Inputs), Asked::Inputs)),
+        ("slot", "") => Ok((HostCall::Jobs(JobCall::Slot), Asked::Value)),
         ("inputs" | "slot", more) => Err(format!("{word} stands alone, without {:?}", excerpt(more, SHOWN))),
         _ => Err(format!("nobody asks {:?}; there are {WORDS}", excerpt(word, SHOWN))),
     }
@@ -280,16 +280,16 @@ mod tests {
         let (mut asking, mut theirs, mut lines) = asking();
         theirs.write_all(b"spawn {\"script\": \"1\"}\n\nprogress 40 half of it\nslot\ninp").unwrap();
         let spec = serde_json::from_str("{\"script\":\"1\"}").unwrap();
-        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Spawn { spec, as_continuation: false })));
+        assert_eq!(asking.next(false, &mut lines), Some(HostCall::Jobs(JobCall::Spawn { spec, as_continuation: false })));
         assert_eq!((asking.next(false, &mut lines), asking.awaited().is_none()), (None, true));
         asking.answered(Ok(json!("some-id").into()));
-        assert_eq!(asking.next(false, &mut lines), Some(Question::Progress(Progress { value: 40.0, text: "half of it".into() })));
+        assert_eq!(asking.next(false, &mut lines), Some(HostCall::Progress(Progress { value: 40.0, text: "half of it".into() })));
         asking.answered(Ok(json!(null).into()));
-        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Slot)));
+        assert_eq!(asking.next(false, &mut lines), Some(HostCall::Jobs(JobCall::Slot)));
         asking.answered(Ok(json!(null).into()));
         assert_eq!(asking.next(false, &mut lines), None);
         theirs.write_all(b"uts\n").unwrap();
-        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Inputs)));
+        assert_eq!(asking.next(false, &mut lines), Some(HostCall::Jobs(JobCall::Inputs)));
         let (one, other) = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002");
         asking.answered(Ok(json!([{ "job_id": one, "name": "a", "value": [1] }, { "job_id": other, "name": null, "value": "x" }]).into()));
         assert_eq!(heard(&mut theirs), format!("ok some-id\nok\nok {{\"{other}\":\"x\",\"a\":[1]}}\n"));
@@ -384,14 +384,14 @@ mod tests {
         let mut asked = Vec::new();
         loop {
             match asking.next(false, &mut lines) {
-                Some(question) => asked.push(question),
+                Some(host_call) => asked.push(host_call),
                 None if asking.has_more() => continue,
                 None => break,
             }
             asking.answered(Err("gone".to_owned()));
         }
-        let told = |value, text: &str| Question::Progress(Progress { value, text: text.to_owned() });
-        let spawn = Question::Jobs(JobCall::Spawn { spec: serde_json::from_str("{}").unwrap(), as_continuation: false });
+        let told = |value, text: &str| HostCall::Progress(Progress { value, text: text.to_owned() });
+        let spawn = HostCall::Jobs(JobCall::Spawn { spec: serde_json::from_str("{}").unwrap(), as_continuation: false });
         assert_eq!(asked, [spawn, told(3.0, "x"), told(4.0, "")]);
     }
 }

@@ -198,10 +198,10 @@ impl Attempt<'_> {
 
     /// Asks the actor what the process asks.
     fn ask(&mut self, process: &mut Process, lines: &mut JobLines, is_ending: bool) {
-        let question = process.asking.next(is_ending, lines);
+        let host_call = process.asking.next(is_ending, lines);
         self.send(lines);
-        if let Some(question) = question {
-            self.actor.send(vec![FromEngine::Ask { question }]);
+        if let Some(host_call) = host_call {
+            self.actor.send(vec![FromEngine::Ask { host_call }]);
         }
     }
 

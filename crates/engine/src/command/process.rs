@@ -56,7 +56,7 @@ pub(super) struct Writers {
     pub(super) out: PipeWriter,
     pub(super) err: PipeWriter,
     pub(super) result: PipeWriter,
-    pub(super) questions: UnixStream,
+    pub(super) host_calls: UnixStream,
 }
 
 /// Our ends of them.
@@ -78,9 +78,9 @@ pub(super) fn pipes() -> io::Result<(Readers, Writers)> {
         writers.push(writer);
     }
     let ([out, err, result], [to_out, to_err, to_result]) = (taken(readers), taken(writers));
-    let (answers, questions) = UnixStream::pair()?;
+    let (answers, host_calls) = UnixStream::pair()?;
     let readers = Readers { out, err, result, asking: Asking::on(answers) };
-    Ok((readers, Writers { out: to_out, err: to_err, result: to_result, questions }))
+    Ok((readers, Writers { out: to_out, err: to_err, result: to_result, host_calls }))
 }
 
 fn taken<T, const N: usize>(items: Vec<T>) -> [T; N] {
@@ -90,11 +90,11 @@ fn taken<T, const N: usize>(items: Vec<T>) -> [T; N] {
 impl Process {
     /// Starts a confined command, which takes over its descriptors as [`confine::hand_over`] gives them.
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
-        let (readers, Writers { out, err, result, questions }) = pipes()?;
+        let (readers, Writers { out, err, result, host_calls }) = pipes()?;
         if let Some((socket, _)) = readers.asking.awaited() {
             confine::hand_over(socket, &result)?;
         }
-        command.stdin(OwnedFd::from(questions)).stdout(out).stderr(err);
+        command.stdin(OwnedFd::from(host_calls)).stdout(out).stderr(err);
         let pid = command.spawn()?.id();
         // The command holds the other ends of the pipes.
         drop(command);

@@ -9,7 +9,7 @@ use crate::frame::FromEngine;
 use crate::limits::cpu_time_is_over;
 use crate::limits::{Piece, size};
 use crate::log_room::{LogRoom, cost};
-use crate::{Answer, Capability, EngineJob, Limits, LogRecord, Question, alloc};
+use crate::{Answer, Capability, EngineJob, HostCall, Limits, LogRecord, alloc};
 use hero_model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
 /// After how many operations the clock is read.
@@ -225,10 +225,10 @@ impl Run {
     }
 
     /// Asks the actor, and waits for the answer, but not past the job's end or a stop.
-    pub(super) fn ask(&self, question: Question) -> Result<Answer, Box<EvalAltResult>> {
+    pub(super) fn ask(&self, host_call: HostCall) -> Result<Answer, Box<EvalAltResult>> {
         self.go_on()?;
         self.flush();
-        self.pipe.send(vec![FromEngine::Ask { question }]);
+        self.pipe.send(vec![FromEngine::Ask { host_call }]);
         while let Some(left) = self.deadline.get().checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
             match self.pipe.hear_within(left) {
                 Heard::Answer(answer) => return Ok(answer),

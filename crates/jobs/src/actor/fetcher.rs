@@ -217,7 +217,7 @@ impl Fetcher {
         }
     }
 
-    /// The next call to Redis, if one is needed: a turn, or the question which claims Redis counts for this pool.
+    /// The next call to Redis, if one is needed: a turn, or one that asks which claims Redis counts for this pool.
     ///
     /// With `full` the turn takes no jobs.
     fn next_call(&mut self, full: bool) -> Option<Call> {

@@ -11,7 +11,7 @@ use super::progress::ProgressTeller;
 use crate::dispatch::{Dispatcher, Error, Room};
 use hero_access::Authority;
 use hero_audit::Audit;
-use hero_engine::{Answer, Capability, Host, JobCall, LogRecord, ObjectCall, Question, Use};
+use hero_engine::{Answer, Capability, Host, HostCall, JobCall, LogRecord, ObjectCall, Use};
 use hero_model::{ContextId, JobId, Json, LogLevel, Progress};
 use hero_process::keep::Used;
 use hero_sal::Session;
@@ -39,7 +39,7 @@ pub(super) struct Asker {
     /// The number of the claim, for what only its holder may do.
     pub(super) claim: u32,
     pub(super) caller: String,
-    /// How many questions it has asked in this attempt, and how many jobs it has created.
+    /// How many host calls it has asked in this attempt, and how many jobs it has created.
     pub(super) asked: Arc<AtomicU32>,
     pub(super) created: Arc<AtomicU32>,
     /// How the store is asked.
@@ -55,24 +55,24 @@ impl Host for JobHost {
         self.log.log(records);
     }
 
-    fn answer(&mut self, question: Question) -> BoxFuture<'static, Answer> {
-        let needed = question.needs();
+    fn answer(&mut self, host_call: HostCall) -> BoxFuture<'static, Answer> {
+        let needed = host_call.needs();
         if !self.capabilities.contains(&needed) {
             return Box::pin(std::future::ready(Err(format!("that is for {}", needed.who()))));
         }
-        let (uses, name) = (question.uses(), question.name());
-        if let Question::Progress(progress) = question {
+        let (uses, name) = (host_call.uses(), host_call.name());
+        if let HostCall::Progress(progress) = host_call {
             self.tell(progress);
             return Box::pin(std::future::ready(Ok(Value::Null.into())));
         }
         let (asker, session) = (self.asker.clone(), self.session.clone());
         Box::pin(async move {
             asker.may(uses, name).await?;
-            match question {
-                Question::Objects(call) => asker.of_objects(call).await.map_err(|error| told(&error, uses)),
-                Question::Jobs(call) => asker.of_jobs(call).await.map_err(|error| told(&error, uses)),
-                Question::Outside(call) => session.answer(call).await,
-                Question::Progress(_) => Ok(Value::Null.into()),
+            match host_call {
+                HostCall::Objects(call) => asker.of_objects(call).await.map_err(|error| told(&error, uses)),
+                HostCall::Jobs(call) => asker.of_jobs(call).await.map_err(|error| told(&error, uses)),
+                HostCall::Outside(call) => session.answer(call).await,
+                HostCall::Progress(_) => Ok(Value::Null.into()),
             }
         })
     }
@@ -101,23 +101,23 @@ impl JobHost {
 impl Asker {
     async fn of_objects(&self, call: ObjectCall) -> Result<Json, Error> {
         let (job, number) = (self.job.clone(), self.asked.fetch_add(1, Ordering::Relaxed));
-        let (call, question) = (&call, &store::Question { job, claim: self.claim, number });
-        self.patience.ask(|| self.ask_objects(call, question)).await
+        let (call, host_call) = (&call, &store::HostCallId { job, claim: self.claim, number });
+        self.patience.ask(|| self.ask_objects(call, host_call)).await
     }
 
-    async fn ask_objects(&self, call: &ObjectCall, question: &store::Question) -> Result<Json, Error> {
-        let (objects, question) = (self.dispatcher.objects(self.context).await?, Some(question));
+    async fn ask_objects(&self, call: &ObjectCall, host_call: &store::HostCallId) -> Result<Json, Error> {
+        let (objects, host_call) = (self.dispatcher.objects(self.context).await?, Some(host_call));
         Ok(match call {
-            ObjectCall::Set { collection, object } => objects.set_once(collection, object, question).await?.as_str().into(),
+            ObjectCall::Set { collection, object } => objects.set_once(collection, object, host_call).await?.as_str().into(),
             ObjectCall::Get { collection, id } => objects.get(collection, id).await?.unwrap_or_else(|| Value::Null.into()),
             ObjectCall::Has { collection, id } => objects.exists(collection, id).await?.into(),
-            ObjectCall::Delete { collection, id } => objects.delete_once(collection, id, question).await?.into(),
+            ObjectCall::Delete { collection, id } => objects.delete_once(collection, id, host_call).await?.into(),
             ObjectCall::Find { collection, query } => written(&objects.find(collection, query, Room::OF_SCRIPT).await?)?,
             ObjectCall::Index { collection, fields } => {
                 objects.index(collection, fields).await?;
                 Value::Null.into()
             }
-            ObjectCall::DropIndex { collection, field } => objects.drop_index_once(collection, field, question).await?.into(),
+            ObjectCall::DropIndex { collection, field } => objects.drop_index_once(collection, field, host_call).await?.into(),
         })
     }
 
@@ -142,7 +142,7 @@ fn written(value: &impl Serialize) -> Result<Json, Error> {
 /// What a script is told. What went wrong in the store stays outside.
 fn told(error: &Error, uses: Use) -> String {
     if let Error::Store { source, .. } = error {
-        tracing::debug!(error = %source, "a question of a script was not answered");
+        tracing::debug!(error = %source, "a host call of a script was not answered");
     }
     match error {
         Error::Store { source, .. } if source.is_spoilt() => format!("{source}; nothing was done"),

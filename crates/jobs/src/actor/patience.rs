@@ -19,13 +19,13 @@ const ANSWERS: Duration = Duration::from_secs(1);
 /// Asks the store on behalf of one attempt, and goes on asking while that is away: whoever asks is dropped with the attempt, whose timeout is
 /// the end of it.
 ///
-/// What is asked here has to come to the same however often it is: it only reads, or says which question it is.
+/// What is asked here has to come to the same however often it is: it only reads, or says which host call it is.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Patience(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether a question is not answered yet, and whether the store was away when it was asked last.
+    /// Whether a host call is not answered yet, and whether the store was away when it was asked last.
     asks: AtomicBool,
     is_away: AtomicBool,
 }

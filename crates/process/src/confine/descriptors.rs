@@ -15,7 +15,7 @@ use rustix::net::{
 /// What the program gets. The numbers are 3 and 4, the first that are free.
 pub(super) struct Given {
     pub(super) result: OwnedFd,
-    pub(super) questions: Option<OwnedFd>,
+    pub(super) host_calls: Option<OwnedFd>,
 }
 
 /// Sends the descriptor of the result ahead, through our end of the socket whose other end becomes descriptor 0 of `hero exec job`.
@@ -36,9 +36,9 @@ pub(super) fn take_over() -> io::Result<Option<Given>> {
         return Ok(None);
     }
     if !socket_type(&stdin).is_ok_and(|kind| kind == SocketType::STREAM) {
-        return Ok(Some(Given { result: kept(fcntl_dupfd_cloexec(&stdin, 3)?)?, questions: None }));
+        return Ok(Some(Given { result: kept(fcntl_dupfd_cloexec(&stdin, 3)?)?, host_calls: None }));
     }
-    Ok(Some(Given { result: kept(received(&stdin)?)?, questions: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) }))
+    Ok(Some(Given { result: kept(received(&stdin)?)?, host_calls: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) }))
 }
 
 /// The descriptor that was handed over.

@@ -14,7 +14,7 @@ use rustix::thread::set_no_new_privs;
 
 use super::inside::{self, Outside};
 use super::namespaces::USER;
-use super::profile::{Profile, QUESTIONS, RESULT};
+use super::profile::{HOST_CALLS, Profile, RESULT};
 use super::request::Request;
 use super::steps::Steps;
 use super::user::{self, JobUser, OUTSIDE};
@@ -58,7 +58,7 @@ fn exec(request: &Request) -> String {
     match &given {
         Ok(Some(given)) => {
             command.env(RESULT, given.result.as_raw_fd().to_string()).stdin(Stdio::null());
-            command.envs(given.questions.as_ref().map(|questions| (QUESTIONS, questions.as_raw_fd().to_string())));
+            command.envs(given.host_calls.as_ref().map(|host_calls| (HOST_CALLS, host_calls.as_raw_fd().to_string())));
         }
         Ok(None) => {}
         Err(error) => return format!("no descriptor for the result: {error}"),

@@ -82,7 +82,7 @@ pub const OF_JOB: &str = "HERO_OF_JOB_";
 /// The variable in which a job finds the number of the descriptor for its result.
 pub const RESULT: &str = "HERO_RESULT_FD";
 /// The variable in which a job finds the number of the socket on which it asks, where it has one.
-pub const QUESTIONS: &str = "HERO_ASK_FD";
+pub const HOST_CALLS: &str = "HERO_ASK_FD";
 /// The bytes that one file of a job may have.
 const LARGEST_FILE: u64 = 256 << 20;
 /// The bytes that a process of a job may keep from being swapped out.

@@ -1,15 +1,15 @@
 use crate::fcall::Function;
-use crate::{Asked, Error, Question, Store};
+use crate::{Asked, Error, HostCallId, Store};
 use hero_model::{Name, ObjectId};
 
 const FUNCTION: Function = Function("delete_object");
 
 impl Store {
     /// Deletes an object, and its collection if nothing else is in it and it has no index. Says whether there was such an object.
-    /// A question that was asked before is answered as it was then.
-    pub async fn delete_object(&self, collection: &Name, id: &ObjectId, question: Option<&Question>) -> Result<Asked<bool>, Error> {
+    /// A host call that was asked before is answered as it was then.
+    pub async fn delete_object(&self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<Asked<bool>, Error> {
         let mut call = self.0.call(&FUNCTION);
-        Question::add(question, &mut call);
+        HostCallId::add(host_call, &mut call);
         call.arg(collection.as_str()).arg(id.as_str());
         Asked::read("delete_object", &self.0.commands.function::<String>(&call).await?)
     }

@@ -1,14 +1,14 @@
 use super::Making;
 use crate::fcall::Function;
-use crate::{Asked, Error, Question, Store};
+use crate::{Asked, Error, HostCallId, Store};
 use hero_model::Name;
 
 const FUNCTION: Function = Function("drop_index");
 
 impl Store {
-    /// Drops the index of a field, and says whether there was one. A question that was asked before is answered as it was then.
-    pub async fn drop_index(&self, collection: &Name, field: &str, question: Option<&Question>) -> Result<Asked<bool>, Error> {
-        self.call_drop_index(collection, field, "", question).await
+    /// Drops the index of a field, and says whether there was one. A host call that was asked before is answered as it was then.
+    pub async fn drop_index(&self, collection: &Name, field: &str, host_call: Option<&HostCallId>) -> Result<Asked<bool>, Error> {
+        self.call_drop_index(collection, field, "", host_call).await
     }
 
     /// Drops an index while it is being made.
@@ -16,9 +16,15 @@ impl Store {
         Ok(self.call_drop_index(collection, &index.field, &index.mark, None).await? == Asked::Done(true))
     }
 
-    async fn call_drop_index(&self, collection: &Name, field: &str, mark: &str, question: Option<&Question>) -> Result<Asked<bool>, Error> {
+    async fn call_drop_index(
+        &self,
+        collection: &Name,
+        field: &str,
+        mark: &str,
+        host_call: Option<&HostCallId>,
+    ) -> Result<Asked<bool>, Error> {
         let mut call = self.0.call(&FUNCTION);
-        Question::add(question, &mut call);
+        HostCallId::add(host_call, &mut call);
         call.arg(collection.as_str()).arg(field).arg(mark);
         Asked::read("drop_index", &self.0.commands.function::<String>(&call).await?)
     }

@@ -1,7 +1,7 @@
 use super::unexpected;
 use crate::fcall::Function;
 use crate::objects::{IndexEntries, add_entries};
-use crate::{Asked, Error, Question, Store};
+use crate::{Asked, Error, HostCallId, Store};
 use hero_model::{Name, StoredObject};
 
 const FUNCTION: Function = Function("set_object");
@@ -23,18 +23,18 @@ pub enum ObjectStored {
 
 impl Store {
     /// Stores an object in place of the one that has its id, together with its entries in the indexes of the collection: one of each field
-    /// that has an index. A question that was asked before is answered as it was then.
+    /// that has an index. A host call that was asked before is answered as it was then.
     pub async fn set_object(
         &self,
         collection: &Name,
         object: &StoredObject,
         entries: &IndexEntries,
-        question: Option<&Question>,
+        host_call: Option<&HostCallId>,
     ) -> Result<Asked<ObjectStored>, Error> {
         let fields: Vec<&str> = entries.keys().map(String::as_str).collect();
         let mut call = self.0.call(&FUNCTION);
         let most = self.0.bounds.objects();
-        Question::add(question, &mut call);
+        HostCallId::add(host_call, &mut call);
         call.arg(most).arg(collection.as_str()).arg(object.id.as_str()).arg(object.object.as_str()).arg(fields.len()).arg(&fields);
         add_entries(&mut call, entries);
         self.0.memory.add(1, &call);

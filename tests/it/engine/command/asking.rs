@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use hero::engine::{Answer, EngineJob, Host, JobCall, LogRecord, Question};
+use hero::engine::{Answer, EngineJob, Host, HostCall, JobCall, LogRecord};
 use hero::model::{ErrorKind, LogLevel, Progress};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -16,18 +16,18 @@ use super::bash;
 /// Answers by a function, and keeps what was asked and logged.
 struct Asked<F> {
     answer: F,
-    questions: Vec<Question>,
+    host_calls: Vec<HostCall>,
     log: Vec<LogRecord>,
 }
 
-impl<F: FnMut(&Question) -> Option<Answer> + Send> Host for Asked<F> {
+impl<F: FnMut(&HostCall) -> Option<Answer> + Send> Host for Asked<F> {
     fn log(&mut self, records: Vec<LogRecord>) {
         self.log.extend(records);
     }
 
-    fn answer(&mut self, question: Question) -> BoxFuture<'static, Answer> {
-        let answer = (self.answer)(&question);
-        self.questions.push(question);
+    fn answer(&mut self, host_call: HostCall) -> BoxFuture<'static, Answer> {
+        let answer = (self.answer)(&host_call);
+        self.host_calls.push(host_call);
         match answer {
             Some(answer) => Box::pin(std::future::ready(answer)),
             None => Box::pin(std::future::pending()),
@@ -37,12 +37,12 @@ impl<F: FnMut(&Question) -> Option<Answer> + Send> Host for Asked<F> {
 
 impl<F> Asked<F> {
     fn by(answer: F) -> Self {
-        Self { answer, questions: Vec::new(), log: Vec::new() }
+        Self { answer, host_calls: Vec::new(), log: Vec::new() }
     }
 
     fn told(&self) -> Vec<(f64, &str)> {
-        let told = self.questions.iter().filter_map(|question| match question {
-            Question::Progress(Progress { value, text }) => Some((*value, text.as_str())),
+        let told = self.host_calls.iter().filter_map(|host_call| match host_call {
+            HostCall::Progress(Progress { value, text }) => Some((*value, text.as_str())),
             _ => None,
         });
         told.collect()
@@ -50,22 +50,22 @@ impl<F> Asked<F> {
 }
 
 /// As an actor does, with two prerequisites, and a refusal for a job without a script.
-fn answer(question: &Question) -> Option<Answer> {
+fn answer(host_call: &HostCall) -> Option<Answer> {
     let (one, other) = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002");
-    Some(Ok(match question {
-        Question::Jobs(JobCall::Spawn { spec, .. }) if spec.to_value().unwrap()["script"].is_null() => {
+    Some(Ok(match host_call {
+        HostCall::Jobs(JobCall::Spawn { spec, .. }) if spec.to_value().unwrap()["script"].is_null() => {
             return Some(Err("the job has\nno script".into()));
         }
-        Question::Jobs(JobCall::Spawn { as_continuation, .. }) => json!(if *as_continuation { "continuation" } else { "child" }).into(),
-        Question::Jobs(JobCall::Inputs) => {
+        HostCall::Jobs(JobCall::Spawn { as_continuation, .. }) => json!(if *as_continuation { "continuation" } else { "child" }).into(),
+        HostCall::Jobs(JobCall::Inputs) => {
             json!([{ "job_id": one, "name": "rows", "value": [1, 2.5, null] }, { "job_id": other, "name": null, "value": "text" }]).into()
         }
-        Question::Jobs(JobCall::Slot) => json!("2026-01-31T12:00:00.000Z").into(),
+        HostCall::Jobs(JobCall::Slot) => json!("2026-01-31T12:00:00.000Z").into(),
         _ => Value::Null.into(),
     }))
 }
 
-async fn run<F: FnMut(&Question) -> Option<Answer> + Send>(bench: &mut Bench, job: &EngineJob, host: &mut Asked<F>) -> String {
+async fn run<F: FnMut(&HostCall) -> Option<Answer> + Send>(bench: &mut Bench, job: &EngineJob, host: &mut Asked<F>) -> String {
     let outcome = bench.child.run(job, host, &bench.stop).await.unwrap();
     outcome.result.unwrap_or_else(|error| panic!("{}: {error:?} {:?}", job.script, host.log)).text
 }
@@ -84,12 +84,12 @@ async fn python_asks_for_jobs_tells_progress_and_sees_what_came_before() {
     let inputs = json!({ "rows": [1, 2.5, null], "00000000-0000-4000-8000-000000000002": "text" });
     assert_eq!(given, json!([["child", "continuation", "child"], inputs, true, "2026-01-31T12:00:00.000Z", 1]));
     // Of what is told at once the newest may be all that is passed on.
-    assert_eq!(host.told().last(), Some(&(1.0, "")), "{:?}", host.questions);
+    assert_eq!(host.told().last(), Some(&(1.0, "")), "{:?}", host.host_calls);
     let specs: Vec<Value> = host
-        .questions
+        .host_calls
         .iter()
-        .filter_map(|question| match question {
-            Question::Jobs(JobCall::Spawn { spec, .. }) => spec.to_value().ok(),
+        .filter_map(|host_call| match host_call {
+            HostCall::Jobs(JobCall::Spawn { spec, .. }) => spec.to_value().ok(),
             _ => None,
         })
         .collect();
@@ -97,7 +97,7 @@ async fn python_asks_for_jobs_tells_progress_and_sees_what_came_before() {
         [json!({ "script": "1", "args": { "big": i64::MAX } }), json!({ "script": "x", "name": "ü\n" }), json!({ "a": 1, "script": "2" })];
     assert_eq!(specs, expected);
     // Each is asked for once.
-    assert_eq!(host.questions.iter().filter(|question| matches!(question, Question::Jobs(JobCall::Inputs | JobCall::Slot))).count(), 2);
+    assert_eq!(host.host_calls.iter().filter(|host_call| matches!(host_call, HostCall::Jobs(JobCall::Inputs | JobCall::Slot))).count(), 2);
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn what_was_asked_right_before_the_end_is_done_and_nobody_has_to_read_the_
     let spawns =
         "for i in {1..100}; do echo \"spawn {\\\"script\\\": \\\"$i\\\"}\"; done >&4; echo slot >&4; echo progress 100 done >&4; exit 0";
     run(&mut bench, &job(spawns), &mut host).await;
-    assert_eq!(host.questions.iter().filter(|question| matches!(question, Question::Jobs(JobCall::Spawn { .. }))).count(), 100);
+    assert_eq!(host.host_calls.iter().filter(|host_call| matches!(host_call, HostCall::Jobs(JobCall::Spawn { .. }))).count(), 100);
     assert_eq!(host.told(), [(100.0, "done")]);
 }
 
@@ -169,7 +169,7 @@ async fn who_waits_for_an_answer_obeys_a_stop_and_its_timeout() {
         // One that is stopped, and one that has so little time that it may take more than that to ask, on a busy machine.
         for (is_stopped, milliseconds) in [(true, 30_000), (false, 300), (false, 3_000), (false, 15_000)] {
             let (stop, asked) = (CancellationToken::new(), AtomicUsize::new(0));
-            let mut host = Asked::by(|_: &Question| {
+            let mut host = Asked::by(|_: &HostCall| {
                 asked.fetch_add(1, Ordering::Relaxed);
                 if is_stopped {
                     stop.cancel();
@@ -202,7 +202,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
     let Some(mut bench) = of_python().await else { return };
     for round in 0..20 {
         let (stop, asked) = (CancellationToken::new(), AtomicUsize::new(0));
-        let mut host = Asked::by(|_: &Question| {
+        let mut host = Asked::by(|_: &HostCall| {
             if asked.fetch_add(1, Ordering::Relaxed) == round % 7 {
                 stop.cancel();
             }
@@ -211,7 +211,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
         let script = job("import hero\nwhile True: hero.spawn(script='1')");
         let outcome = bench.child.run(&script, &mut host, &stop).await.unwrap();
         assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
-        let mut next = Asked::by(|_: &Question| Some(Ok(json!("fresh").into())));
+        let mut next = Asked::by(|_: &HostCall| Some(Ok(json!("fresh").into())));
         assert_eq!(run(&mut bench, &job("import hero\nhero.result(hero.spawn(script='1'))"), &mut next).await, "fresh");
     }
 }
@@ -221,7 +221,7 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
 async fn a_long_answer_comes_beside_a_job_that_writes_much_and_the_next_job_runs() {
     let mut bench = Bench::with(bash()).await;
     let long = "x".repeat(3 << 20);
-    let mut host = Asked::by(|_: &Question| Some(Ok(json!(long).into())));
+    let mut host = Asked::by(|_: &HostCall| Some(Ok(json!(long).into())));
     let line = "y".repeat(500);
     let script = format!("yes {line} | head -c 900000 & echo slot >&4; read -r said answer <&4; wait; echo $said ${{#answer}} >&3");
     for _ in 0..3 {

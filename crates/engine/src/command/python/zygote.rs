@@ -44,7 +44,7 @@ impl Zygote {
     /// Forks for the job in a directory, of which a file tells the fork the rest.
     pub(super) fn fork(&self, directory: &Path, job: BorrowedFd<'_>) -> io::Result<Process> {
         let (readers, writers) = pipes()?;
-        let descriptors = [writers.out.as_fd(), writers.err.as_fd(), writers.result.as_fd(), writers.questions.as_fd(), job];
+        let descriptors = [writers.out.as_fd(), writers.err.as_fd(), writers.result.as_fd(), writers.host_calls.as_fd(), job];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));

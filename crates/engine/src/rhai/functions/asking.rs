@@ -9,7 +9,7 @@ use crate::limits::Piece;
 use crate::rhai::convert;
 use crate::rhai::native::{Native, failed, too_long};
 use crate::rhai::run::Run;
-use crate::{Answer, Question, alloc};
+use crate::{Answer, HostCall, alloc};
 use hero_model::{exact, without_position};
 
 /// How long the JSON may be that goes to the actor, which says itself how large objects and jobs may be.
@@ -35,8 +35,8 @@ fn read<T: DeserializeOwned>(context: &NativeCallContext<'_>, written: Result<St
 }
 
 /// Asks the actor, and gives what it answers.
-pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, question: impl Into<Question>) -> Native<Dynamic> {
-    answered(context, run.ask(question.into())?)
+pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, host_call: impl Into<HostCall>) -> Native<Dynamic> {
+    answered(context, run.ask(host_call.into())?)
 }
 
 /// What the actor answered, as a value.

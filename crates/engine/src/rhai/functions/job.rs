@@ -5,7 +5,7 @@ use super::asking::{ask, json};
 use super::definition::{Definition, Functions};
 use crate::rhai::convert;
 use crate::rhai::native::{Native, failed};
-use crate::{JobCall, Question};
+use crate::{HostCall, JobCall};
 use hero_model::Progress;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -42,11 +42,11 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     }
     let run = functions.run();
     functions.add("job::progress", move |context: NativeCallContext, value: Dynamic| {
-        ask(&context, &run, Question::Progress(progress(&context, &value, "")?))
+        ask(&context, &run, HostCall::Progress(progress(&context, &value, "")?))
     });
     let run = functions.run();
     functions.add("job::progress", move |context: NativeCallContext, value: Dynamic, text: ImmutableString| {
-        ask(&context, &run, Question::Progress(progress(&context, &value, &text)?))
+        ask(&context, &run, HostCall::Progress(progress(&context, &value, &text)?))
     });
 }
 

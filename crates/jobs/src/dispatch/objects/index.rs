@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::{Objects, check_path, done, entries, failed, too_many_collections, tree};
 use crate::dispatch::Error;
 use hero_model::Name;
-use hero_store::{EntryRange, IndexEntries, IndexesDeclared, Making, Portion, Question, ReadObject};
+use hero_store::{EntryRange, HostCallId, IndexEntries, IndexesDeclared, Making, Portion, ReadObject};
 
 /// How much is read at a time.
 const PORTION: Portion = Portion { objects: 256, bytes: 1 << 20, revisions: true };
@@ -104,11 +104,11 @@ impl Objects {
         self.drop_index_once(collection, field, None).await
     }
 
-    /// The same for a question of a script, which may be asked again and then has the same answer.
-    pub async fn drop_index_once(&self, collection: &Name, field: &str, question: Option<&Question>) -> Result<bool, Error> {
+    /// The same for a host call of a script, which may be asked again and then has the same answer.
+    pub async fn drop_index_once(&self, collection: &Name, field: &str, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         check_path(field).map_err(|wrong| Error::invalid("field", wrong))?;
         let _call = self.call().await?;
-        let dropped = done(self.store().drop_index(collection, field, question).await)?;
+        let dropped = done(self.store().drop_index(collection, field, host_call).await)?;
         self.forget(collection);
         Ok(dropped)
     }

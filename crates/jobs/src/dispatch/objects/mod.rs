@@ -16,7 +16,7 @@ use super::Error;
 use super::error::RETRY_AFTER;
 pub use find::Room;
 use hero_model::{Collection, Json, Name, ObjectId, SortKey, StoredObject, exact, keys_at, names};
-use hero_store::{Asked, IndexEntries, ObjectStored, Question, Store};
+use hero_store::{Asked, HostCallId, IndexEntries, ObjectStored, Store};
 pub use schema::Schemas;
 
 /// The largest object, in bytes of JSON, and the most values in one. A text of a script holds a little more.
@@ -72,15 +72,15 @@ impl Objects {
         self.set_once(collection, object, None).await
     }
 
-    /// The same for a question of a script, which may be asked again: an object that was stored for it is not stored again.
-    pub async fn set_once(&self, collection: &Name, object: &Json, question: Option<&Question>) -> Result<ObjectId, Error> {
+    /// The same for a host call of a script, which may be asked again: an object that was stored for it is not stored again.
+    pub async fn set_once(&self, collection: &Name, object: &Json, host_call: Option<&HostCallId>) -> Result<ObjectId, Error> {
         let object = self.prepared(collection, object)?;
         for _ in 0..ATTEMPTS {
             self.check_memory()?;
             let fields = self.indexed(collection).await?;
             let entries = entries(&tree(&object.object)?, &fields).map_err(|wrong| Error::invalid("object", wrong))?;
             let _call = self.call().await?;
-            match done(self.store().set_object(collection, &object, &entries, question).await)? {
+            match done(self.store().set_object(collection, &object, &entries, host_call).await)? {
                 ObjectStored::Stored => return Ok(object.id),
                 ObjectStored::Stale => self.forget(collection),
                 ObjectStored::Full => return Err(too_many_collections()),
@@ -141,10 +141,10 @@ impl Objects {
         self.delete_once(collection, id, None).await
     }
 
-    /// The same for a question of a script, which may be asked again and then has the same answer.
-    pub async fn delete_once(&self, collection: &Name, id: &ObjectId, question: Option<&Question>) -> Result<bool, Error> {
+    /// The same for a host call of a script, which may be asked again and then has the same answer.
+    pub async fn delete_once(&self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         let _call = self.call().await?;
-        done(self.store().delete_object(collection, id, question).await)
+        done(self.store().delete_object(collection, id, host_call).await)
     }
 
     /// All collections, in the order of their names.
@@ -264,7 +264,7 @@ fn failed(error: hero_store::Error) -> Error {
     Error::store(error, None)
 }
 
-/// What came of what was asked. Where nobody says which question it is, it is done.
+/// What came of what was asked. Where nobody says which host call it is, it is done.
 fn done<T>(asked: Result<Asked<T>, hero_store::Error>) -> Result<T, Error> {
     match asked.map_err(failed)? {
         Asked::Done(done) => Ok(done),

@@ -1,27 +1,27 @@
 -- Flags:
 -- Stores an object, in place of the one that has its id, with its entries in the indexes of its collection.
--- ARGV  job · question, as in once.lua · the most bytes of all objects, or 0 · collection · id · object, JSON
+-- ARGV  job · host call, as in once.lua · the most bytes of all objects, or 0 · collection · id · object, JSON
 --       · number of fields for which there are entries · the fields …
 --       then of each entry: field · key
 -- Gives 'stored', 'stale' (other fields have an index), 'full' (there are as many collections as may be), 'large' (all objects would have
 -- more bytes than they may), 'closed' (the context is being deleted), or 'lost' or 'over', as in once.lua.
 return function()
-  local question, most = once.take(), request.take_number()
-  local answered = once.answered(question)
+  local host_call, most = once.take(), request.take_number()
+  local answered = once.answered(host_call)
   if answered then return answered end
   local name, id, json = request.take_many(3)
   local collection, fields = objects.of(name), {}
   for at = 1, request.take_number() do fields[at] = request.take() end
   if not objects.has_indexes_of(collection, fields) then return 'stale' end
   local function refused(why)
-    once.note(question, why)
+    once.note(host_call, why)
     return why
   end
   if access.is_closed() then return refused('closed') end
   local more = #json - objects.size(collection, id)
   if not objects.has_room(most, more) then return refused('large') end
   if not objects.note(collection) then return refused('full') end
-  once.note(question, 'stored')
+  once.note(host_call, 'stored')
 
   local before, entries, stay = objects.entries(collection, id), {}, {}
   while request.has_more() do

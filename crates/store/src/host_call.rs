@@ -3,14 +3,14 @@ use redis::Cmd;
 use super::Error;
 use hero_model::JobId;
 
-/// A question of a script that writes something. However often it is asked, because no answer came, it is done once.
+/// A host call of a script that writes something. However often it is asked, because no answer came, it is done once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct HostCallId {
     /// The job.
     pub job: JobId,
     /// The number of its claim.
     pub claim: u32,
-    /// The number of the question among those of this claim.
+    /// The number of the host call among those of this claim.
     pub number: u32,
 }
 
@@ -21,7 +21,7 @@ pub enum Asked<T> {
     Done(T),
     /// The claim does not hold the job any more. Nothing was done.
     Lost,
-    /// A later question of the claim was answered, so nobody waits for this one. Nothing was done.
+    /// A later host call of the claim was answered, so nobody waits for this one. Nothing was done.
     Over,
 }
 
@@ -38,10 +38,10 @@ impl Asked<bool> {
     }
 }
 
-impl Question {
-    /// Appends to a call which question it is about, as `once.lua` takes it.
-    pub(super) fn add(question: Option<&Self>, call: &mut Cmd) {
-        match question {
+impl HostCallId {
+    /// Appends to a call which host call it is about, as `once.lua` takes it.
+    pub(super) fn add(host_call: Option<&Self>, call: &mut Cmd) {
+        match host_call {
             Some(Self { job, claim, number }) => call.arg(job.as_str()).arg(format!("{claim}.{number}")),
             None => call.arg("").arg(""),
         };

@@ -6,7 +6,7 @@ use hero_model::{Find, Json, Name, ObjectId, Progress};
 /// What a script asks of its actor, which fixes context, caller and rights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Question {
+pub enum HostCall {
     /// Something about the objects of the context.
     Objects(ObjectCall),
     /// Something about the job and others.
@@ -107,11 +107,11 @@ pub enum Use {
 /// What the actor answers, or why it does not. The script may catch that.
 pub type Answer = Result<Json, String>;
 
-impl Question {
-    /// No question is larger.
+impl HostCall {
+    /// No host call is larger.
     pub const LARGEST: usize = 3 << 20;
 
-    /// About how many bytes it has. An engine asks for less than [`Question::LARGEST`], unless a script has taken it over.
+    /// About how many bytes it has. An engine asks for less than [`HostCall::LARGEST`], unless a script has taken it over.
     pub fn size(&self) -> usize {
         match self {
             Self::Objects(call) => call.size(),
@@ -161,37 +161,37 @@ impl Question {
     }
 }
 
-impl From<ObjectCall> for Question {
+impl From<ObjectCall> for HostCall {
     fn from(call: ObjectCall) -> Self {
         Self::Objects(call)
     }
 }
 
-impl From<JobCall> for Question {
+impl From<JobCall> for HostCall {
     fn from(call: JobCall) -> Self {
         Self::Jobs(call)
     }
 }
 
-impl From<FileCall> for Question {
+impl From<FileCall> for HostCall {
     fn from(call: FileCall) -> Self {
         Self::Outside(OutsideCall::Files(call))
     }
 }
 
-impl From<ProcessCall> for Question {
+impl From<ProcessCall> for HostCall {
     fn from(call: ProcessCall) -> Self {
         Self::Outside(OutsideCall::Processes(call))
     }
 }
 
-impl From<NetCall> for Question {
+impl From<NetCall> for HostCall {
     fn from(call: NetCall) -> Self {
         Self::Outside(OutsideCall::Net(call))
     }
 }
 
-impl From<RedisCall> for Question {
+impl From<RedisCall> for HostCall {
     fn from(call: RedisCall) -> Self {
         Self::Outside(OutsideCall::Redis(call))
     }

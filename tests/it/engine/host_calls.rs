@@ -1,10 +1,10 @@
-//! What a script asks of its actor: one question at a time, answered, refused, or too late.
+//! What a script asks of its actor: one host call at a time, answered, refused, or too late.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use hero::engine::{Answer, Capability, Child, EngineSettings, Host, LogRecord, ObjectCall, Question};
+use hero::engine::{Answer, Capability, Child, EngineSettings, Host, HostCall, LogRecord, ObjectCall};
 use hero::model::ErrorKind;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -14,11 +14,11 @@ use super::{Bench, job, settings};
 /// Answers by a function.
 struct Asked<F>(F);
 
-impl<F: Fn(Question) -> BoxFuture<'static, Answer> + Send> Host for Asked<F> {
+impl<F: Fn(HostCall) -> BoxFuture<'static, Answer> + Send> Host for Asked<F> {
     fn log(&mut self, _: Vec<LogRecord>) {}
 
-    fn answer(&mut self, question: Question) -> BoxFuture<'static, Answer> {
-        self.0(question)
+    fn answer(&mut self, host_call: HostCall) -> BoxFuture<'static, Answer> {
+        self.0(host_call)
     }
 }
 
@@ -35,8 +35,8 @@ const ASKS: &str = r#"osis::get("people", "ada")"#;
 #[tokio::test]
 async fn a_script_gets_the_answer_to_its_question() {
     let mut bench = Bench::with(with_objects()).await;
-    let mut host = Asked(|question| match question {
-        Question::Objects(ObjectCall::Get { collection, id }) => at_once(Ok(json!({"of": collection.as_str(), "id": id.as_str()}).into())),
+    let mut host = Asked(|host_call| match host_call {
+        HostCall::Objects(ObjectCall::Get { collection, id }) => at_once(Ok(json!({"of": collection.as_str(), "id": id.as_str()}).into())),
         other => at_once(Err(format!("{other:?}"))),
     });
     let outcome = bench.child.run(&job(&format!("let p = {ASKS}; p.id + p.of")), &mut host, &bench.stop).await.unwrap();
