@@ -1,8 +1,8 @@
 //! `hero keep`: starts a command, confined as the process of a job, and keeps what it starts together until it is told to end it.
 //!
-//! Descriptor 0 is a socket. The keeper says there how the command ended; what that left running goes on below the keeper, which adopts
+//! Descriptor 0 is a socket. The subreaper says there how the command ended; what that left running goes on below the subreaper, which adopts
 //! it, until nothing is left or the other end of the socket is closed, or shut for writing. Then everything below is stopped and killed, in
-//! whatever session it is, and the keeper says what was used.
+//! whatever session it is, and the subreaper says what was used.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -30,9 +30,9 @@ use super::held::{FIRST_LOOK, Held, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, of_
 use super::tree::{self, Looked};
 use super::{Init, OURSELVES};
 
-/// The exit code when the keeper itself failed.
+/// The exit code when the subreaper itself failed.
 const FAILED: u8 = 70;
-/// How long what is killed may take to be gone. A keeper that gave up would let go on what is left.
+/// How long what is killed may take to be gone. A subreaper that gave up would let go on what is left.
 pub const GONE: Duration = Duration::from_secs(30);
 /// How long it may take to end one after another, before all are ended at once.
 const EACH: Duration = Duration::from_millis(500);
@@ -59,7 +59,7 @@ pub struct Used {
     pub peak_memory: u64,
 }
 
-/// What a keeper says on its socket, a line each. What was used comes last.
+/// What a subreaper says on its socket, a line each. What was used comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// The command ended by itself, with this code, or 128 and the number of the signal that ended it.
@@ -99,7 +99,7 @@ impl fmt::Display for Said {
     }
 }
 
-/// The command that starts a keeper for a command of the shell with these rights, but for what is readable: it reads no more than what all
+/// The command that starts a subreaper for a command of the shell with these rights, but for what is readable: it reads no more than what all
 /// jobs do. `hero` is this program; `working` is the directory to run in.
 ///
 /// All processes together have a [fixed multiple](super::held::MEMORIES) of the memory of one. Descriptor 0 has to be a socket. The variables
@@ -141,11 +141,11 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let user: JobUser = user.to_string_lossy().parse()?;
     let rights = JobRights { home: Some(home.into()), ..JobRights::new(writable, memory, user) };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
-    let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
-    let kept = keeper.watch().map_err(said("the processes cannot be watched"));
-    keeper.clear();
+    let mut subreaper = Subreaper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
+    let kept = subreaper.watch().map_err(said("the processes cannot be watched"));
+    subreaper.clear();
     // Nobody listens any more where the server is gone.
-    let _ = keeper.say(Said::Used(used()));
+    let _ = subreaper.say(Said::Used(used()));
     kept
 }
 
@@ -184,7 +184,7 @@ fn deaths() -> io::Result<SignalFd> {
     Ok(SignalFd::with_flags(&ends, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
 }
 
-struct Keeper {
+struct Subreaper {
     socket: UnixStream,
     command: Pid,
     /// The first process of their namespace, if they have one.
@@ -195,7 +195,7 @@ struct Keeper {
     ended: Option<ExitStatus>,
 }
 
-impl Keeper {
+impl Subreaper {
     /// Waits until nothing is left, or until the other end of the socket is closed.
     fn watch(&mut self) -> io::Result<()> {
         let end = pidfd_open(self.command, PidfdFlags::empty())?;
@@ -210,7 +210,7 @@ impl Keeper {
             }
             // Interrupted, or not: what is there is looked at.
             let _ = poll(&mut watched, left.as_ref());
-            // Nothing is ever said to a keeper.
+            // Nothing is ever said to a subreaper.
             if !watched[0].revents().is_empty() {
                 return Ok(());
             }

@@ -10,7 +10,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::home::Home;
-use super::running::{Keeper, MOST, exceeded, list, terminate};
+use super::running::{Subreaper, MOST, exceeded, list, terminate};
 use super::{Files, Session, blocking};
 use hero_engine::environment::{PATH, expected};
 use hero_engine::{Answer, ProcessCall, size};
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Where that takes long, it is at the latest then.
 const LATEST_LOOK: Duration = Duration::from_secs(3);
 
-/// How commands are run: by a keeper each, confined, in the directory of the context.
+/// How commands are run: by a subreaper each, confined, in the directory of the context.
 #[derive(Debug, Clone)]
 pub struct Processes {
     hero: PathBuf,
@@ -46,7 +46,7 @@ impl Processes {
     }
 
     pub(super) async fn answer(&self, session: &Arc<Session>, files: &Files, call: ProcessCall) -> Answer {
-        let keepers = || session.running.pids();
+        let subreapers = || session.running.pids();
         if !matches!(call, ProcessCall::Which { .. })
             && let Some(why) = session.running.take_why_ended()
         {
@@ -55,15 +55,15 @@ impl Processes {
         match call {
             ProcessCall::Run { command } => Ok(self.run(session, files, &command).await?.into()),
             ProcessCall::List { pattern } => {
-                let keepers = keepers();
-                Ok(blocking(move |_| Ok(list(&keepers, &pattern))).await?.into())
+                let subreapers = subreapers();
+                Ok(blocking(move |_| Ok(list(&subreapers, &pattern))).await?.into())
             }
             ProcessCall::Kill { pattern } => {
                 if pattern.is_empty() {
                     return Err("say which processes: a text that their name or command has in it".to_owned());
                 }
-                let keepers = keepers();
-                let count = blocking(move |_| Ok(terminate(&keepers, &pattern))).await?;
+                let subreapers = subreapers();
+                let count = blocking(move |_| Ok(terminate(&subreapers, &pattern))).await?;
                 Ok(if count > 0 { "Successfully killed processes" } else { "No matching processes found" }.into())
             }
             ProcessCall::Which { program } => Ok(blocking(move |_| Ok(look_up(&program))).await?.map_or(Value::Null, Value::from).into()),
@@ -93,21 +93,21 @@ impl Processes {
         let mut command = keep::command(&self.hero, &rights, &working, group.as_ref().map(Group::path), text);
         variables.extend(session.variables.clone()?);
         command.envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
-        let started = Keeper::start(&session.running, files.space(), &self.spawner, command, group).await;
-        let (mut keeper, out, err) = started.map_err(|error| format!("no process can be started: {error}"))?;
+        let started = Subreaper::start(&session.running, files.space(), &self.spawner, command, group).await;
+        let (mut subreaper, out, err) = started.map_err(|error| format!("no process can be started: {error}"))?;
         let watched = tokio::select! {
-            watched = watch(&mut keeper, out, err) => watched,
+            watched = watch(&mut subreaper, out, err) => watched,
             full = overflow(files) => Err(format!("the command was ended: {full}")),
         };
         files.space().forget();
         let (code, stdout, stderr) = match watched {
             Ok(ended) => ended,
             Err(why) => {
-                keeper.end().await;
+                subreaper.end().await;
                 return Err(why);
             }
         };
-        if session.running.keep(keeper).await {
+        if session.running.keep(subreaper).await {
             tokio::spawn(watch_left(Arc::downgrade(session), files.clone()));
         }
         let truncated = stdout.truncated || stderr.truncated;
@@ -164,10 +164,10 @@ async fn watch_left(session: Weak<Session>, files: Files) {
 }
 
 /// Waits until a command has ended. Gives its code and what it wrote.
-async fn watch(keeper: &mut Keeper, out: ChildStdout, err: ChildStderr) -> Result<(i32, Written, Written), String> {
+async fn watch(subreaper: &mut Subreaper, out: ChildStdout, err: ChildStderr) -> Result<(i32, Written, Written), String> {
     let (mut out, mut err) = (Writing::new(out), Writing::new(err));
     let said = {
-        let mut ended = pin!(keeper.ended());
+        let mut ended = pin!(subreaper.ended());
         loop {
             tokio::select! {
                 () = out.read(), if out.is_open => {}

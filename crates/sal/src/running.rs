@@ -26,13 +26,13 @@ use hero_process::{Spawner, keep, tree};
 
 /// How many commands of a job may have left something running.
 pub(super) const MOST: usize = 8;
-/// How long a keeper with nothing left may take to end.
+/// How long a subreaper with nothing left may take to end.
 const ENDS: Duration = Duration::from_millis(20);
-/// How long a keeper may take to end everything.
+/// How long a subreaper may take to end everything.
 const GONE: Duration = keep::GONE.saturating_add(Duration::from_secs(5));
 /// How long a job waits for that.
 const AWAITED: Duration = Duration::from_secs(5);
-/// More than a keeper ever says, in bytes.
+/// More than a subreaper ever says, in bytes.
 const MOST_SAID: u64 = 1024;
 /// How many processes an answer holds.
 const MOST_LISTED: usize = 500;
@@ -48,7 +48,7 @@ pub(super) struct Running {
     heard: Arc<Mutex<Heard>>,
 }
 
-/// What keepers have said of commands that have ended.
+/// What subreapers have said of commands that have ended.
 #[derive(Debug, Default)]
 struct Heard {
     used: Used,
@@ -65,15 +65,15 @@ impl Heard {
 /// What commands that have ended left running.
 #[derive(Debug, Default)]
 struct Left {
-    keepers: Vec<Keeper>,
+    subreapers: Vec<Subreaper>,
     /// Whether somebody looks how much it writes.
     is_watched: bool,
 }
 
 /// A command, and everything that it starts. Dropping it ends all.
 #[derive(Debug)]
-pub(super) struct Keeper {
-    /// Shut when it is dropped, which tells the keeper to end; absent after that.
+pub(super) struct Subreaper {
+    /// Shut when it is dropped, which tells the subreaper to end; absent after that.
     socket: Option<OwnedWriteHalf>,
     /// How the command ended.
     ended: Option<oneshot::Receiver<Said>>,
@@ -86,8 +86,8 @@ pub(super) struct Keeper {
     token: Option<(TaskTrackerToken, Option<Counted>)>,
 }
 
-impl Keeper {
-    /// Starts a keeper, and gives what it and its command write to. What they hold takes room in `space`.
+impl Subreaper {
+    /// Starts a subreaper, and gives what it and its command write to. What they hold takes room in `space`.
     pub(super) async fn start(
         running: &Running,
         space: &Arc<Space>,
@@ -106,15 +106,15 @@ impl Keeper {
         let token = Some((token, pid.map(|pid| space.count(pid))));
         let ((said, socket), (tell, ended)) = (socket.into_split(), oneshot::channel());
         running.all.spawn(listen(said, tell, running.heard.clone()));
-        let keeper = Self { socket: Some(socket), ended: Some(ended), child: Some(child), pid, group, spawner: spawner.clone(), token };
+        let subreaper = Self { socket: Some(socket), ended: Some(ended), child: Some(child), pid, group, spawner: spawner.clone(), token };
         let (out, err) = out.zip(err).ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok((keeper, out, err))
+        Ok((subreaper, out, err))
     }
 
-    /// Waits until the command has ended, and gives how. Nothing if the keeper did not say so. Once only.
+    /// Waits until the command has ended, and gives how. Nothing if the subreaper did not say so. Once only.
     pub(super) async fn ended(&mut self) -> Option<Said> {
         let said = self.ended.take()?.await.ok();
-        // The system has ended all, the keeper too.
+        // The system has ended all, the subreaper too.
         said.or_else(|| self.group.as_ref().filter(|group| group.is_out_of_memory()).map(|group| Said::TooMuchMemory(group.memory())))
     }
 
@@ -134,7 +134,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Subreaper {
     fn drop(&mut self) {
         self.socket = None;
         let (token, group) = (self.token.take(), self.group.take());
@@ -154,8 +154,8 @@ impl Drop for Keeper {
 impl Left {
     /// How many commands have left something that still runs.
     fn count(&mut self) -> usize {
-        self.keepers.retain_mut(|keeper| !keeper.has_ended());
-        self.keepers.len()
+        self.subreapers.retain_mut(|subreaper| !subreaper.has_ended());
+        self.subreapers.len()
     }
 }
 
@@ -174,8 +174,8 @@ impl Running {
     }
 
     /// Lets go on what a command has left running, if it has. Gives whether somebody has to begin to [watch](Self::is_still_watched) it.
-    pub(super) async fn keep(&self, mut keeper: Keeper) -> bool {
-        let ended = match keeper.child.as_mut() {
+    pub(super) async fn keep(&self, mut subreaper: Subreaper) -> bool {
+        let ended = match subreaper.child.as_mut() {
             Some(child) => timeout(ENDS, child.wait()).await.is_ok(),
             None => true,
         };
@@ -183,7 +183,7 @@ impl Running {
             return false;
         }
         let mut left = self.left();
-        left.keepers.push(keeper);
+        left.subreapers.push(subreaper);
         !std::mem::replace(&mut left.is_watched, true)
     }
 
@@ -196,7 +196,7 @@ impl Running {
 
     /// Ends what was left running.
     pub(super) fn end_left(&self, why: &str) {
-        self.left().keepers.clear();
+        self.left().subreapers.clear();
         self.heard().ended(why);
     }
 
@@ -207,7 +207,7 @@ impl Running {
 
     /// Ends everything, waits for that, and gives what was used, and [why something was ended](Self::take_why_ended).
     pub(super) async fn end(&self) -> (Used, Option<String>) {
-        self.left().keepers.clear();
+        self.left().subreapers.clear();
         self.all.close();
         // A command that was under way is ended by whoever gave it up. What is stuck in the system is not waited for.
         let _ = timeout(AWAITED, self.all.wait()).await;
@@ -215,13 +215,13 @@ impl Running {
         (heard.used, heard.why_ended.take())
     }
 
-    /// The keepers, to be looked at elsewhere.
+    /// The subreapers, to be looked at elsewhere.
     pub(super) fn pids(&self) -> Vec<Pid> {
-        self.left().keepers.iter().filter_map(|keeper| keeper.pid).collect()
+        self.left().subreapers.iter().filter_map(|subreaper| subreaper.pid).collect()
     }
 }
 
-/// Hears what a keeper says, until it ends.
+/// Hears what a subreaper says, until it ends.
 async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<Said>, heard: Arc<Mutex<Heard>>) {
     let (mut lines, mut tell) = (BufReader::new(socket.take(MOST_SAID)).lines(), Some(tell));
     while let Ok(Some(line)) = lines.next_line().await {
@@ -253,14 +253,14 @@ pub(super) fn exceeded(said: Said) -> Option<String> {
     }
 }
 
-/// The processes below these keepers that have a text in their name or command.
-pub(super) fn list(keepers: &[Pid], pattern: &str) -> Value {
-    tree::list(keepers).into_iter().filter_map(|pid| told(pid, pattern)).take(MOST_LISTED).collect()
+/// The processes below these subreapers that have a text in their name or command.
+pub(super) fn list(subreapers: &[Pid], pattern: &str) -> Value {
+    tree::list(subreapers).into_iter().filter_map(|pid| told(pid, pattern)).take(MOST_LISTED).collect()
 }
 
 /// Asks these processes to end, and says how many they were.
-pub(super) fn terminate(keepers: &[Pid], pattern: &str) -> usize {
-    keepers.iter().map(|keeper| tree::signal_some(*keeper, Signal::TERM, |pid| told(pid, pattern).is_some())).sum()
+pub(super) fn terminate(subreapers: &[Pid], pattern: &str) -> usize {
+    subreapers.iter().map(|subreaper| tree::signal_some(*subreaper, Signal::TERM, |pid| told(pid, pattern).is_some())).sum()
 }
 
 /// What is told of a process, if it has that text in its name or command.

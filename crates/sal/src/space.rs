@@ -29,21 +29,21 @@ pub(super) struct Space {
     homes: PathBuf,
     known: Mutex<Option<Known>>,
     /// Those of the commands that work among the files. What these have open takes room although it was removed.
-    keepers: Mutex<Vec<Pid>>,
+    subreapers: Mutex<Vec<Pid>>,
 }
 
-/// Has the files count that the processes below a keeper have open, until it is dropped.
+/// Has the files count that the processes below a subreaper have open, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Counted {
     space: Arc<Space>,
-    keeper: Pid,
+    subreaper: Pid,
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        let mut keepers = self.space.keepers();
-        let at = keepers.iter().position(|keeper| *keeper == self.keeper);
-        at.map(|at| keepers.swap_remove(at));
+        let mut subreapers = self.space.subreapers();
+        let at = subreapers.iter().position(|subreaper| *subreaper == self.subreaper);
+        at.map(|at| subreapers.swap_remove(at));
     }
 }
 
@@ -55,7 +55,7 @@ struct Known {
 
 impl Space {
     pub(super) fn new(quota: u64, homes: PathBuf) -> Self {
-        Self { quota: AtomicU64::new(quota), homes, known: Mutex::default(), keepers: Mutex::default() }
+        Self { quota: AtomicU64::new(quota), homes, known: Mutex::default(), subreapers: Mutex::default() }
     }
 
     /// Lets the files have so many bytes from now on.
@@ -96,17 +96,17 @@ impl Space {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Has the files count, too, that the processes below this keeper have open although they were removed.
-    pub(super) fn count(self: &Arc<Self>, keeper: Pid) -> Counted {
-        self.keepers().push(keeper);
-        Counted { space: self.clone(), keeper }
+    /// Has the files count, too, that the processes below this subreaper have open although they were removed.
+    pub(super) fn count(self: &Arc<Self>, subreaper: Pid) -> Counted {
+        self.subreapers().push(subreaper);
+        Counted { space: self.clone(), subreaper }
     }
 
     fn measure(&self, root: &Dir, token: &CancellationToken) -> Result<u64, String> {
-        let keepers = self.keepers().clone();
+        let subreapers = self.subreapers().clone();
         let mut removed = 0;
-        if !keepers.is_empty() {
-            let processes: Vec<i32> = tree::list(&keepers).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
+        if !subreapers.is_empty() {
+            let processes: Vec<i32> = tree::list(&subreapers).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
             removed = Held::by(&processes, || !token.is_cancelled()).removed();
         }
         let in_homes = match Dir::open_ambient_dir(&self.homes, ambient_authority()) {
@@ -117,8 +117,8 @@ impl Space {
         Ok(walk::measure(root, token)?.saturating_add(removed).saturating_add(in_homes))
     }
 
-    fn keepers(&self) -> MutexGuard<'_, Vec<Pid>> {
-        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn subreapers(&self) -> MutexGuard<'_, Vec<Pid>> {
+        self.subreapers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn full(&self) -> String {

@@ -96,7 +96,7 @@ impl Hosting {
         let pools = settings.pools.iter().filter(|pool| pool.serves(context, settings));
         let types: BTreeSet<ScriptType> = pools.map(|pool| pool.script_type.clone()).collect();
         services.spawn(service::run(Closer::new(store.clone()), closing.clone()));
-        services.spawn(service::run(flows::Keeper::new(store.clone()), closing.clone()));
+        services.spawn(service::run(flows::Resumer::new(store.clone()), closing.clone()));
         let runners = Runners::new(self.clone(), store.clone()).run(self.0.shutdown.clone(), closing.clone());
         services.spawn(self.0.runner_loops.track_future(runners));
         if let Some(consumer) = consumer_settings(settings, context) {

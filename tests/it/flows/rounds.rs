@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use hero::coordinator::flows::{Flows, Keeper};
+use hero::coordinator::flows::{Flows, Resumer};
 use hero::model::{FlowId, FlowStatus, JobId};
 use hero::service::Service;
 use hero::store::{Advanced, FlowAction, Retried, Store};
@@ -150,7 +150,7 @@ async fn what_was_begun_goes_on_whichever_round_was_the_last_of_a_killed_server(
             // Others see that nobody goes on; then an end may still have to wait.
             for _ in 0..2 {
                 ground.store.clock().advance(Duration::from_secs(6));
-                Keeper::new(ground.store.clone()).tick().await.unwrap();
+                Resumer::new(ground.store.clone()).tick().await.unwrap();
             }
             if ended { ground.is_over().await } else { ground.goes_on(200).await }
         }
@@ -176,14 +176,14 @@ async fn a_flow_that_cannot_go_on_holds_up_no_other_and_is_tried_again_later() {
     let busy = async |at: usize| redis.run::<String>(&["HGET", &format!("flow:{}", made[at]), "busy"]).await;
     // What is done with the jobs of the first one fails.
     let _: String = redis.run(&["ACL", "SETUSER", "default", "resetkeys", "~hero:*", "~flow:*", "~runner*", "~job:2:*"]).await;
-    let mut keeper = Keeper::new(store.clone());
-    keeper.tick().await.unwrap();
+    let mut resumer = Resumer::new(store.clone());
+    resumer.tick().await.unwrap();
     assert_eq!((busy(0).await.as_str(), busy(1).await.as_str()), ("keeping", ""));
     let _: String = redis.run(&["ACL", "SETUSER", "default", "allkeys"]).await;
-    keeper.tick().await.unwrap();
+    resumer.tick().await.unwrap();
     assert_eq!(busy(0).await, "keeping", "its time has not come");
     store.clock().advance(Duration::from_secs(11));
-    keeper.tick().await.unwrap();
+    resumer.tick().await.unwrap();
     assert_eq!(busy(0).await, "");
 }
 

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use hero::access::{Authority, IdentityChange, TokenKey, Watch};
-use hero::coordinator::flows::Keeper;
+use hero::coordinator::flows::Resumer;
 use hero::coordinator::{NodeKey, Supervisor, SupervisorSettings, Wakes};
 use hero::dispatch::{Indexer, Promoter, Pruner, Reaper, Releaser, Scheduler, Stopper, Surveyor, Sweeper, Timekeeper};
 use hero::model::JobId;
@@ -196,7 +196,7 @@ impl Whole {
         self.round(&mut Sweeper::new(store())).await;
         self.round(&mut Timekeeper::new(store())).await;
         self.round(&mut Pruner::alone(store())).await;
-        self.round(&mut Keeper::new(store())).await;
+        self.round(&mut Resumer::new(store())).await;
         self.round(&mut Watch::new(self.authority.clone())).await;
     }
 

@@ -234,9 +234,9 @@ async fn orphans_that_have_ended_are_not_left_among_the_processes_of_the_machine
     let script = format!("run(\"for n in $(seq 500); do (true &); done; exec {mark}\").execute()");
     let no_dead = async |_: &hero::model::JobId| {
         until("500 orphans", || async { commands().iter().any(|(_, command)| *command == mark).then_some(()) }).await;
-        let keeper = commands().into_iter().find(|(_, command)| command.contains(" keep ") && command.contains(&mark));
-        let (keeper, _) = keeper.unwrap();
-        until("no dead", || async { (dead(keeper) == 0).then_some(()) }).await;
+        let subreaper = commands().into_iter().find(|(_, command)| command.contains(" keep ") && command.contains(&mark));
+        let (subreaper, _) = subreaper.unwrap();
+        until("no dead", || async { (dead(subreaper) == 0).then_some(()) }).await;
     };
     ground.stop(&script, no_dead).await;
     gone(&mark).await;

@@ -1,5 +1,5 @@
 use hero::actor::{Pool, PoolSettings};
-use hero::coordinator::flows::Keeper;
+use hero::coordinator::flows::Resumer;
 use hero::dispatch::{Dispatcher, Error};
 use hero::model::{ContextId, JobId, JobResult, JobSpec, Status};
 use hero::process::Spawner;
@@ -79,7 +79,7 @@ impl House {
         drop(dispatcher.start_services(&shutdown));
         let script_types = vec!["osis".parse().unwrap(), "sal".parse().unwrap()];
         tokio::spawn(hero::service::run(Subscriber::new(store.clone(), script_types), shutdown.clone()));
-        tokio::spawn(hero::service::run(Keeper::new(store.clone()), shutdown.clone()));
+        tokio::spawn(hero::service::run(Resumer::new(store.clone()), shutdown.clone()));
         Self { redis, store, dispatcher, pool: None, shutdown }
     }
 

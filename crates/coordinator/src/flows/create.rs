@@ -66,7 +66,7 @@ impl Flows {
             Box::pin(self.store_all(&spec, &members, jobs)).await
         };
         if let Err(error) = storing.await {
-            // What cannot be taken back now the keeper takes back.
+            // What cannot be taken back now the resumer takes back.
             let _ = drive(&store, flow, FlowAction::GiveUp).await;
             return Err(error);
         }

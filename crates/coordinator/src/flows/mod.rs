@@ -1,21 +1,21 @@
 //! Flows: jobs that belong together, and wait for each other.
 //!
 //! A flow is a hash that counts how many of its jobs have not ended; whatever changes a job counts along, in the same step
-//! (`crates/store/src/lua/flows.lua`). What is done with all jobs of a flow is done in rounds, by whoever asked for it, and by the [`Keeper`] of any
+//! (`crates/store/src/lua/flows.lua`). What is done with all jobs of a flow is done in rounds, by whoever asked for it, and by the [`Resumer`] of any
 //! server where that one is gone.
 
 mod create;
 mod error;
 mod follow;
 mod graph;
-mod keeper;
+mod resumer;
 mod mermaid;
 mod read;
 mod wait;
 
 pub use error::{Error, Failure};
 pub use graph::{Problem, order, problems};
-pub use keeper::Keeper;
+pub use resumer::Resumer;
 pub use mermaid::graph as drawn;
 
 use crate::Runners;
@@ -30,7 +30,7 @@ pub struct Flows {
     runners: Runners,
 }
 
-/// So many rounds one call does at most: what is left the keeper does.
+/// So many rounds one call does at most: what is left the resumer does.
 const MOST_ROUNDS: usize = 256;
 
 impl Flows {

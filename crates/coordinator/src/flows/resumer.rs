@@ -7,7 +7,7 @@ use hero_service::Service;
 use hero_store::{Error, FlowAction, Score, Store};
 
 /// Goes on with what was begun with all jobs of flows where whoever began it is gone, and has flows stopped whose first job failed.
-pub struct Keeper {
+pub struct Resumer {
     store: Store,
     /// Before which flow the next look for those begins that are listed and gone.
     walked_to: Option<Score>,
@@ -30,8 +30,8 @@ const WALK: (Duration, usize) = (Duration::from_secs(10), 100);
 /// How often it is looked whether the clock of Redis was set back, so that flows would wait for it.
 const MEND: Duration = Duration::from_secs(2);
 
-impl Keeper {
-    /// A keeper for one context.
+impl Resumer {
+    /// A resumer for one context.
     pub fn new(store: Store) -> Self {
         Self { store, walked_to: None, walked_at: Instant::now(), mended_at: Instant::now(), failing: HashSet::new() }
     }
@@ -66,7 +66,7 @@ impl Keeper {
     }
 }
 
-impl Service for Keeper {
+impl Service for Resumer {
     type Error = super::Error;
 
     const NAME: &'static str = "bringing flows on";
