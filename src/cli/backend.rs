@@ -13,7 +13,7 @@ use super::audit_log;
 use super::compilers::compiler;
 use super::confinement;
 use super::engines::Engines;
-use super::hosting::{Follower, Hosting, Keeper};
+use super::hosting::{Follower, Hosting, Rotation};
 use super::pools::{PoolStarter, known_types};
 use super::preflight::{Preflight, Purpose, needs_redis};
 use super::readiness::Watch;
@@ -192,7 +192,7 @@ impl Backend {
         }
         self.dispatcher.open_with(self.hosting.opener());
         tokio::spawn(service::run(Follower::new(self.hosting.clone()), self.shutdown.clone()));
-        tokio::spawn(service::run(Keeper::new(self.hosting.clone())?, self.shutdown.clone()));
+        tokio::spawn(service::run(Rotation::new(self.hosting.clone())?, self.shutdown.clone()));
         Ok(())
     }
 

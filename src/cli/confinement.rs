@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use super::context_pool::{ContextPool, left_out};
 use super::exit::Usage;
-use super::outside;
+use super::resources;
 use super::settings::{Confinement, Settings};
 use crate::engine::{self, Capability, Child, EngineSettings};
 use crate::model::ScriptType;
@@ -55,7 +55,7 @@ pub(super) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<S
 pub(super) fn left_out_of_commands(settings: &Settings) -> Option<String> {
     let granted = settings.pools.iter().flat_map(|pool| pool.contexts.iter().map(move |context| (*context, pool)));
     let mut contexts = granted.filter(|(context, pool)| settings.granted_in(*context, pool.granted()).contains(&Capability::Process));
-    contexts.find_map(|(context, _)| match outside::of_context(settings, context).user() {
+    contexts.find_map(|(context, _)| match resources::of_context(settings, context).user() {
         JobUser::Root(why) => Some(format!("setuid ({why})")),
         JobUser::Same | JobUser::Own(_) => None,
     })

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context_pool::ContextPool;
 use super::engines::Engines;
-use super::outside::Granter;
+use super::resources::Granter;
 use super::settings::{self, Confinement, LayoutName, Settings};
 use super::stores::for_context;
 use crate::access::Authority;
@@ -23,7 +23,7 @@ use crate::engine::{Capability, EngineSettings, Limits, Program};
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ContextLimits, Runner, ScriptType};
 use crate::process::Spawner;
-use crate::sal::{Files, Outside};
+use crate::sal::{Files, Resources};
 use crate::store::{Layouts, Store, queues_of_pool};
 
 /// How many concurrent jobs a sal actor runs side by side. The jobs of an osis actor run one after another.
@@ -150,7 +150,7 @@ impl PoolStarter {
             }
             of_pool.log_directory = self.dispatcher.log_directory().of(context);
             let granted = settings.granted_in(context, pool.granted());
-            of_pool.outside = granter.outside(&pool, context, &granted).await?;
+            of_pool.resources = granter.resources(&pool, context, &granted).await?;
             of_pool.engine.capabilities.extend(granted);
             let most = of_pool.engine.limits.clone();
             let (bound, bounded) = watch::channel(most.clone());
@@ -247,7 +247,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
             settings::Instances::Count(count) => Instances::Count(*count),
             settings::Instances::Numbers(numbers) => Instances::Numbers(numbers.clone()),
         },
-        outside: Outside::default(),
+        resources: Resources::default(),
         engine: EngineSettings { capabilities: Capability::of(&pool.script_type).to_vec(), ..engine_settings(settings, hero) },
         fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },

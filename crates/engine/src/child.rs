@@ -23,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::directory::{self, Directory};
 use super::frame::{FromEngine, Inbox, ToEngine};
 use super::log_room::cost;
-use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, HostCall, Limits, LogRecord, Meter, Outcome};
+use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, HostCall, Limits, LogRecord, Meter, RunResult};
 use hero_model::{ErrorKind, JobError, Output, Usage};
 use hero_process::Spawner;
 use hero_process::cgroup::Group;
@@ -159,17 +159,17 @@ impl Child {
     ///
     /// `stop` ends it with kind `stopped`: the script has 100 ms to obey, then the engine is killed. An engine that was killed,
     /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] means that the engine died
-    /// by itself; the job then has no outcome.
-    pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+    /// by itself; the job then has no result.
+    pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<RunResult, Died> {
         self.run_in(job, false, host, stop).await
     }
 
     /// The same for the next line of a REPL: what earlier lines declared is still there. Not for an engine that runs jobs.
-    pub async fn evaluate(&mut self, line: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+    pub async fn evaluate(&mut self, line: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<RunResult, Died> {
         self.run_in(line, true, host, stop).await
     }
 
-    async fn run_in(&mut self, job: &EngineJob, in_repl: bool, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+    async fn run_in(&mut self, job: &EngineJob, in_repl: bool, host: &mut impl Host, stop: &CancellationToken) -> Result<RunResult, Died> {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());
         }
@@ -219,7 +219,7 @@ impl Child {
                     self.look_up_size(allocated, usage.peak_memory);
                     // The rest of a frame that it did not read would be read as a part of the next job.
                     self.idle = self.outbox.is_empty();
-                    return Ok(Outcome { result, usage });
+                    return Ok(RunResult { result, usage });
                 }
                 Ok(Some(FromEngine::Ready { .. } | FromEngine::Checked { .. })) => {
                     return Err(self.broke("it said what nobody asked").await);
@@ -345,16 +345,16 @@ fn bounded(error: &JobError) -> bool {
     error.message.len() + data + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
 }
 
-/// The outcome of a job whose engine had to be killed.
-fn ended(kind: ErrorKind, began: Instant) -> Outcome {
+/// What is given of a job whose engine had to be killed.
+fn ended(kind: ErrorKind, began: Instant) -> RunResult {
     let message = if kind == ErrorKind::Stopped { "stopped_by_request" } else { "timeout" };
     failed(JobError::new(kind, message), began)
 }
 
-/// The outcome of a job that failed with its engine.
-fn failed(error: JobError, began: Instant) -> Outcome {
+/// What is given of a job that failed with its engine.
+fn failed(error: JobError, began: Instant) -> RunResult {
     let run_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Outcome { result: Err(error), usage: Usage { run_ms, ..Usage::default() } }
+    RunResult { result: Err(error), usage: Usage { run_ms, ..Usage::default() } }
 }
 
 /// What records take of the room of a log. Empty lines and frames take some, too, as they take memory.

@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 
 use super::frame::{FrameError, FromEngine, Inbox, ToEngine, encode};
 use super::{
-    Capability, EngineJob, FileCall, HostCall, JobCall, Limits, LogRecord, NetCall, OutsideCall, ProcessCall, RedisCall, RedisCommand, rhai,
+    Capability, EngineJob, FileCall, HostCall, JobCall, Limits, LogRecord, NetCall, ProcessCall, RedisCall, RedisCommand, ResourceCall,
+    rhai,
 };
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Json, LogLevel, Output, OutputFormat, Usage};
 
@@ -121,11 +122,11 @@ fn from_engine(text: &str) -> [FromEngine; 6] {
     let number = u64::try_from(text.len()).unwrap_or(u64::MAX);
     let host_call = match (json(text), number % 4) {
         (Some(spec), _) => JobCall::Spawn { spec, as_continuation: number.is_multiple_of(2) }.into(),
-        (None, kind) => HostCall::Outside(match kind {
-            0 => OutsideCall::Files(FileCall::Write { path: text.to_owned(), text: text.to_owned(), append: true }),
-            1 => OutsideCall::Processes(ProcessCall::Run { command: text.to_owned() }),
-            2 => OutsideCall::Net(NetCall::HttpGet { url: text.to_owned(), headers: [(text.to_owned(), text.to_owned())].into() }),
-            _ => OutsideCall::Redis(RedisCall { command: RedisCommand::LRange, arguments: vec![text.to_owned(); 3] }),
+        (None, kind) => HostCall::Resource(match kind {
+            0 => ResourceCall::Files(FileCall::Write { path: text.to_owned(), text: text.to_owned(), append: true }),
+            1 => ResourceCall::Processes(ProcessCall::Run { command: text.to_owned() }),
+            2 => ResourceCall::Net(NetCall::HttpGet { url: text.to_owned(), headers: [(text.to_owned(), text.to_owned())].into() }),
+            _ => ResourceCall::Redis(RedisCall { command: RedisCommand::LRange, arguments: vec![text.to_owned(); 3] }),
         }),
     };
     let error = JobError { line: Some(1), stack: vec![text.to_owned()], data: json(text), ..JobError::new(ErrorKind::Script, text) };

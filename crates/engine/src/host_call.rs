@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Capability, FileCall, NetCall, OutsideCall, ProcessCall, RedisCall};
+use super::{Capability, FileCall, NetCall, ProcessCall, RedisCall, ResourceCall};
 use hero_model::{Find, Json, Name, ObjectId, Progress};
 
 /// What a script asks of its actor, which fixes context, caller and rights.
@@ -13,8 +13,8 @@ pub enum HostCall {
     Jobs(JobCall),
     /// Tell how far the job is. The answer is `null`, and comes before anybody was told.
     Progress(Progress),
-    /// Something of the outside.
-    Outside(OutsideCall),
+    /// About a resource beyond the engine.
+    Resource(ResourceCall),
 }
 
 /// What scripts ask about the objects of their context.
@@ -117,7 +117,7 @@ impl HostCall {
             Self::Objects(call) => call.size(),
             Self::Jobs(call) => call.size(),
             Self::Progress(progress) => progress.text.len(),
-            Self::Outside(call) => call.size(),
+            Self::Resource(call) => call.size(),
         }
     }
 
@@ -126,7 +126,7 @@ impl HostCall {
         match self {
             Self::Objects(_) => Capability::Objects,
             Self::Jobs(_) | Self::Progress(_) => Capability::Jobs,
-            Self::Outside(call) => call.needs(),
+            Self::Resource(call) => call.needs(),
         }
     }
 
@@ -134,7 +134,7 @@ impl HostCall {
     pub const fn uses(&self) -> Use {
         match self {
             Self::Objects(ObjectCall::Get { .. } | ObjectCall::Has { .. } | ObjectCall::Find { .. }) => Use::Read,
-            Self::Objects(_) | Self::Outside(_) => Use::Change,
+            Self::Objects(_) | Self::Resource(_) => Use::Change,
             Self::Jobs(JobCall::Spawn { .. }) => Use::Spawn,
             Self::Jobs(JobCall::Inputs) => Use::Inputs,
             Self::Jobs(JobCall::Slot) | Self::Progress(_) => Use::Itself,
@@ -156,7 +156,7 @@ impl HostCall {
             Self::Jobs(JobCall::Inputs) => "inputs",
             Self::Jobs(JobCall::Slot) => "SLOT",
             Self::Progress(_) => "job::progress",
-            Self::Outside(call) => call.needs().name(),
+            Self::Resource(call) => call.needs().name(),
         }
     }
 }
@@ -175,25 +175,25 @@ impl From<JobCall> for HostCall {
 
 impl From<FileCall> for HostCall {
     fn from(call: FileCall) -> Self {
-        Self::Outside(OutsideCall::Files(call))
+        Self::Resource(ResourceCall::Files(call))
     }
 }
 
 impl From<ProcessCall> for HostCall {
     fn from(call: ProcessCall) -> Self {
-        Self::Outside(OutsideCall::Processes(call))
+        Self::Resource(ResourceCall::Processes(call))
     }
 }
 
 impl From<NetCall> for HostCall {
     fn from(call: NetCall) -> Self {
-        Self::Outside(OutsideCall::Net(call))
+        Self::Resource(ResourceCall::Net(call))
     }
 }
 
 impl From<RedisCall> for HostCall {
     fn from(call: RedisCall) -> Self {
-        Self::Outside(OutsideCall::Redis(call))
+        Self::Resource(ResourceCall::Redis(call))
     }
 }
 

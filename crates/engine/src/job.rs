@@ -49,7 +49,7 @@ pub struct LogRecord {
 
 /// How a job ended in its engine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct RunResult {
     /// What the script returned, or why it did not.
     pub result: Result<Output, JobError>,
     /// What it used, as far as the engine could still say.
@@ -69,7 +69,7 @@ pub trait Host {
         let answer = match host_call {
             HostCall::Jobs(JobCall::Inputs) => Ok(Value::Array(Vec::new()).into()),
             HostCall::Jobs(JobCall::Slot) | HostCall::Progress(_) => Ok(Value::Null.into()),
-            HostCall::Jobs(JobCall::Spawn { .. }) | HostCall::Objects(_) | HostCall::Outside(_) => {
+            HostCall::Jobs(JobCall::Spawn { .. }) | HostCall::Objects(_) | HostCall::Resource(_) => {
                 Err("there is no server here; try it with `hero run -e`, and the --type whose pools are granted it".to_owned())
             }
         };

@@ -21,9 +21,9 @@ mod log;
 mod masked;
 mod message;
 mod object;
-mod outcome;
 mod pong;
 mod queue;
+mod result;
 mod retry;
 mod runner;
 mod schedule;
@@ -60,9 +60,9 @@ pub use object::{
     Collection, Comparison, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, conditions,
     keys_at, names,
 };
-pub use outcome::{ErrorKind, JobError, Limit, Output, OutputFormat};
 pub use pong::{Pong, PongAnswer};
 pub use queue::{Priority, Queue, QueueInfo, Target};
+pub use result::{ErrorKind, JobError, Limit, Output, OutputFormat};
 pub use retry::Backoff;
 pub use runner::{Runner, RunnerId, RunnerPage};
 pub use schedule::{Missed, Overlap, Schedule, ScheduleId, ScheduleSpec, Standing, UnknownWord};

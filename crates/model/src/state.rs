@@ -71,7 +71,7 @@ pub enum Event {
         retry: bool,
     },
     /// The actor that ran it gave it back, such as at a shutdown.
-    GivenBack,
+    Requeued,
     /// The actor that ran it died.
     LeaseLost {
         /// Whether that happened too often.
@@ -100,7 +100,7 @@ impl Event {
         Self::Succeeded,
         Self::Failed { retry: true },
         Self::Failed { retry: false },
-        Self::GivenBack,
+        Self::Requeued,
         Self::LeaseLost { last: false },
         Self::LeaseLost { last: true },
         Self::Stopped,
@@ -137,7 +137,7 @@ impl Status {
             (Started, Event::Succeeded) => Finished,
             (Started, Event::Failed { retry: true }) => Scheduled,
             (Started, Event::Failed { retry: false }) => Error,
-            (Started, Event::GivenBack | Event::LeaseLost { last: false }) => Dispatched, // It goes back into its queue.
+            (Started, Event::Requeued | Event::LeaseLost { last: false }) => Dispatched, // It goes back into its queue.
             (Started, Event::LeaseLost { last: true }) => Error,
             (from, Event::Stopped) if !from.is_final() => Error,
             (from, event) => return Err(Illegal { from, event }),

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use files::Files;
 use hero_engine::environment::Variables;
-use hero_engine::{Answer, OutsideCall};
+use hero_engine::{Answer, ResourceCall};
 use hero_process::keep::Used;
 use hero_store::GrantedRedis;
 use home::Home;
@@ -35,7 +35,7 @@ use running::Running;
 
 /// What the scripts of a pool may use in one context.
 #[derive(Debug, Clone, Default)]
-pub struct Outside {
+pub struct Resources {
     /// The files of the context. Processes work among them, too.
     pub files: Option<Files>,
     /// How commands are run.
@@ -49,7 +49,7 @@ pub struct Outside {
 /// What one attempt of a job does outside.
 #[derive(Debug)]
 pub struct Session {
-    outside: Outside,
+    resources: Resources,
     /// The variables that commands get, or why there can be none.
     variables: Result<Variables, String>,
     /// Where the job is, below the directory of its context.
@@ -61,30 +61,30 @@ pub struct Session {
 
 impl Session {
     /// For an attempt of a job whose commands get these variables. If there can be none, whoever runs a command is told why.
-    pub fn new(outside: Outside, variables: Result<Variables, String>) -> Arc<Self> {
-        Arc::new(Self { outside, variables, working: Mutex::default(), running: Running::default(), home: OnceCell::new() })
+    pub fn new(resources: Resources, variables: Result<Variables, String>) -> Arc<Self> {
+        Arc::new(Self { resources, variables, working: Mutex::default(), running: Running::default(), home: OnceCell::new() })
     }
 
-    /// Answers a host call about the outside. What is not granted is refused. Dropping the future ends what it does.
-    pub fn answer(self: &Arc<Self>, call: OutsideCall) -> BoxFuture<'static, Answer> {
+    /// Answers a host call about resources. What is not granted is refused. Dropping the future ends what it does.
+    pub fn answer(self: &Arc<Self>, call: ResourceCall) -> BoxFuture<'static, Answer> {
         let session = self.clone();
         let lacks = format!("that is for {}", call.needs().who());
         Box::pin(async move {
-            let outside = &session.outside;
+            let resources = &session.resources;
             match call {
-                OutsideCall::Files(call) => match &outside.files {
+                ResourceCall::Files(call) => match &resources.files {
                     Some(files) => files.answer(&session.working, call).await,
                     None => Err(lacks),
                 },
-                OutsideCall::Processes(call) => match (&outside.processes, &outside.files) {
+                ResourceCall::Processes(call) => match (&resources.processes, &resources.files) {
                     (Some(processes), Some(files)) => processes.answer(&session, files, call).await,
                     _ => Err(lacks),
                 },
-                OutsideCall::Net(call) => match &outside.net {
+                ResourceCall::Net(call) => match &resources.net {
                     Some(net) => net.answer(call).await,
                     None => Err(lacks),
                 },
-                OutsideCall::Redis(call) => match &outside.redis {
+                ResourceCall::Redis(call) => match &resources.redis {
                     Some(redis) => key_value::answer(redis, call).await,
                     None => Err(lacks),
                 },

@@ -10,7 +10,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::home::Home;
-use super::running::{Subreaper, MOST, exceeded, list, terminate};
+use super::running::{MOST, Subreaper, exceeded, list, terminate};
 use super::{Files, Session, blocking};
 use hero_engine::environment::{PATH, expected};
 use hero_engine::{Answer, ProcessCall, size};

@@ -10,7 +10,7 @@ pub struct Claimed {
     pub owned: bool,
     /// The job.
     pub job: JobId,
-    /// The number of the attempt, from 1. One that was given back left its number to the next.
+    /// The number of the attempt, from 1. One that was requeued left its number to the next.
     pub attempt: u32,
     /// The number of the claim: with the server, what tells this run from every other.
     pub claim: u32,

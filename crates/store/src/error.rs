@@ -148,7 +148,7 @@ impl Error {
         }
     }
 
-    /// Whether it is certain that nothing was done. Otherwise the outcome is unknown.
+    /// Whether it is certain that nothing was done. Otherwise it is unknown whether it was.
     pub fn not_done(&self) -> bool {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,

@@ -95,10 +95,10 @@ pub use events::{Changes, Moment, is_cursor};
 pub use filter::JobFilter;
 pub use flows::{FlowState, StoredFlow, StoredFlowJob};
 pub use functions::{
-    ActorRoom, Advanced, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange, IdentityStored,
-    IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered, ObjectStored, OpenJobs,
-    Outcome, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started, Stopping,
-    TokenCreated, Turn, Turned, Unlisted, Walked, Written,
+    ActorRoom, Advanced, AttemptEnd, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange,
+    IdentityStored, IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered,
+    ObjectStored, OpenJobs, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started,
+    Stopping, TokenCreated, Turn, Turned, Unlisted, Walked, Written,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{

@@ -6,9 +6,9 @@
 mod deletion;
 mod drain;
 mod errands;
-mod keeper;
 mod look;
 mod opening;
+mod rotation;
 mod runner_pool;
 mod runners;
 mod turn;
@@ -22,8 +22,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub(super) use keeper::Keeper;
 pub(super) use look::Follower;
+pub(super) use rotation::Rotation;
 
 use self::errands::Errand;
 use self::turns::Turns;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{Attempt, ErrorKind, JobId, JobSpec, Output, OutputFormat, Reason, ScriptType, Seconds, Status, Timestamp};
-use hero::store::{ActorRoom, Ended, NewJob, Outcome, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Ended, NewJob, Store, Turn};
 
 use crate::support::{CONTEXT, House, Redis, spec};
 
@@ -74,8 +74,8 @@ async fn attempts(store: &Store, id: &JobId) -> Vec<Attempt> {
     store.job(id).await.unwrap().unwrap().attempts
 }
 
-fn failure(message: &str) -> Outcome {
-    Outcome::Failed { error: hero::model::JobError::new(ErrorKind::Script, message), retry_in: Duration::ZERO }
+fn failure(message: &str) -> AttemptEnd {
+    AttemptEnd::Failed { error: hero::model::JobError::new(ErrorKind::Script, message), retry_in: Duration::ZERO }
 }
 
 #[tokio::test]
@@ -144,11 +144,11 @@ async fn deaths_of_actors_and_runs_before_a_retry_are_attempts_and_what_is_given
     store.clock().advance(Duration::from_secs(31));
     store.reap(8).await.unwrap();
     let (number, claim) = take(&store, &[]).await.unwrap();
-    let back = Ended::of(id.clone(), number, claim, Timestamp::local(), Outcome::GivenBack);
+    let back = Ended::of(id.clone(), number, claim, Timestamp::local(), AttemptEnd::Requeued);
     let (number, claim) = take(&store, &[back]).await.unwrap();
     assert_eq!(number, 2);
     let output = Output { text: "1".into(), format: OutputFormat::Json };
-    let finished = Ended::of(id.clone(), number, claim, Timestamp::local(), Outcome::Finished(output));
+    let finished = Ended::of(id.clone(), number, claim, Timestamp::local(), AttemptEnd::Finished(output));
     assert_eq!(take(&store, &[finished]).await, None);
     store.retry(&id).await.unwrap();
     assert_eq!(attempts(&store, &id).await.len(), 2, "it has not begun again");

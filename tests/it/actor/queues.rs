@@ -163,7 +163,7 @@ async fn a_pool_that_pauses_takes_no_jobs_and_one_that_leaves_ends_when_its_jobs
     house.hire(settings).await;
     let pool = house.pool.take().unwrap();
     let long = house.start(spec("print(`begun`); while osis::get(`gates`, `one`) == () { sleep(0.05) } 1")).await;
-    // One that has started and waits for its engine is given back when its pool pauses.
+    // One that has started and waits for its engine is requeued when its pool pauses.
     let begun = async || (!house.dispatcher.logs(CONTEXT, &long, None, 1).await.unwrap().lines.is_empty()).then_some(());
     until("the script has begun", begun).await;
     pool.pause(true);
@@ -172,7 +172,7 @@ async fn a_pool_that_pauses_takes_no_jobs_and_one_that_leaves_ends_when_its_jobs
     all_finished(&house, &[waiting]).await;
     pool.leave();
     let late = not_taken(&house).await;
-    // Nothing brings it back, and what runs is not given back.
+    // Nothing brings it back, and what runs is not requeued.
     pool.pause(false);
     assert!(stays(&house, &late).await);
     assert_eq!(house.dispatcher.status(CONTEXT, &long).await.unwrap(), Status::Started);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hero::dispatch::{Error, Indexer};
 use hero::model::{JobError, JobId, JobSpec, Output, OutputFormat, Seconds, Status};
 use hero::service::Service as _;
-use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Pace, Periods, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Created, Ended, NewJob, Pace, Periods, Store, Turn};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
@@ -121,7 +121,7 @@ async fn without_any_memory_running_jobs_end_once_and_leases_presences_stops_and
 }
 
 /// Creates jobs of some kinds, takes them all and ends them.
-async fn ended(store: &Store, specs: &[JobSpec], outcome: &Outcome) -> Vec<JobId> {
+async fn ended(store: &Store, specs: &[JobSpec], outcome: &AttemptEnd) -> Vec<JobId> {
     let new = |spec: &JobSpec| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, occurrence: None, flow: None };
     let new: Vec<NewJob> = specs.iter().map(new).collect();
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
@@ -137,8 +137,8 @@ async fn ended(store: &Store, specs: &[JobSpec], outcome: &Outcome) -> Vec<JobId
     new.into_iter().map(|job| job.id).collect()
 }
 
-fn finished(bytes: usize) -> Outcome {
-    Outcome::Finished(Output { text: "x".repeat(bytes), format: OutputFormat::Text })
+fn finished(bytes: usize) -> AttemptEnd {
+    AttemptEnd::Finished(Output { text: "x".repeat(bytes), format: OutputFormat::Text })
 }
 
 /// One walk of relief through the whole index.
@@ -165,7 +165,7 @@ async fn relief_spares_what_somebody_counts_on() {
     let child = JobSpec { parent_id: Some(parent.clone()), ..spec("2") };
     let child = NewJob { id: JobId::random(), spec: child, start: true, waited: false, occurrence: None, flow: None };
     assert_eq!(store.create(child).await.unwrap(), Created::Created(Status::Dispatched));
-    let failed = Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::ZERO };
+    let failed = AttemptEnd::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::ZERO };
     let error = {
         // The child stands before it in the queue.
         let new = NewJob {
@@ -202,7 +202,7 @@ async fn relief_spares_what_somebody_counts_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_that_may_not_go_do_not_hide_those_that_may_and_no_queue_is_searched_for_them() {
     let house = House::empty().await;
-    let failed = Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::ZERO };
+    let failed = AttemptEnd::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::ZERO };
     let errors = ended(&house.store, &vec![spec("1"); 1500], &failed).await;
     let results = ended(&house.store, &vec![spec("1"); 300], &finished(10_000)).await;
     for _ in 0..20 {
@@ -281,7 +281,7 @@ async fn without_memory_jobs_for_any_actor_are_taken() {
 async fn old_errors_go_only_where_there_is_nothing_else_and_new_jobs_are_refused() {
     let house = House::empty().await;
     let message = "x".repeat(4000);
-    let failed = Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, message), retry_in: Duration::ZERO };
+    let failed = AttemptEnd::Failed { error: JobError::new(hero::model::ErrorKind::Script, message), retry_in: Duration::ZERO };
     let kept = JobSpec { retention: Seconds::new(3600.0), ..spec("1") };
     let kept = ended(&house.store, &[kept], &failed).await.remove(0);
     ended(&house.store, &vec![spec("1"); 1500], &failed).await;

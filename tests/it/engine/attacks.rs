@@ -122,10 +122,10 @@ async fn an_operation_that_copies_much_does_not_hide_the_end_of_its_job() {
     for search in ["m in a", "a.contains(m)", "a.index_of(m)", "loop { let n = m; n = 0; }"] {
         let mut job = job(&format!("{large} {search}"));
         job.timeout = Duration::from_millis(300);
-        let outcome = bench.run_job(&job).await;
-        assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Timeout, "{search}");
+        let ended = bench.run_job(&job).await;
+        assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Timeout, "{search}");
         // Its engine says so itself: nobody had to kill it.
-        assert!(outcome.usage.operations > 0 && bench.child.is_alive(), "{search}");
+        assert!(ended.usage.operations > 0 && bench.child.is_alive(), "{search}");
     }
 }
 
@@ -165,9 +165,9 @@ async fn what_overflows_the_stack_elsewhere_does_no_harm() {
     ] {
         let mut job = job(script);
         job.timeout = Duration::from_secs(1);
-        let outcome = bench.child.run(&job, &mut bench.log, &bench.stop).await;
-        let outcome = outcome.unwrap_or_else(|died| panic!("{script}: {died}"));
-        if let Err(error) = outcome.result {
+        let ended = bench.child.run(&job, &mut bench.log, &bench.stop).await;
+        let ended = ended.unwrap_or_else(|died| panic!("{script}: {died}"));
+        if let Err(error) = ended.result {
             assert!(matches!(error.kind, ErrorKind::Limit | ErrorKind::Timeout), "{script}: {error:?}");
         }
         assert_eq!(bench.text("40 + 2").await, "42");
@@ -192,8 +192,8 @@ async fn panics_become_errors_and_values_that_hold_themselves_have_no_text() {
         "let a = []; let f = |x| a.push(x); f.call(a); a",
         "let m = #{a: 1}; let f = || m.b = m; f.call(); m",
     ] {
-        let outcome = bench.run(script).await;
-        if let Err(error) = outcome.result {
+        let ended = bench.run(script).await;
+        if let Err(error) = ended.result {
             assert!(matches!(error.kind, ErrorKind::Script | ErrorKind::Limit), "{script}: {error:?}");
         }
         assert_eq!(bench.text("40 + 2").await, "42");
@@ -312,9 +312,9 @@ async fn a_script_whose_time_is_over_while_it_is_compiled_does_not_run_and_its_e
     let mut bench = Bench::start().await;
     let mut job = job(&format!("if false {{ {} }}", "1;".repeat(30_000)));
     job.timeout = Duration::from_millis(1);
-    let outcome = bench.run_job(&job).await;
-    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Timeout);
-    assert_eq!(outcome.usage.operations, 0);
+    let ended = bench.run_job(&job).await;
+    assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Timeout);
+    assert_eq!(ended.usage.operations, 0);
     assert!(bench.child.is_alive());
     job.timeout = Duration::from_secs(30);
     assert_eq!(bench.run_job(&job).await.result.unwrap().text, "");

@@ -280,8 +280,8 @@ async fn a_job_signals_neither_its_parents_nor_its_siblings() {
         assert!(error.message.contains("exit code"), "{number}: {error:?}");
     }
     // Everybody whom it can reach is only itself.
-    let outcome = bench.run("trap '' TERM; kill -TERM -1; kill -KILL -- -1; echo still here >&3").await;
-    assert!(outcome.result.is_ok() || outcome.result.is_err_and(|error| error.message.contains("signal 9")));
+    let ended = bench.run("trap '' TERM; kill -TERM -1; kill -KILL -- -1; echo still here >&3").await;
+    assert!(ended.result.is_ok() || ended.result.is_err_and(|error| error.message.contains("signal 9")));
     assert!(bench.child.is_alive() && sibling.child.is_alive() && exists(own) && exists(other));
     assert_eq!(bench.text("echo 1 >&3").await, "1");
 }

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use hero::engine::frame::{self, FromEngine};
-use hero::engine::{Answer, Child, EngineSettings, Error, Host, HostCall, LogRecord, ObjectCall, Outcome};
+use hero::engine::{Answer, Child, EngineSettings, Error, Host, HostCall, LogRecord, ObjectCall, RunResult};
 use hero::model::{ErrorKind, LogLevel, Output, OutputFormat, Usage};
 use hero::process::Spawner;
 use rustix::process::{Pid, Signal, kill_process};
@@ -36,11 +36,11 @@ impl<F: FnMut()> Host for AtFirstLine<F> {
 }
 
 /// Runs a script, stops it at its first line, and says how long it took to end.
-async fn stopped(bench: &mut Bench, script: &str) -> (Outcome, Duration) {
+async fn stopped(bench: &mut Bench, script: &str) -> (RunResult, Duration) {
     let stop = CancellationToken::new();
     let mut log = AtFirstLine(|| stop.cancel(), None);
-    let outcome = bench.child.run(&job(script), &mut log, &stop).await.unwrap();
-    (outcome, log.1.unwrap().elapsed())
+    let ended = bench.child.run(&job(script), &mut log, &stop).await.unwrap();
+    (ended, log.1.unwrap().elapsed())
 }
 
 #[tokio::test]
@@ -56,8 +56,8 @@ async fn a_stop_ends_a_running_script_at_once_and_the_engine_goes_on() {
         // On a busy machine it may get no processor for so long that it is killed; then another try.
         let mut obeyed = false;
         for _ in 0..20 {
-            let (outcome, took) = stopped(&mut bench, script).await;
-            let error = outcome.result.unwrap_err();
+            let (ended, took) = stopped(&mut bench, script).await;
+            let error = ended.result.unwrap_err();
             assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Stopped, "stopped_by_request"), "{script}");
             assert!(took < Duration::from_secs(10), "{script}: {took:?}");
             obeyed = bench.child.is_alive();
@@ -80,8 +80,8 @@ async fn engines_run_side_by_side_on_any_task() {
             tokio::spawn(async move {
                 let mut child = Child::start(&spawner, &settings()).await.unwrap();
                 for i in 0..50 {
-                    let outcome = child.run(&job(&format!("{n} * {i}")), &mut Log::default(), &CancellationToken::new()).await.unwrap();
-                    assert_eq!(outcome.result.unwrap().text, (n * i).to_string());
+                    let ended = child.run(&job(&format!("{n} * {i}")), &mut Log::default(), &CancellationToken::new()).await.unwrap();
+                    assert_eq!(ended.result.unwrap().text, (n * i).to_string());
                 }
             })
         })
@@ -277,8 +277,8 @@ async fn an_engine_that_did_not_read_its_answer_to_the_end_runs_no_other_job() {
     let frames = [("ready", ready()), ("ask", FromEngine::Ask { host_call }), ("done", done)];
     let (_directory, settings) = impostor(&frames, "say ask; head -c 100000 <&0 >/dev/null; say done; exec sleep 1000");
     let mut bench = Bench::with(settings).await;
-    let outcome = bench.child.run(&job("1"), &mut Long, &bench.stop).await.unwrap();
-    assert_eq!(outcome.result.unwrap().text, "7");
+    let ended = bench.child.run(&job("1"), &mut Long, &bench.stop).await.unwrap();
+    assert_eq!(ended.result.unwrap().text, "7");
     assert!(!bench.child.is_alive());
 }
 

@@ -97,9 +97,9 @@ async fn large_args_cost_a_function_nothing_at_each_use() {
     // A copy at each use would be 50,000 times ten thousand values.
     let mut job = job("fn f() { let sum = 0; for i in 0..50000 { sum += args.list[i % 10000]; } sum } f()");
     job.args = Some(json!({ "list": vec![1; 10_000] }).into());
-    let outcome = bench.run_job(&job).await;
-    assert_eq!(outcome.result.unwrap().text, "50000");
-    assert!(outcome.usage.peak_memory < 4 << 20, "{:?}", outcome.usage);
+    let ended = bench.run_job(&job).await;
+    assert_eq!(ended.result.unwrap().text, "50000");
+    assert!(ended.usage.peak_memory < 4 << 20, "{:?}", ended.usage);
 }
 
 #[tokio::test]

@@ -39,10 +39,10 @@ async fn a_script_gets_the_answer_to_its_question() {
         HostCall::Objects(ObjectCall::Get { collection, id }) => at_once(Ok(json!({"of": collection.as_str(), "id": id.as_str()}).into())),
         other => at_once(Err(format!("{other:?}"))),
     });
-    let outcome = bench.child.run(&job(&format!("let p = {ASKS}; p.id + p.of")), &mut host, &bench.stop).await.unwrap();
-    assert_eq!(outcome.result.unwrap().text, "adapeople");
-    let outcome = bench.child.run(&job("osis::exists(\"a\", \"b\")"), &mut host, &bench.stop).await.unwrap();
-    let error = outcome.result.unwrap_err();
+    let ended = bench.child.run(&job(&format!("let p = {ASKS}; p.id + p.of")), &mut host, &bench.stop).await.unwrap();
+    assert_eq!(ended.result.unwrap().text, "adapeople");
+    let ended = bench.child.run(&job("osis::exists(\"a\", \"b\")"), &mut host, &bench.stop).await.unwrap();
+    let error = ended.result.unwrap_err();
     assert!(error.kind == ErrorKind::Script && error.message.starts_with("Objects(Has") && error.line == Some(1), "{error:?}");
 }
 
@@ -82,15 +82,15 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
             }
             at_once(Ok(json!("stale").into()))
         });
-        let outcome = bench.child.run(&job(&format!("loop {{ {ASKS}; }}")), &mut host, &stop).await.unwrap();
-        assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+        let ended = bench.child.run(&job(&format!("loop {{ {ASKS}; }}")), &mut host, &stop).await.unwrap();
+        assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
         // One that does not get to obey in time, because the machine is busy, is killed.
         if !bench.child.is_alive() {
             bench.child = Child::start(&bench.spawner, &bench.settings).await.unwrap();
         }
         let mut next = Asked(|_| at_once(Ok(json!("fresh").into())));
-        let outcome = bench.child.run(&job(ASKS), &mut next, &bench.stop).await.unwrap();
-        assert_eq!(outcome.result.unwrap().text, "fresh");
+        let ended = bench.child.run(&job(ASKS), &mut next, &bench.stop).await.unwrap();
+        assert_eq!(ended.result.unwrap().text, "fresh");
     }
 }
 
@@ -98,8 +98,8 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
 async fn an_answer_that_is_too_large_is_an_error_that_a_script_may_catch() {
     let mut bench = Bench::with(with_objects()).await;
     let mut host = Asked(|_| at_once(Ok(json!("x".repeat(17 << 20)).into())));
-    let outcome = bench.child.run(&job(&format!("try {{ {ASKS} }} catch (e) {{ return e }}")), &mut host, &bench.stop).await.unwrap();
-    let told = outcome.result.unwrap().text;
+    let ended = bench.child.run(&job(&format!("try {{ {ASKS} }} catch (e) {{ return e }}")), &mut host, &bench.stop).await.unwrap();
+    let told = ended.result.unwrap().text;
     assert!(told.contains("does not fit into an engine"), "{told}");
 }
 

@@ -155,10 +155,10 @@ async fn comparing_and_sorting_keep_to_the_time_and_the_stack() {
     ] {
         let mut job = super::job(&script);
         job.timeout = std::time::Duration::from_millis(500);
-        let outcome = bench.run_job(&job).await;
-        assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Timeout, "{script}");
+        let ended = bench.run_job(&job).await;
+        assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Timeout, "{script}");
         // An engine that was killed would not have told.
-        assert!(outcome.usage.operations > 0, "{script}");
+        assert!(ended.usage.operations > 0, "{script}");
     }
     let deep = "let a = []; for i in 0..5100 { a = [a]; } let b = a;";
     assert!(bench.error(&format!("{deep} a == b")).await.message.contains("nested deeper than 5000"));

@@ -25,7 +25,7 @@ mod v;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hero::engine::{Child, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome};
+use hero::engine::{Child, EngineJob, EngineSettings, Error, Host, LogRecord, RunResult};
 use hero::model::{ContextId, ErrorKind, JobError, JobId, Limit};
 use hero::process::Spawner;
 use tokio_util::sync::CancellationToken;
@@ -80,13 +80,13 @@ impl Bench {
         }
     }
 
-    async fn run(&mut self, script: &str) -> Outcome {
+    async fn run(&mut self, script: &str) -> RunResult {
         self.run_job(&job(script)).await
     }
 
-    async fn run_job(&mut self, job: &EngineJob) -> Outcome {
-        let outcome = self.child.run(job, &mut self.log, &self.stop).await;
-        outcome.unwrap_or_else(|died| panic!("{}: {died}", job.script))
+    async fn run_job(&mut self, job: &EngineJob) -> RunResult {
+        let ended = self.child.run(job, &mut self.log, &self.stop).await;
+        ended.unwrap_or_else(|died| panic!("{}: {died}", job.script))
     }
 
     /// The text a script returns.

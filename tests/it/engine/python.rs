@@ -116,8 +116,8 @@ async fn a_stop_and_a_timeout_end_the_whole_tree_of_a_job_in_python() {
     let stray = "import subprocess, sys, time\n\
                  stray = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n\
                  print(stray.pid); print('ready'); ";
-    let (outcome, log) = stopped(&mut bench, &job(&format!("{stray}time.sleep(1000)"))).await;
-    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+    let (ended, log) = stopped(&mut bench, &job(&format!("{stray}time.sleep(1000)"))).await;
+    assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
     assert!(!numbers.exists(log[0].parse().unwrap()));
 
     let mut late = job(&format!("{stray}time.sleep(1000)"));
@@ -218,7 +218,7 @@ async fn jobs_in_python_are_forks_of_one_process_and_go_on_without_it() {
     let next = bench.text(parent).await;
     assert!(next != zygote && outside(&next).as_raw_nonzero().get().cast_unsigned() != bench.child.pid(), "{next}");
 
-    // The job dies with it and has no outcome, so that it runs again.
+    // The job dies with it and has no result, so that it runs again.
     let pid = outside(&next);
     let mut log = AtLine { line: "ready", then: || kill_process(pid, Signal::KILL).unwrap(), seen: Vec::new() };
     let script = job("import os, time; print(os.getpid()); print('ready'); time.sleep(1000)");
@@ -244,8 +244,8 @@ async fn where_no_process_can_be_forked_each_job_starts_its_own() {
     assert!(parent == "0" || parent == "1" || parent == bench.child.pid().to_string(), "{parent}");
     let error = bench.error("def f():\n    raise ValueError('x')\nf()").await;
     assert_eq!((error.message.as_str(), error.line, error.stack), ("ValueError: x", Some(2), vec!["f (line 2)".to_owned()]));
-    let (outcome, _) = stopped(&mut bench, &job("import time; print('ready'); time.sleep(1000)")).await;
-    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+    let (ended, _) = stopped(&mut bench, &job("import time; print('ready'); time.sleep(1000)")).await;
+    assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
 }
 
 #[tokio::test]

@@ -111,8 +111,8 @@ async fn a_job_ends_when_its_own_process_does_and_its_forks_end_with_it() {
 async fn a_stop_and_a_timeout_find_a_grandchild_that_has_left_its_session_and_its_parent() {
     let Some(mut bench) = bench().await else { return };
     let numbers = Numbers::below(bench.child.pid());
-    let (outcome, log) = stopped(&mut bench, &job(&format!("{STRAY}print('ready'); time.sleep(1000)"))).await;
-    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+    let (ended, log) = stopped(&mut bench, &job(&format!("{STRAY}print('ready'); time.sleep(1000)"))).await;
+    assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
     assert!(!numbers.exists(log[0].parse().unwrap()), "{log:?}");
     bench.child = Child::start(&bench.spawner, &with(python().unwrap())).await.unwrap();
     let numbers = Numbers::below(bench.child.pid());

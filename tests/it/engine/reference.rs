@@ -7,7 +7,7 @@ use hero::engine::reference::{TYPES, functions};
 use hero::engine::{Capability, EngineSettings};
 use hero::model::JobSpec;
 use hero::process::Spawner;
-use hero::sal::{Files, Hosts, Net, Outside, Processes};
+use hero::sal::{Files, Hosts, Net, Processes, Resources};
 use hero::store::GrantedRedis;
 use serde_json::{Value, json};
 
@@ -19,14 +19,14 @@ async fn every_example_of_a_function_uses_it_and_gives_what_the_reference_says()
     let (mut house, web, redis) = (House::empty().await, Web::start().await, Redis::start().await);
     let settings = pool_settings(house.redis.directory(), 1);
     let granted = GrantedRedis::new(&redis.endpoint(), vec![house.store.clone()]).unwrap();
-    let outside = Outside {
+    let resources = Resources {
         files: Some(Files::new(house.redis.directory(), CONTEXT, 64 << 20)),
         processes: Some(Processes::new(hero(), Spawner::start().unwrap(), 512 << 20)),
         net: Some(Net::new(Hosts::new([web.address.to_string().as_str()]).unwrap()).unwrap()),
         redis: Some(Arc::new(granted)),
     };
     let engine = EngineSettings { capabilities: Capability::ALL.to_vec(), ..settings.engine };
-    house.hire(PoolSettings { outside, engine, ..settings }).await;
+    house.hire(PoolSettings { resources, engine, ..settings }).await;
     let args = json!({ "host": web.address.ip(), "port": web.address.port(), "url": web.url("") });
     for function in functions() {
         let example = &function.example;

@@ -209,8 +209,8 @@ async fn a_closure_may_use_the_variable_whose_method_runs_it() {
     ] {
         let mut job = job(script);
         job.args = Some(json!({"list": [1, 3], "min": 2}).into());
-        let outcome = bench.run_job(&job).await;
-        assert_eq!(outcome.result.unwrap_or_else(|error| panic!("{script}: {error:?}")).text, text, "{script}");
+        let ended = bench.run_job(&job).await;
+        assert_eq!(ended.result.unwrap_or_else(|error| panic!("{script}: {error:?}")).text, text, "{script}");
     }
 }
 

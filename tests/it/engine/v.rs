@@ -110,8 +110,8 @@ async fn no_job_changes_a_program_that_is_kept() {
 #[tokio::test]
 async fn a_stop_ends_the_program() {
     let (mut bench, _directory) = bench().await;
-    let (outcome, _) = stopped(&mut bench, &job("// first\necho ready; sleep 1000")).await;
-    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+    let (ended, _) = stopped(&mut bench, &job("// first\necho ready; sleep 1000")).await;
+    assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
     assert_eq!(bench.text("// first\necho 1 >&3").await, "1");
 }
 
@@ -148,8 +148,8 @@ async fn the_real_compiler_compiles_where_it_is_installed() {
     let library = compiler.canonicalize().unwrap().parent().unwrap().to_owned();
     let mut bench = Bench::with(with(compiler, vec![library])).await;
     let script = "import os\nfn main() {\n\tprintln('hello')\n\tos.fd_write(os.getenv('HERO_RESULT_FD').int(), '42')\n}\n";
-    let outcome = bench.run(script).await;
-    assert_eq!(outcome.result.unwrap().text, "42", "{:?}", bench.log.texts());
+    let ended = bench.run(script).await;
+    assert_eq!(ended.result.unwrap().text, "42", "{:?}", bench.log.texts());
     assert!(bench.log.texts().contains(&"hello"));
     let error = bench.error("fn main() {\n\tprintln(nothing)\n}\n").await;
     assert_eq!((error.kind, error.line), (ErrorKind::Script, Some(2)), "{error:?}");

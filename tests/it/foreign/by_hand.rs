@@ -114,7 +114,7 @@ async fn jobs_of_one_queue_start_in_the_order_they_came() {
     let events: Vec<(String, BTreeMap<String, String>)> = house.redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
     let started = events.into_iter().filter(|(_, event)| event["status"] == "started").map(|(_, event)| event["job"].clone());
     let mut started: Vec<String> = started.collect();
-    // What was taken ahead, and given back because the one before took long, starts again where it was: some in a row, perhaps. The last start counts.
+    // What was taken ahead, and requeued because the one before took long, starts again where it was: some in a row, perhaps. The last start counts.
     let mut seen = BTreeSet::new();
     started.reverse();
     started.retain(|job| seen.insert(job.clone()));
@@ -341,7 +341,7 @@ async fn odd_numbers_in_one_hash_harm_no_other_job() {
 
 #[tokio::test]
 async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
-    use hero::store::{ActorRoom, Ended, Outcome, Turn};
+    use hero::store::{ActorRoom, AttemptEnd, Ended, Turn};
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (id, queue) = (id(), "hero:q:work:type:osis:group:io:inst:3");
@@ -350,7 +350,7 @@ async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
     let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:3".into(), room: 1 }]);
     let turn = Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &[(queue.to_owned(), 1)] };
     let taken = store.turn(&turn).await.unwrap().taken.remove(0);
-    let given_back = [Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, Outcome::GivenBack)];
+    let given_back = [Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, AttemptEnd::Requeued)];
     store.turn(&Turn { ends: &given_back, actors: &[], queues: &[], ..turn }).await.unwrap();
     let back: Vec<String> = redis.run(&["LRANGE", queue, "0", "-1"]).await;
     assert_eq!(back, [id]);

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use hero::model::{Output, OutputFormat, ScriptType, Status};
-use hero::store::{ActorRoom, Claimed, Deleted, Ended, Layouts, Outcome, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Claimed, Deleted, Ended, Layouts, Store, Turn};
 
 use super::{hset, id, lpush};
 use crate::support::Redis;
 
 /// One turn of an actor of the type queue of osis.
 pub async fn turn(store: &Store, ended: Option<&Claimed>) -> (Vec<Option<Status>>, Vec<Claimed>) {
-    let outcome = || Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
+    let outcome = || AttemptEnd::Finished(Output { text: "1".into(), format: OutputFormat::Json });
     let ends: Vec<Ended> =
         ended.into_iter().map(|run| Ended::of(run.job.clone(), run.attempt, run.claim, run.started_at, outcome())).collect();
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: usize::from(ended.is_none()) }];

@@ -29,7 +29,7 @@ pub struct Job {
     /// Nothing: it is gone.
     pub status: Option<Status>,
     pub attempt: u32,
-    /// How often it was given back.
+    /// How often it was requeued.
     pub given_back: u32,
     pub failures: u32,
     pub crashes: u32,

@@ -22,7 +22,7 @@ pub enum End {
     Finished,
     Failed,
     Crashed,
-    GivenBack,
+    Requeued,
 }
 
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ fn wish() -> impl Strategy<Value = Wish> {
 }
 
 fn end() -> impl Strategy<Value = End> {
-    prop_oneof![5 => Just(End::Finished), 3 => Just(End::Failed), 1 => Just(End::Crashed), 1 => Just(End::GivenBack)]
+    prop_oneof![5 => Just(End::Finished), 3 => Just(End::Failed), 1 => Just(End::Crashed), 1 => Just(End::Requeued)]
 }
 
 pub fn step() -> impl Strategy<Value = Step> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Priority, Queue, Status, Target, Timestamp};
-use hero::store::{ActorRoom, Created, Deleted, Ended, NewJob, Outcome, Retried, Started, Stopping, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Created, Deleted, Ended, NewJob, Retried, Started, Stopping, Store, Turn};
 use redis::aio::MultiplexedConnection;
 
 use super::plain::{Number, Plain, RETRY_IN, Refusal, Relations};
@@ -286,10 +286,10 @@ impl<'r> Town<'r> {
         let Some(at) = pick(nth, server.running.len()) else { return };
         let (job, claim) = server.running.remove(at);
         let outcome = match end {
-            End::Finished => Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
-            End::Failed => Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(RETRY_IN) },
-            End::Crashed => Outcome::Crashed,
-            End::GivenBack => Outcome::GivenBack,
+            End::Finished => AttemptEnd::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
+            End::Failed => AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(RETRY_IN) },
+            End::Crashed => AttemptEnd::Crashed,
+            End::Requeued => AttemptEnd::Requeued,
         };
         let id = self.plain.job(job).id.clone();
         let ended = Ended::of(id, claim, claim, Timestamp::local(), outcome);

@@ -158,7 +158,7 @@ impl Town<'_> {
         let events: Vec<(String, Hash)> = self.ask(&["XRANGE", "hero:events", "-", "+"]).await;
         let mut of_job: BTreeMap<&str, Vec<Status>> = BTreeMap::new();
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-        // Each attempt starts once: one that is given back leaves its number to the next, and a foreign one may end before it was seen.
+        // Each attempt starts once: one that is requeued leaves its number to the next, and a foreign one may end before it was seen.
         let mut started = BTreeSet::new();
         for (_, event) in &events {
             of_job.entry(&event["job"]).or_default().push(event["status"].parse().unwrap());

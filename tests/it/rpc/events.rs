@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Status};
-use hero::store::{ActorRoom, Ended, NewJob, Outcome, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Ended, NewJob, Store, Turn};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -13,7 +13,7 @@ use super::*;
 const JOBS: usize = 5000;
 const BATCH: usize = 100;
 
-/// Creates and runs jobs without engines: some fail, some of these are tried again, some are given back first.
+/// Creates and runs jobs without engines: some fail, some of these are tried again, some are requeued first.
 async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: BATCH }];
@@ -34,9 +34,9 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
             .into_iter()
             .map(|job| {
                 let outcome = match random.random_range(0..10) {
-                    0..=6 => Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
-                    7..=8 => Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::ZERO },
-                    _ => Outcome::GivenBack,
+                    0..=6 => AttemptEnd::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
+                    7..=8 => AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::ZERO },
+                    _ => AttemptEnd::Requeued,
                 };
                 Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome)
             })

@@ -219,7 +219,7 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
         store.turn(&turn).await.unwrap();
     };
     let error = hero::model::JobError::new(hero::model::ErrorKind::Script, "no");
-    end(hero::store::Outcome::Failed { error, retry_in: Duration::ZERO }).await;
+    end(hero::store::AttemptEnd::Failed { error, retry_in: Duration::ZERO }).await;
     // A sweep has looked, and before it says so the job is to run again and somebody waits for that.
     let (audience, look) = (store.inbox().audience(), store.look(&id).await.unwrap());
     dispatcher.retry(crate::support::CONTEXT, &id).await.unwrap();
@@ -230,7 +230,7 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
     until("the wait", || async { store.inbox().awaits(&id).then_some(()) }).await;
     assert!(store.inbox().deliver(&id, &look, audience), "it waits on");
     let output = hero::model::Output { text: "7".into(), format: hero::model::OutputFormat::Json };
-    end(hero::store::Outcome::Finished(output)).await;
+    end(hero::store::AttemptEnd::Finished(output)).await;
     assert_eq!(waiting.await.unwrap().unwrap().output, "7");
 }
 

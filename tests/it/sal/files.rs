@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use hero::sal::{Files, Outside};
+use hero::sal::{Files, Resources};
 use serde_json::json;
 
 use super::{Ground, job, sal_settings};
@@ -236,9 +236,9 @@ async fn jobs_begin_in_the_directory_of_the_context_whatever_others_did() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_processes_there_are_files_alone() {
     let house = House::empty().await;
-    let outside = Outside { files: Some(Files::new(house.redis.directory(), CONTEXT, 1 << 20)), ..Outside::default() };
+    let resources = Resources { files: Some(Files::new(house.redis.directory(), CONTEXT, 1 << 20)), ..Resources::default() };
     let mut house = house;
-    let settings = sal_settings(&house, outside);
+    let settings = sal_settings(&house, resources);
     house.hire(settings).await;
     let result = house.dispatcher.run_and_wait(job("file_write(\"a\", \"x\"); file_read(\"a\")"), PATIENCE).await.unwrap();
     assert_eq!(result.output, "x");

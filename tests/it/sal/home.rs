@@ -41,12 +41,12 @@ async fn the_home_of_a_job_that_runs_is_seen_by_no_other() {
     let mut ground = Ground::open().await;
     let pool = ground.house.redis.directory().to_owned();
     let processes = hero::sal::Processes::new(crate::support::hero(), hero::process::Spawner::start().unwrap(), super::MEMORY);
-    let outside = hero::sal::Outside {
+    let resources = hero::sal::Resources {
         files: Some(Files::new(&pool, CONTEXT, super::QUOTA)),
         processes: Some(processes),
-        ..hero::sal::Outside::default()
+        ..hero::sal::Resources::default()
     };
-    let more = super::sal_settings(&ground.house, outside);
+    let more = super::sal_settings(&ground.house, resources);
     ground.house.hire(more).await;
     let script = r#"let at = run_silent("echo secret > ~/file; echo at $HOME").stdout; at.trim(); print(at); run("sleep 60").execute()"#;
     let first = ground.house.start(job(script)).await;

@@ -15,7 +15,7 @@ use hero::dispatch::Error;
 use hero::engine::{Capability, EngineSettings};
 use hero::model::{ErrorKind, JobError, JobId, JobResult, JobSpec, Status};
 use hero::process::Spawner;
-use hero::sal::{Files, Hosts, Net, Outside, Processes};
+use hero::sal::{Files, Hosts, Net, Processes, Resources};
 use hero::store::GrantedRedis;
 use serde_json::{Value, json};
 
@@ -51,23 +51,23 @@ impl Ground {
     async fn with(house: House, quota: u64, memory: u64) -> Self {
         let files = Some(Files::new(house.redis.directory(), CONTEXT, quota));
         let processes = Some(Processes::new(hero(), Spawner::start().unwrap(), memory));
-        Self::on(house, Outside { files, processes, ..Outside::default() }).await
+        Self::on(house, Resources { files, processes, ..Resources::default() }).await
     }
 
     /// The network to these hosts.
     pub async fn with_hosts(hosts: &[&str]) -> Self {
         let net = Net::new(Hosts::new(hosts.iter().copied()).unwrap()).unwrap();
-        Self::on(House::empty().await, Outside { net: Some(net), ..Outside::default() }).await
+        Self::on(House::empty().await, Resources { net: Some(net), ..Resources::default() }).await
     }
 
     /// A Redis.
     pub async fn with_redis(house: House, redis: GrantedRedis) -> Self {
-        Self::on(house, Outside { redis: Some(Arc::new(redis)), ..Outside::default() }).await
+        Self::on(house, Resources { redis: Some(Arc::new(redis)), ..Resources::default() }).await
     }
 
     /// This, in this house.
-    pub async fn on(mut house: House, outside: Outside) -> Self {
-        let settings = sal_settings(&house, outside);
+    pub async fn on(mut house: House, resources: Resources) -> Self {
+        let settings = sal_settings(&house, resources);
         house.hire(settings).await;
         Self { house }
     }
@@ -127,18 +127,18 @@ fn directory(house: &House) -> PathBuf {
 }
 
 /// A pool of sal actors that may use this.
-fn sal_settings(house: &House, outside: Outside) -> PoolSettings {
+fn sal_settings(house: &House, resources: Resources) -> PoolSettings {
     let granted = [
-        (Capability::Fs, outside.files.is_some()),
-        (Capability::Process, outside.processes.is_some()),
-        (Capability::Net, outside.net.is_some()),
-        (Capability::Redis, outside.redis.is_some()),
+        (Capability::Fs, resources.files.is_some()),
+        (Capability::Process, resources.processes.is_some()),
+        (Capability::Net, resources.net.is_some()),
+        (Capability::Redis, resources.redis.is_some()),
     ];
     let granted = granted.into_iter().filter(|(_, granted)| *granted).map(|(capability, _)| capability);
     let capabilities = granted.chain([Capability::Jobs]).collect();
     PoolSettings {
         script_type: "sal".parse().unwrap(),
-        outside,
+        resources,
         engine: EngineSettings { capabilities, ..EngineSettings::new(hero()) },
         ..pool_settings(house.redis.directory(), 1)
     }
@@ -156,7 +156,7 @@ async fn logged(ground: &Ground, id: &JobId) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_function_that_is_not_granted_says_what_grants_it() {
-    let ground = Ground::on(House::empty().await, Outside::default()).await;
+    let ground = Ground::on(House::empty().await, Resources::default()).await;
     for (script, told) in [
         ("http_get(\"http://example.org\")", "http_get is for pools and contexts with the grant net"),
         ("file_read(\"a\")", "file_read is for pools and contexts with the grant fs"),

@@ -1,7 +1,7 @@
 //! Counters and indexes: found without a walk, and not for ever.
 
 use hero::model::{JobId, JobSpec};
-use hero::store::{Ended, NewJob, Outcome, Store};
+use hero::store::{AttemptEnd, Ended, NewJob, Store};
 
 use super::relations::{create, ended, turn};
 use crate::support::Redis;
@@ -84,12 +84,12 @@ async fn a_job_that_is_given_back_and_taken_again_has_started_once() {
         assert_eq!(turn(&store, &[], 1).await, std::slice::from_ref(&id));
         end.claim = claim;
         if claim < 3 {
-            turn(&store, &[Ended { outcome: Outcome::GivenBack, ..end.clone() }], 0).await;
+            turn(&store, &[Ended { end: AttemptEnd::Requeued, ..end.clone() }], 0).await;
         }
         assert_eq!(counted(&store, "started").await, 1, "claim {claim}");
     }
     // A crash is another matter: what runs then is the second attempt.
-    turn(&store, &[Ended { outcome: Outcome::Crashed, ..end.clone() }], 0).await;
+    turn(&store, &[Ended { end: AttemptEnd::Crashed, ..end.clone() }], 0).await;
     assert_eq!(turn(&store, &[], 1).await, std::slice::from_ref(&id));
     assert_eq!(counted(&store, "started").await, 2);
     turn(&store, &[Ended { claim: 4, ..end }], 0).await;

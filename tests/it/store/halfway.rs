@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Status};
-use hero::store::{Created, Ended, NewJob, Outcome, Retried};
+use hero::store::{AttemptEnd, Created, Ended, NewJob, Retried};
 
 use super::relations::{create, ended, job, now, release, turn};
 use crate::support::Redis;
@@ -172,7 +172,7 @@ async fn what_is_spoilt_in_the_middle_of_a_turn_loses_no_job() {
         let _: i64 = redis.run(&["LPUSH", QUEUE, late.as_str()]).await;
         let _: () = redis.run(&["SET", list, "x"]).await;
         let error = JobError::new(ErrorKind::Script, "no luck");
-        let failed = Ended { outcome: Outcome::Failed { error, retry_in: Duration::from_secs(3600) }, ..ended(&failing) };
+        let failed = Ended { end: AttemptEnd::Failed { error, retry_in: Duration::from_secs(3600) }, ..ended(&failing) };
         let mut taken = turn(&store, &[failed], 9).await;
         ids.sort_unstable();
         taken.sort_unstable();

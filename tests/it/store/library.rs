@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hero::cli::settings::{self, SETTINGS, parse_time};
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Secrets, Status, Timestamp};
-use hero::store::{Claimed, Created, ERROR_FIELDS, Ended, NewJob, Outcome, Periods, Store, Turn, Walked, script_behind_the_modules};
+use hero::store::{AttemptEnd, Claimed, Created, ERROR_FIELDS, Ended, NewJob, Periods, Store, Turn, Walked, script_behind_the_modules};
 use rand::Rng as _;
 
 use super::turn;
@@ -18,7 +18,7 @@ fn new() -> NewJob {
 
 async fn take(store: &Store) -> Ended {
     let taken = turn(store, &[], 1).await.taken.remove(0);
-    let outcome = Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
+    let outcome = AttemptEnd::Finished(Output { text: "1".into(), format: OutputFormat::Json });
     Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, outcome)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Status, Timestamp};
-use hero::store::{Ended, JobFilter, NewJob, Outcome, Pruning, Store};
+use hero::store::{AttemptEnd, Ended, JobFilter, NewJob, Pruning, Store};
 
 use super::relations::{create, ended, job, turn};
 use crate::support::Redis;
@@ -98,8 +98,8 @@ async fn prune(store: &Store) {
 
 async fn fail(store: &Store, id: &JobId, claim: u32) {
     let error = JobError::new(ErrorKind::Script, "no");
-    let outcome = Outcome::Failed { error, retry_in: Duration::ZERO };
-    turn(store, &[Ended { outcome, claim, ..ended(id) }], 0).await;
+    let end = AttemptEnd::Failed { error, retry_in: Duration::ZERO };
+    turn(store, &[Ended { end, claim, ..ended(id) }], 0).await;
 }
 
 fn of(status: Status) -> JobFilter {

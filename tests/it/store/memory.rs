@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat};
-use hero::store::{ActorRoom, Ended, NewJob, Outcome, Periods, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Ended, NewJob, Periods, Store, Turn};
 
 use crate::support::{Redis, until};
 
@@ -29,7 +29,7 @@ async fn run(redis: &Redis, store: &Store, jobs: usize) {
         let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
         assert_eq!((turned.taken.len(), turned.statuses.len()), (BATCH, ends.len()));
         let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
-        let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
+        let outcome = AttemptEnd::Finished(Output { text: "42".into(), format: OutputFormat::Json });
         let end = |job: hero::store::Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome.clone());
         replies.truncate(1);
         replies.extend(new.iter().filter(|job| !job.waited).map(|job| format!("hero:q:reply:{}", job.id)));

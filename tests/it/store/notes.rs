@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Status, Timestamp};
-use hero::store::{Claimed, Created, Ended, NewJob, Outcome, Store, script_behind_the_modules};
+use hero::store::{AttemptEnd, Claimed, Created, Ended, NewJob, Store, script_behind_the_modules};
 
 use super::turn;
 use crate::support::Redis;
@@ -23,7 +23,7 @@ async fn taken(store: &Store) -> Claimed {
 }
 
 fn finished(claimed: &Claimed) -> Ended {
-    let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
+    let outcome = AttemptEnd::Finished(Output { text: "42".into(), format: OutputFormat::Json });
     Ended::of(claimed.job.clone(), claimed.attempt, claimed.claim, Timestamp::local(), outcome)
 }
 

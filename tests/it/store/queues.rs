@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Priority, Queue, ScriptType, Status, Target, Timestamp};
-use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Retried, Store, Turn, Turned};
+use hero::store::{ActorRoom, AttemptEnd, Created, Ended, NewJob, Retried, Store, Turn, Turned};
 
 use crate::support::Redis;
 
@@ -48,7 +48,7 @@ fn ids(turned: &Turned) -> Vec<JobId> {
 }
 
 fn finished(id: &JobId) -> Ended {
-    let outcome = Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
+    let outcome = AttemptEnd::Finished(Output { text: "1".into(), format: OutputFormat::Json });
     Ended::of(id.clone(), 1, 1, Timestamp::local(), outcome)
 }
 
@@ -283,7 +283,7 @@ async fn a_job_that_is_given_back_is_the_next_of_its_caller() {
     let taken = ids(&take(&store, "osis", &[], 4, true).await);
     assert_eq!(taken, [&of_ann[0], &of_bob[0], &of_ann[1], &of_bob[1]].map(Clone::clone));
     // The one that is to come first goes last.
-    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::of(id.clone(), 1, 1, Timestamp::local(), Outcome::GivenBack)).into();
+    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::of(id.clone(), 1, 1, Timestamp::local(), AttemptEnd::Requeued)).into();
     take(&store, "osis", &back, 0, true).await;
     assert_eq!(ids(&take(&store, "osis", &[], 9, true).await), of_ann);
 }

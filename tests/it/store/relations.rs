@@ -1,7 +1,7 @@
 //! Relations, put to the functions.
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Status};
-use hero::store::{Created, Ended, NewJob, Outcome, Store};
+use hero::store::{AttemptEnd, Created, Ended, NewJob, Store};
 
 use crate::support::Redis;
 
@@ -31,7 +31,7 @@ pub(super) async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobI
 }
 
 pub(super) fn ended(id: &JobId) -> Ended {
-    let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
+    let outcome = AttemptEnd::Finished(Output { text: "42".into(), format: OutputFormat::Json });
     Ended::of(id.clone(), 1, 1, hero::model::Timestamp::local(), outcome)
 }
 

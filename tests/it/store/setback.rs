@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{ContextId, ErrorKind, JobError, JobId, JobSpec, Status, Timestamp};
-use hero::store::{Ended, NewJob, Outcome, Store};
+use hero::store::{AttemptEnd, Ended, NewJob, Store};
 
 use super::turn;
 use crate::support::Redis;
@@ -31,7 +31,7 @@ fn new(run_at: Option<Timestamp>) -> NewJob {
 /// A job whose first attempt has failed, and waits for the next.
 async fn failed(store: &Store) -> JobId {
     let id = new_started(store).await;
-    let outcome = Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: BACKOFF };
+    let outcome = AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: BACKOFF };
     let end = Ended::of(id.clone(), 1, 1, store.clock().now(), outcome);
     assert_eq!(turn(store, &[end], 0).await.statuses, [Some(Status::Scheduled)]);
     id

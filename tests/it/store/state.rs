@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{ErrorKind, Event, JobError, JobId, JobSpec, Next, Output, OutputFormat, Status};
-use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Started, Stopping, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Created, Ended, NewJob, Started, Stopping, Store, Turn};
 
 use super::turn;
 use crate::support::Redis;
@@ -19,16 +19,16 @@ fn job() -> NewJob {
     }
 }
 
-fn ended(id: &JobId, attempt: u32, outcome: Outcome) -> Ended {
+fn ended(id: &JobId, attempt: u32, outcome: AttemptEnd) -> Ended {
     Ended::of(id.clone(), attempt, attempt, hero::model::Timestamp::local(), outcome)
 }
 
-fn finished() -> Outcome {
-    Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json })
+fn finished() -> AttemptEnd {
+    AttemptEnd::Finished(Output { text: "42".into(), format: OutputFormat::Json })
 }
 
-fn failed() -> Outcome {
-    Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_secs(5) }
+fn failed() -> AttemptEnd {
+    AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_secs(5) }
 }
 
 /// Brings a new job to a status by the shortest way.
@@ -115,7 +115,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
         }
         Event::Succeeded => drop(turn(store, &[ended(id, attempt, finished())], 0).await),
         Event::Failed { .. } => drop(turn(store, &[ended(id, attempt, failed())], 0).await),
-        Event::GivenBack => drop(turn(store, &[ended(id, attempt, Outcome::GivenBack)], 0).await),
+        Event::Requeued => drop(turn(store, &[ended(id, attempt, AttemptEnd::Requeued)], 0).await),
         Event::LeaseLost { .. } => {
             store.clock().advance(Duration::from_secs(31));
             store.reap(128).await.unwrap();
@@ -124,7 +124,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
             // A running script ends a moment after it was asked to.
             if matches!(store.stop(id).await.unwrap(), Stopping::Asked) {
                 let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
-                turn(store, &[ended(id, attempt, Outcome::Failed { error, retry_in: Duration::ZERO })], 0).await;
+                turn(store, &[ended(id, attempt, AttemptEnd::Failed { error, retry_in: Duration::ZERO })], 0).await;
             }
         }
         Event::Due { .. } => {
@@ -302,11 +302,11 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
     let store = redis.store().await;
     let id = at(&store, Status::Dispatched).await;
     let first = turn(&store, &[], 1).await.taken.remove(0);
-    let back = [Ended::of(id.clone(), first.attempt, first.claim, first.started_at, Outcome::GivenBack)];
+    let back = [Ended::of(id.clone(), first.attempt, first.claim, first.started_at, AttemptEnd::Requeued)];
     assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)]);
     // Another pool of this process takes the job before the first one has sent its release again.
     let second = turn(&store, &[], 1).await.taken.remove(0);
-    assert_eq!((second.attempt, second.claim), (1, 2), "an attempt that was given back was none, but a claim");
+    assert_eq!((second.attempt, second.claim), (1, 2), "an attempt that was requeued was none, but a claim");
     assert_eq!(turn(&store, &back, 0).await.statuses, [None]);
     assert_eq!(store.renew(&[(id.clone(), 1), (id.clone(), 2)]).await.unwrap(), [(id.clone(), 1)]);
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
@@ -323,7 +323,7 @@ async fn what_a_foreign_program_wrote_as_the_number_of_releases_harms_nothing() 
         let id = at(&store, Status::Dispatched).await;
         let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "given_back", word]).await;
         let taken = turn(&store, &[], 1).await.taken.remove(0);
-        let back = [Ended::of(id.clone(), taken.attempt, taken.claim, taken.started_at, Outcome::GivenBack)];
+        let back = [Ended::of(id.clone(), taken.attempt, taken.claim, taken.started_at, AttemptEnd::Requeued)];
         assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)], "{word}");
         let taken = turn(&store, &[], 1).await.taken.remove(0);
         assert_eq!((taken.attempt, taken.claim), (1, 2), "{word}");

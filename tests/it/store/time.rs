@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status, Timestamp};
-use hero::store::{ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Store, script_behind_the_modules};
+use hero::store::{AttemptEnd, ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Store, script_behind_the_modules};
 
 use rand::Rng as _;
 
@@ -63,7 +63,7 @@ async fn a_server_whose_clock_jumps_an_hour_takes_no_job_from_others_and_loses_n
         let until: f64 = redis.run(&["ZSCORE", "hero:q:leases", own.id.as_str()]).await;
         let left = until - other.clock().now().as_millis() as f64;
         assert!((0.0..=31_000.0).contains(&left), "a lease of {left} ms");
-        let end = Ended::of(own.id.clone(), 1, 1, taken[0].started_at, Outcome::GivenBack);
+        let end = Ended::of(own.id.clone(), 1, 1, taken[0].started_at, AttemptEnd::Requeued);
         assert_eq!(turn(&odd, &[end], 0).await.statuses, [Some(Status::Dispatched)]);
     }
 }
@@ -146,7 +146,7 @@ async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
     other.stop(&stopped.id).await.unwrap();
     // As when the clock is set while a job runs.
     store.clock().err_by(-800);
-    let outcome = Outcome::Finished(hero::model::Output { text: "1".into(), format: hero::model::OutputFormat::Json });
+    let outcome = AttemptEnd::Finished(hero::model::Output { text: "1".into(), format: hero::model::OutputFormat::Json });
     let end = Ended::of(taken.job.clone(), taken.attempt, taken.claim, taken.started_at, outcome);
     assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
     for id in [&done.id, &stopped.id] {
@@ -164,7 +164,7 @@ async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
     let taken = turn(&store, &[], 1).await.taken.remove(0);
     let later = Timestamp::from_millis(taken.started_at.as_millis() + HOUR).to_string();
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", odd.id), "started_at", &later]).await;
-    let end = Ended::of(odd.id.clone(), taken.attempt, taken.claim, taken.started_at, Outcome::Crashed);
+    let end = Ended::of(odd.id.clone(), taken.attempt, taken.claim, taken.started_at, AttemptEnd::Crashed);
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", odd.id), "crashes", "2"]).await;
     assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Error)]);
     assert_eq!(store.job(&odd.id).await.unwrap().unwrap().finished_at.unwrap().to_string(), later);

@@ -7,7 +7,7 @@ use hero::audit::Audit;
 use hero::dispatch::Objects;
 use hero::engine::{Capability, EngineSettings};
 use hero::log_file::LogDirectory;
-use hero::sal::Outside;
+use hero::sal::Resources;
 use hero::store::{Layouts, Store};
 
 /// The program under test.
@@ -31,7 +31,7 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         script_type: "osis".parse().unwrap(),
         group: "default".parse().unwrap(),
         instances: Instances::Count(actors),
-        outside: Outside::default(),
+        resources: Resources::default(),
         engine: EngineSettings { capabilities: vec![Capability::Objects, Capability::Jobs], ..EngineSettings::new(hero()) },
         timeout: Duration::from_secs(60),
         engine_idle: Duration::ZERO,

@@ -8,15 +8,15 @@ mod create;
 mod error;
 mod follow;
 mod graph;
-mod resumer;
 mod mermaid;
 mod read;
+mod resumer;
 mod wait;
 
 pub use error::{Error, Failure};
 pub use graph::{Problem, order, problems};
-pub use resumer::Resumer;
 pub use mermaid::graph as drawn;
+pub use resumer::Resumer;
 
 use crate::Runners;
 use hero_jobs::dispatch::{self, Dispatcher, InUse};

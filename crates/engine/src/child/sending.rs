@@ -6,19 +6,19 @@ use tokio::time::timeout;
 use super::Child;
 use super::outbox::READ;
 use crate::frame::ToEngine;
-use crate::{Answer, EngineJob, Outcome};
+use crate::{Answer, EngineJob, RunResult};
 use hero_model::{ErrorKind, JobError, Limit, Usage};
 
 impl Child {
     /// Writes the job into the send buffer, or says at once why it can't be run.
-    pub(super) fn refuse(&mut self, job: &EngineJob, in_repl: bool) -> Option<Outcome> {
+    pub(super) fn refuse(&mut self, job: &EngineJob, in_repl: bool) -> Option<RunResult> {
         let encoded = self.settings.limits.check_length(&job.script).and_then(|()| {
             self.outbox.put(&ToEngine::Run { job: Cow::Borrowed(job), in_repl }).map_err(|error| {
                 let message = format!("the job does not fit into an engine: {error}");
                 JobError { limit: Some(Limit::Memory), ..JobError::new(ErrorKind::Limit, message) }
             })
         });
-        encoded.err().map(|error| Outcome { result: Err(error), usage: Usage::default() })
+        encoded.err().map(|error| RunResult { result: Err(error), usage: Usage::default() })
     }
 
     /// Sends the answer to a host call, as far as the engine reads.

@@ -14,10 +14,10 @@ mod environment;
 mod files;
 mod held;
 mod lines;
-mod outcome;
 mod process;
 mod program;
 mod python;
+mod result;
 mod shell;
 mod usage;
 mod v;
@@ -42,9 +42,9 @@ use held::Bounds;
 use hero_model::{ErrorKind, JobError, Limit, Output, Usage};
 use hero_process::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
 use hero_process::{Init, OURSELVES};
-pub(super) use outcome::too_much_memory;
 pub use program::{Command, Program};
 pub use python::Python;
+pub(super) use result::too_much_memory;
 pub use v::V;
 
 /// The exit code when the supervisor itself failed.
@@ -222,7 +222,7 @@ impl Supervisor {
         {
             runner.give_up_zygote();
         }
-        Ok((outcome::result(&ended, &self.limits), with(ended.usage, of_build)))
+        Ok((result::result(&ended, &self.limits), with(ended.usage, of_build)))
     }
 
     /// The program of a job whose script has to be compiled, and what that took; of others that is nothing. Or how the job ended before it
@@ -243,7 +243,7 @@ impl Supervisor {
         let mut attempt = Attempt { actor, limits: &self.limits, bounds, spared: spared.as_slice(), init };
         let ended = attempt.watch(job, started, Answer::written(&self.limits), began).map_err(Err)?;
         let done = |error| Err(Ok((Err(error), ended.usage)));
-        match outcome::result(&ended, &self.limits) {
+        match result::result(&ended, &self.limits) {
             Err(error) if error.kind == ErrorKind::Script => done(v::compile_error(&ended.last_lines).unwrap_or(error)),
             Err(error) => done(error),
             Ok(_) => match builder.keep(&job.script, &files) {

@@ -1,5 +1,5 @@
-mod give_back;
 mod recording;
+mod requeue;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -19,7 +19,7 @@ use super::status::PoolStatus;
 use super::worker::{Report, Work};
 use hero_audit::Audit;
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Timestamp};
-use hero_store::{ActorRoom, Claimed, Ended, Outcome, Registration};
+use hero_store::{ActorRoom, AttemptEnd, Claimed, Ended, Registration};
 
 /// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
 pub(super) struct ActorSet {
@@ -129,18 +129,18 @@ impl ActorSet {
             Report::Failed { actor, worker } => {
                 let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
                 tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
-                self.record(actor, &failed, &Outcome::Crashed);
-                self.end(failed.lost, Ended::of(failed.job, failed.attempt, failed.claim, now, Outcome::Crashed));
+                self.record(actor, &failed, &AttemptEnd::Crashed);
+                self.end(failed.lost, Ended::of(failed.job, failed.attempt, failed.claim, now, AttemptEnd::Crashed));
                 None
             }
             Report::Done { actor, worker, ended, ran, ready } => {
                 let running = self.actors[actor].done(worker, ready);
                 if let Some(running) = &running {
-                    self.record(actor, running, &ended.outcome);
+                    self.record(actor, running, &ended.end);
                 }
                 let lost = running.is_some_and(|running| running.lost);
                 self.status.set_running(actor, self.actors[actor].running(), worker > 0 || ready);
-                tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
+                tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.end.word(), "a job has ended");
                 self.end(lost, *ended);
                 self.prefetch.ran(ran);
                 Some(ran)
@@ -239,6 +239,6 @@ impl ActorSet {
 /// The end of a job that was to be stopped before it began.
 fn stopped(job: Claimed) -> Ended {
     let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
-    let outcome = Outcome::Failed { error, retry_in: Duration::ZERO };
-    Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome)
+    let end = AttemptEnd::Failed { error, retry_in: Duration::ZERO };
+    Ended::of(job.job, job.attempt, job.claim, job.started_at, end)
 }

@@ -14,7 +14,7 @@ use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
 use super::worker::Report;
 use hero_model::JobId;
-use hero_store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Outcome, Registration, Store, Turn, Turned};
+use hero_store::{AttemptEnd, Claimed, DirectStart, Ended, Error, LayoutQueues, Registration, Store, Turn, Turned};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
@@ -142,13 +142,13 @@ impl Fetcher {
     pub(super) async fn run(mut self, shutdown: CancellationToken) {
         let (mut call, mut again_at, mut reports): (Option<Call>, Option<Instant>, Vec<Report>) = (None, None, Vec::new());
         let mut poll = tokio::time::interval(POLL);
-        let (mut stop_by, mut given_back): (Option<Instant>, bool) = (None, false);
+        let (mut stop_by, mut requeued): (Option<Instant>, bool) = (None, false);
         loop {
             let takes = stop_by.is_none() && *self.orders.borrow() == Orders::Work;
             if takes {
                 self.actors.assign();
             } else {
-                self.actors.give_back_what_waits(false);
+                self.actors.requeue_waiting(false);
             }
             if self.direct_start.take_unsure() {
                 self.unsure = true;
@@ -165,8 +165,8 @@ impl Fetcher {
             if nothing_on_its_way && asked_for == 0 {
                 self.actors.forget_stops();
                 if overdue {
-                    // Only when nothing is on its way: a job that comes later would be put into the queue before those that are given back now.
-                    self.actors.give_back_what_waits(true);
+                    // Only when nothing is on its way: a job that comes later would be put into the queue before those that are requeued now.
+                    self.actors.requeue_waiting(true);
                     overdue = false;
                 }
             }
@@ -209,9 +209,9 @@ impl Fetcher {
                 }
                 Ok(()) = self.orders.changed() => self.look_everywhere(),
                 () = shutdown.cancelled(), if stop_by.is_none() => stop_by = Some(Instant::now() + self.settings.grace),
-                () = at(stop_by), if stop_by.is_some() && !given_back => {
-                    given_back = true;
-                    self.actors.give_back_what_runs(self.store.clock().now());
+                () = at(stop_by), if stop_by.is_some() && !requeued => {
+                    requeued = true;
+                    self.actors.requeue_running(self.store.clock().now());
                 }
             }
         }
@@ -239,14 +239,14 @@ impl Fetcher {
             // No queue is known to have jobs, so half of the room is kept for jobs that start in the function that stores them.
             rooms.iter_mut().for_each(|of_actor| of_actor.room = of_actor.room.div_ceil(2));
         }
-        // Jobs that are given back have to be in their queues before jobs are taken from there, so a turn that cannot record all ends takes none.
+        // Jobs that are requeued have to be in their queues before jobs are taken from there, so a turn that cannot record all ends takes none.
         let take = take && self.actors.ends.len() <= MOST_ENDS;
         self.asked_for = if take { rooms.iter().map(|of_actor| of_actor.room).sum() } else { 0 };
         let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
         let ends = std::mem::replace(&mut self.actors.ends, rest);
         let (store, settings) = (self.store.clone(), self.settings.clone());
         // What is to run again may go back to the queue of its actor.
-        self.instances_may_have_jobs |= ends.iter().any(|end| matches!(end.outcome, Outcome::Crashed | Outcome::GivenBack));
+        self.instances_may_have_jobs |= ends.iter().any(|end| matches!(end.end, AttemptEnd::Crashed | AttemptEnd::Requeued));
         let queues = if self.instances_may_have_jobs { self.queues.clone() } else { self.shared_queues.clone() };
         let layout_queues = self.layout_queues.clone();
         // What is put into a queue from here on may not be seen by this turn.
@@ -294,9 +294,9 @@ impl Fetcher {
                 self.unsure = false;
                 let lost = self.reconciler.compare(held, self.actors.leases(), leaves);
                 let now = self.store.clock().now();
-                // Redis says the claim alone, and nobody is told of an attempt that is given back.
-                let given_back = |(job, claim)| Ended::of(job, 0, claim, now, Outcome::GivenBack);
-                self.actors.ends.extend(lost.into_iter().map(given_back));
+                // Redis says the claim alone, and nobody is told of an attempt that is requeued.
+                let requeued = |(job, claim)| Ended::of(job, 0, claim, now, AttemptEnd::Requeued);
+                self.actors.ends.extend(lost.into_iter().map(requeued));
                 None
             }
             Answer::Held(Err(error)) => {

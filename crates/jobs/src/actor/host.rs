@@ -71,7 +71,7 @@ impl Host for JobHost {
             match host_call {
                 HostCall::Objects(call) => asker.of_objects(call).await.map_err(|error| told(&error, uses)),
                 HostCall::Jobs(call) => asker.of_jobs(call).await.map_err(|error| told(&error, uses)),
-                HostCall::Outside(call) => session.answer(call).await,
+                HostCall::Resource(call) => session.answer(call).await,
                 HostCall::Progress(_) => Ok(Value::Null.into()),
             }
         })

@@ -37,7 +37,7 @@ impl Pool {
     ///
     /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this machine and has
     /// ended, otherwise when it has been silent for some time. The actors work until shutdown, or until they are told to [leave](Self::leave).
-    /// At shutdown running scripts get the grace period, and jobs that do not end in it are given back.
+    /// At shutdown running scripts get the grace period, and jobs that do not end in it are requeued.
     pub async fn start(
         store: Store,
         dispatcher: Dispatcher,

@@ -4,7 +4,7 @@ use std::time::Duration;
 ///
 /// A round trip to Redis costs as much as several short scripts. While jobs take well under a millisecond, a turn takes more
 /// of them than can run at once, so that engines need not wait for the next turn. An actor has about five milliseconds of work at
-/// most, and a pool whose actors are all busy gives the rest back ([`STALE`]).
+/// most, and a pool whose actors are all busy requeues the rest ([`STALE`]).
 #[derive(Debug)]
 pub(super) struct Prefetch {
     /// The moving average of the running times of jobs, in microseconds. Each job counts for an eighth.
@@ -15,7 +15,7 @@ pub(super) struct Prefetch {
 const WORK: f64 = 5000.0;
 /// How many jobs an actor may have, however short they are.
 const MOST: usize = 64;
-/// A job that has waited in the pool for this long is given back when every actor is busy.
+/// A job that has waited in the pool for this long is requeued when every actor is busy.
 pub(super) const STALE: Duration = Duration::from_millis(10);
 
 impl Default for Prefetch {

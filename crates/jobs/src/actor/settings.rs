@@ -8,7 +8,7 @@ use hero_access::Authority;
 use hero_audit::Audit;
 use hero_engine::{Capability, EngineSettings, Limits};
 use hero_model::{Name, ScriptType};
-use hero_sal::Outside;
+use hero_sal::Resources;
 use hero_store::Layouts;
 
 /// Which instance numbers the actors of a pool have.
@@ -30,7 +30,7 @@ pub struct PoolSettings {
     /// Its actors.
     pub instances: Instances,
     /// What its scripts may use outside of their engines.
-    pub outside: Outside,
+    pub resources: Resources,
     /// How its engines are started and replaced.
     pub engine: EngineSettings,
     /// What its scripts may use now, where that changes while the pool runs; in place of the limits of `engine`.

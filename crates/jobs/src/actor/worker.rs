@@ -20,7 +20,7 @@ use hero_model::{Backoff, ErrorKind, JobError, Seconds, Secrets, exact};
 use hero_process::Spawner;
 use hero_sal::Session;
 use hero_service::away;
-use hero_store::{Claimed, Ended, Outcome, Store};
+use hero_store::{AttemptEnd, Claimed, Ended, Store};
 
 /// A job for an actor.
 pub(super) struct Work {
@@ -120,7 +120,7 @@ impl Worker {
                 }
                 let ended = tokio::select! {
                     ended = self.attempt(&mut engine, &work) => ended,
-                    // The fetcher has given the job back and ended, so a result would be refused.
+                    // The fetcher has requeued the job and ended, so a result would be refused.
                     () = self.reports.closed() => return,
                 };
                 // An engine that is to be replaced goes on until its successor is ready.
@@ -157,7 +157,7 @@ impl Worker {
                     if attempt == 1 {
                         tracing::error!(actor = self.actor, script_type = %self.settings.script_type, %error, "an engine does not start; it is tried again");
                     }
-                    self.give_back().await;
+                    self.requeue().await;
                     tokio::select! {
                         () = tokio::time::sleep(RESTART.wait(attempt, random())) => {}
                         () = self.reports.closed() => return None,
@@ -167,10 +167,10 @@ impl Worker {
         }
     }
 
-    /// Gives back a job that waits for an engine that does not start.
-    async fn give_back(&mut self) {
+    /// Requeues a job that waits for an engine that does not start.
+    async fn requeue(&mut self) {
         if let Some(Work { job, .. }) = self.next.take().or_else(|| self.work.try_recv().ok()) {
-            let ended = Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
+            let ended = Ended::of(job.job, job.attempt, job.claim, job.started_at, AttemptEnd::Requeued);
             // If the fetcher has ended, the job runs again when its lease has expired.
             let _ = self
                 .reports
@@ -187,11 +187,11 @@ impl Worker {
 
     async fn attempt(&self, engine: &mut Child, work: &Work) -> Ended {
         let job = &work.job;
-        let mut ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, Outcome::Crashed);
+        let mut ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, AttemptEnd::Crashed);
         let (run, log) = match self.prepared(job).await {
             Ok(prepared) => prepared,
-            Err(outcome) => {
-                ended.outcome = outcome;
+            Err(end) => {
+                ended.end = end;
                 return ended;
             }
         };
@@ -225,14 +225,14 @@ impl Worker {
             ran = engine.run(&run, &mut host, &work.stop).await;
         }
         match ran {
-            Ok(outcome) => {
-                ended.usage = Some(outcome.usage);
-                ended.outcome = match outcome.result {
-                    Ok(output) => Outcome::Finished(output),
+            Ok(ran) => {
+                ended.usage = Some(ran.usage);
+                ended.end = match ran.result {
+                    Ok(output) => AttemptEnd::Finished(output),
                     // Its time went by without its doing.
                     Err(error) if error.kind == ErrorKind::Timeout && patience.waited(&self.store).await => {
-                        tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is given back");
-                        Outcome::GivenBack
+                        tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is requeued");
+                        AttemptEnd::Requeued
                     }
                     Err(error) => {
                         let error = host.log.masked(error).await;
@@ -261,29 +261,29 @@ impl Worker {
 
     /// What a job does outside.
     fn session(&self, run: &EngineJob) -> Arc<Session> {
-        let outside = self.settings.outside.clone();
+        let resources = self.settings.resources.clone();
         let variables = match environment::fault(run) {
             Some(fault) => Err(fault.message),
-            None if outside.processes.is_some() => Ok(environment::of_job(run)),
+            None if resources.processes.is_some() => Ok(environment::of_job(run)),
             None => Ok(BTreeMap::new()),
         };
-        Session::new(outside, variables)
+        Session::new(resources, variables)
     }
 
     /// What the engine gets of a job and where it logs, or why the job cannot be run.
-    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), Outcome> {
+    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), AttemptEnd> {
         let unavailable = |message| JobError::new(ErrorKind::Unavailable, message);
-        let run = prepare(job, self.store.context(), self.settings.timeout).map_err(|why| Outcome::Refused(unavailable(why)))?;
+        let run = prepare(job, self.store.context(), self.settings.timeout).map_err(|why| AttemptEnd::Refused(unavailable(why)))?;
         let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
         let (env, bytes) = (run.env.clone(), run.env.values().map(String::len).sum());
-        let secrets = away(bytes, move || Secrets::of(&env)).await.ok_or(Outcome::GivenBack)?;
+        let secrets = away(bytes, move || Secrets::of(&env)).await.ok_or(AttemptEnd::Requeued)?;
         let log = JobLog::new(&self.store, (&job.job, job.started_at), &self.settings.mask, secrets, file).await;
         log.map(|log| (run, log)).map_err(|error| self.failed(job, unavailable(format!("log_path: {error}"))))
     }
 
-    fn failed(&self, job: &Claimed, error: JobError) -> Outcome {
+    fn failed(&self, job: &Claimed, error: JobError) -> AttemptEnd {
         let first = job.retry_backoff.map_or(Backoff::DEFAULT, Seconds::duration);
-        Outcome::Failed { error, retry_in: Backoff::starting_with(first).wait(job.failures.saturating_add(1), random()) }
+        AttemptEnd::Failed { error, retry_in: Backoff::starting_with(first).wait(job.failures.saturating_add(1), random()) }
     }
 }
 

@@ -57,7 +57,7 @@ fn label(event: Event) -> &'static str {
         Event::Succeeded => "the script returned",
         Event::Failed { retry: true } => "failed, attempts are left",
         Event::Failed { retry: false } => "failed",
-        Event::GivenBack => "given back",
+        Event::Requeued => "requeued",
         Event::LeaseLost { last: false } => "lease lost",
         Event::LeaseLost { last: true } => "lease lost for the third time",
         Event::Stopped => "stopped",

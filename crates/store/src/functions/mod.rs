@@ -142,7 +142,7 @@ pub use start::Started;
 pub(super) use start::start_batch;
 pub use stop::Stopping;
 pub use tend_messages::Tended;
-pub use turn::{ActorRoom, Ended, Outcome, Turn, Turned};
+pub use turn::{ActorRoom, AttemptEnd, Ended, Turn, Turned};
 pub(super) use wait::READERS;
 
 use super::error::Error;

@@ -21,7 +21,7 @@ type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8, i64);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum AttemptEnd {
     /// The script returned.
     Finished(Output),
     /// The script failed, was stopped, or ran out of time.
@@ -35,12 +35,12 @@ pub enum Outcome {
     Refused(JobError),
     /// The engine died.
     Crashed,
-    /// The actor leaves and gives the job back as if it had not taken it.
-    GivenBack,
+    /// The actor leaves and requeues the job as if it had not taken it.
+    Requeued,
 }
 
-impl Outcome {
-    /// The outcome in a word, for the log.
+impl AttemptEnd {
+    /// The end in a word, for the log.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Finished(_) => "finished",
@@ -51,7 +51,7 @@ impl Outcome {
             },
             Self::Refused(_) => "refused",
             Self::Crashed => "crashed",
-            Self::GivenBack => "given back",
+            Self::Requeued => "requeued",
         }
     }
 }
@@ -72,13 +72,13 @@ pub struct Ended {
     /// What it used.
     pub usage: Option<Usage>,
     /// How it ended.
-    pub outcome: Outcome,
+    pub end: AttemptEnd,
 }
 
 impl Ended {
     /// An attempt that logged nothing and whose use is not known.
-    pub fn of(job: JobId, attempt: u32, claim: u32, started_at: Timestamp, outcome: Outcome) -> Self {
-        Self { job, attempt, claim, started_at, logged: false, usage: None, outcome }
+    pub fn of(job: JobId, attempt: u32, claim: u32, started_at: Timestamp, end: AttemptEnd) -> Self {
+        Self { job, attempt, claim, started_at, logged: false, usage: None, end }
     }
 }
 
@@ -238,14 +238,14 @@ impl Store {
         if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
             return;
         }
-        let job_end = match &end.outcome {
-            Outcome::Finished(output) => {
+        let job_end = match &end.end {
+            AttemptEnd::Finished(output) => {
                 let (text, format, id) = (output.text.clone(), Some(output.format.as_str()), end.job.clone());
                 let times = [Some(end.started_at), Some(now.max(end.started_at))];
                 JobEnd::Finished(JobResult::of(id, text, format, end.attempt, times, end.usage))
             }
-            Outcome::Failed { error, .. } | Outcome::Refused(error) => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
-            Outcome::Crashed | Outcome::GivenBack => return self.tell_by_reading(end.job.clone()),
+            AttemptEnd::Failed { error, .. } | AttemptEnd::Refused(error) => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
+            AttemptEnd::Crashed | AttemptEnd::Requeued => return self.tell_by_reading(end.job.clone()),
         };
         if inbox.deliver(&end.job, &JobView::Ended(job_end), audience) {
             // There are waiters that came later. The job may run again by now, or this is the end that they wait for.
@@ -256,25 +256,25 @@ impl Store {
 
 fn add_end(call: &mut Cmd, end: &Ended) {
     call.arg(end.job.as_str()).arg(end.claim).arg(end.usage.as_ref().map_or_else(String::new, json));
-    let (outcome, format) = match &end.outcome {
-        Outcome::Finished(output) => ("finished", output.format.as_str()),
-        Outcome::Failed { .. } | Outcome::Refused(_) => ("error", "-"),
-        Outcome::Crashed => ("crashed", "-"),
-        Outcome::GivenBack => ("released", "-"),
+    let (word, format) = match &end.end {
+        AttemptEnd::Finished(output) => ("finished", output.format.as_str()),
+        AttemptEnd::Failed { .. } | AttemptEnd::Refused(_) => ("error", "-"),
+        AttemptEnd::Crashed => ("crashed", "-"),
+        AttemptEnd::Requeued => ("released", "-"),
     };
-    call.arg(list([outcome, word_if("logged", end.logged), format]));
-    match &end.outcome {
-        Outcome::Finished(output) => call.arg(&output.text),
-        Outcome::Failed { error, .. } | Outcome::Refused(error) => {
+    call.arg(list([word, word_if("logged", end.logged), format]));
+    match &end.end {
+        AttemptEnd::Finished(output) => call.arg(&output.text),
+        AttemptEnd::Failed { error, .. } | AttemptEnd::Refused(error) => {
             let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
             call.arg(error.kind.as_str()).arg(&error.message).arg(number(error.line)).arg(number(error.column));
             call.arg(if error.stack.is_empty() { String::new() } else { json(&error.stack) });
             call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(error.data.as_ref().map_or("", Json::as_str));
-            match &end.outcome {
-                Outcome::Failed { retry_in, .. } => call.arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX)),
+            match &end.end {
+                AttemptEnd::Failed { retry_in, .. } => call.arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX)),
                 _ => call.arg("-"),
             }
         }
-        Outcome::Crashed | Outcome::GivenBack => call,
+        AttemptEnd::Crashed | AttemptEnd::Requeued => call,
     };
 }

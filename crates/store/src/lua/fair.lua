@@ -47,7 +47,7 @@ local function sort(queue)
     local job = values.is_uuid(id) and read_caller(id) or {}
     local caller = redis.sha1hex(job.caller_id or '')
     if job.started_at and not job.failures then
-      -- It was given back, so it is the next of its caller.
+      -- It was requeued, so it is the next of its caller.
       table.insert(back, 1, { caller = caller, id = id })
     else
       put(queue, caller, id)

@@ -96,7 +96,7 @@ function foreign.admit(id, queue, walk)
     if cycle == false then return nil end
   end
   if not job.indexed then foreign.list(id, job.created_at) end
-  -- The queue says which actors may run it; it goes back there if it is given back.
+  -- The queue says which actors may run it; it goes back there if it is requeued.
   local group, instance = string.match(queue or '', ':group:([^:]+)'), string.match(queue or '', ':inst:(%d+)')
   local script_type = string.match(queue or '', ':type:([%w_.-]+)')
   if script_type then redis.call('HSETNX', key, 'script_type', script_type) end

@@ -106,7 +106,7 @@ function jobs.is_job(id) return values.is_uuid(id) and redis.call('TYPE', keys.j
 -- Whether the end of a job was written past whoever was to say it.
 function jobs.is_unsettled(id) return try('ZSCORE', keys.watched, id) or try('ZSCORE', keys.leases, id) end
 
--- The number of the claim. An attempt that is given back leaves its number to the next, which must not be mistaken for it.
+-- The number of the claim. An attempt that is requeued leaves its number to the next, which must not be mistaken for it.
 function jobs.claim_of(attempt, given_back)
   local times = tonumber(given_back) or 0
   -- A foreign program may have written anything; what is no count is none.

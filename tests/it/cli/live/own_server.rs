@@ -151,7 +151,7 @@ fn a_server_that_ends_gives_back_what_still_runs_and_the_next_one_has_it() {
     server.is(&id, "started");
     let (hero, code) = server.stop();
     let log = read(&hero, "serve.log");
-    assert!(code == Some(0) && log.contains("given back") && !log.contains("did not end in time"), "{code:?}: {log}");
+    assert!(code == Some(0) && log.contains("requeued") && !log.contains("did not end in time"), "{code:?}: {log}");
     let server = Server::with(hero, &["--pool", "none"]);
     assert_eq!(server.ok(&["job", "status", &id]), "dispatched");
     assert_eq!(server.ok(&["job", "stop", &id]), "stopped");

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, Output, OutputFormat, Status};
-use hero::store::{ActorRoom, Claimed, Ended, Outcome, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Claimed, Ended, Store, Turn};
 use tokio::sync::Mutex;
 
 use crate::support::until;
@@ -58,23 +58,23 @@ impl Hand {
 
     pub async fn finish(&self, id: &JobId) {
         let output = Output { text: "1".into(), format: OutputFormat::Json };
-        assert_eq!(self.end(id, Outcome::Finished(output)).await, Status::Finished);
+        assert_eq!(self.end(id, AttemptEnd::Finished(output)).await, Status::Finished);
     }
 
     /// The script throws an error; gives what the job is then.
     pub async fn fail(&self, id: &JobId) -> Status {
-        self.end(id, Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(20) }).await
+        self.end(id, AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(20) }).await
     }
 
     /// The engine ends a job that was stopped; gives what it is then.
     pub async fn obey_stop(&self, id: &JobId) -> Status {
         let retry_in = Duration::ZERO;
-        self.end(id, Outcome::Failed { error: JobError::new(ErrorKind::Stopped, "stopped"), retry_in }).await
+        self.end(id, AttemptEnd::Failed { error: JobError::new(ErrorKind::Stopped, "stopped"), retry_in }).await
     }
 
     /// The engine dies; gives what the job is then.
     pub async fn crash(&self, id: &JobId) -> Status {
-        self.end(id, Outcome::Crashed).await
+        self.end(id, AttemptEnd::Crashed).await
     }
 
     /// The engine dies so often that the job is given up.
@@ -87,7 +87,7 @@ impl Hand {
     /// Finishes everything it has in one go.
     pub async fn finish_all(&self) -> usize {
         let running = std::mem::take(&mut *self.running.lock().await);
-        let output = || Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
+        let output = || AttemptEnd::Finished(Output { text: "1".into(), format: OutputFormat::Json });
         let ends: Vec<Ended> = running.into_values().flatten().map(|claimed| ended(&claimed, output())).collect();
         for chunk in ends.chunks(128) {
             assert!(self.turn(chunk, 0).await.statuses.iter().all(|status| *status == Some(Status::Finished)));
@@ -98,15 +98,15 @@ impl Hand {
     /// Finishes the attempt it has, which may be nobody's any more.
     pub async fn try_finish(&self, id: &JobId) -> Option<Status> {
         let output = Output { text: "late".into(), format: OutputFormat::Text };
-        self.try_end(id, Outcome::Finished(output)).await
+        self.try_end(id, AttemptEnd::Finished(output)).await
     }
 
-    async fn end(&self, id: &JobId, outcome: Outcome) -> Status {
+    async fn end(&self, id: &JobId, outcome: AttemptEnd) -> Status {
         self.take(id).await;
         self.try_end(id, outcome).await.unwrap_or_else(|| panic!("the end of {id} was not taken"))
     }
 
-    async fn try_end(&self, id: &JobId, outcome: Outcome) -> Option<Status> {
+    async fn try_end(&self, id: &JobId, outcome: AttemptEnd) -> Option<Status> {
         let claimed = {
             let mut running = self.running.lock().await;
             let attempts = running.get_mut(id).unwrap();
@@ -126,6 +126,6 @@ impl Hand {
     }
 }
 
-fn ended(claimed: &Claimed, outcome: Outcome) -> Ended {
+fn ended(claimed: &Claimed, outcome: AttemptEnd) -> Ended {
     Ended::of(claimed.job.clone(), claimed.attempt, claimed.claim, claimed.started_at, outcome)
 }

@@ -66,8 +66,8 @@ fn answer(host_call: &HostCall) -> Option<Answer> {
 }
 
 async fn run<F: FnMut(&HostCall) -> Option<Answer> + Send>(bench: &mut Bench, job: &EngineJob, host: &mut Asked<F>) -> String {
-    let outcome = bench.child.run(job, host, &bench.stop).await.unwrap();
-    outcome.result.unwrap_or_else(|error| panic!("{}: {error:?} {:?}", job.script, host.log)).text
+    let ended = bench.child.run(job, host, &bench.stop).await.unwrap();
+    ended.result.unwrap_or_else(|error| panic!("{}: {error:?} {:?}", job.script, host.log)).text
 }
 
 #[tokio::test]
@@ -113,8 +113,8 @@ async fn what_is_refused_is_an_exception_in_python_with_the_words_of_the_server(
         ("hero.progress(float('nan'))", "ValueError: a progress is a finite number, usually percent, and a text"),
         ("hero.nothing", "AttributeError: module 'hero' has no attribute 'nothing'"),
     ] {
-        let outcome = bench.child.run(&job(&format!("import hero\n{script}")), &mut host, &bench.stop).await.unwrap();
-        let error = outcome.result.unwrap_err();
+        let ended = bench.child.run(&job(&format!("import hero\n{script}")), &mut host, &bench.stop).await.unwrap();
+        let error = ended.result.unwrap_err();
         assert_eq!((error.message.as_str(), error.line), (message, Some(2)), "{script}");
     }
     let caught =
@@ -209,8 +209,8 @@ async fn answers_that_cross_a_stop_are_not_those_of_the_next_job() {
             Some(Ok(json!("stale").into()))
         });
         let script = job("import hero\nwhile True: hero.spawn(script='1')");
-        let outcome = bench.child.run(&script, &mut host, &stop).await.unwrap();
-        assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+        let ended = bench.child.run(&script, &mut host, &stop).await.unwrap();
+        assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
         let mut next = Asked::by(|_: &HostCall| Some(Ok(json!("fresh").into())));
         assert_eq!(run(&mut bench, &job("import hero\nhero.result(hero.spawn(script='1'))"), &mut next).await, "fresh");
     }

@@ -41,8 +41,8 @@ async fn a_program_that_is_gone_makes_the_job_unavailable() {
 async fn a_stop_lets_a_command_clear_up_and_is_reported_as_a_stop() {
     let mut bench = Bench::with(bash()).await;
     let script = job("trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done");
-    let (outcome, log) = stopped(&mut bench, &script).await;
-    let error = outcome.result.unwrap_err();
+    let (ended, log) = stopped(&mut bench, &script).await;
+    let error = ended.result.unwrap_err();
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Stopped, "stopped_by_request"));
     // The shell may also tell of the program that it waited for, on its other output.
     assert!(log[0] == "ready" && log.contains(&"bye".to_owned()), "{log:?}");
@@ -54,8 +54,8 @@ async fn a_stop_lets_a_command_clear_up_and_is_reported_as_a_stop() {
 async fn a_command_that_does_not_obey_a_stop_is_killed_and_the_engine_goes_on() {
     let mut bench = Bench::with(bash()).await;
     let began = Instant::now();
-    let (outcome, _) = stopped(&mut bench, &job("trap '' TERM; echo ready; while :; do sleep 0.01; done")).await;
-    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+    let (ended, _) = stopped(&mut bench, &job("trap '' TERM; echo ready; while :; do sleep 0.01; done")).await;
+    assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
     assert!(began.elapsed() < SOON);
     // On a busy machine the engine may have had no time to obey.
     if bench.child.is_alive() {
@@ -68,10 +68,10 @@ async fn a_command_is_ended_at_its_timeout() {
     let mut bench = Bench::with(bash()).await;
     let mut endless = job("while :; do sleep 0.01; done");
     endless.timeout = Duration::from_millis(200);
-    let outcome = bench.run_job(&endless).await;
-    let error = outcome.result.unwrap_err();
+    let ended = bench.run_job(&endless).await;
+    let error = ended.result.unwrap_err();
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Timeout, "timeout"));
-    assert!((200..SOON.as_millis() as u64).contains(&outcome.usage.run_ms), "{:?}", outcome.usage);
+    assert!((200..SOON.as_millis() as u64).contains(&ended.usage.run_ms), "{:?}", ended.usage);
 }
 
 #[tokio::test]
@@ -84,8 +84,8 @@ async fn nothing_that_a_command_started_outlives_it_whatever_session_it_is_in() 
     assert!(!numbers.exists(normal) && began.elapsed() < SOON, "the stray kept the job's pipes open, and lived");
 
     let mut job = job(&format!("trap '' TERM; {STRAY} echo ready; while :; do sleep 0.01; done"));
-    let (outcome, log) = stopped(&mut bench, &job).await;
-    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+    let (ended, log) = stopped(&mut bench, &job).await;
+    assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
     assert!(!numbers.exists(log[0].parse().unwrap()));
 
     bench.child = Child::start(&bench.spawner, &bash()).await.unwrap();
@@ -102,8 +102,8 @@ async fn processes_that_start_each_other_again_end_with_their_job() {
     // Each starts its successor in a new session and ends, so whoever was found is gone a moment later.
     let chain =
         "chain() { setsid bash chain & }; echo 'sleep 0.02; setsid bash chain & echo $! >> pids' > chain; chain; echo ready; sleep 1000";
-    let (outcome, _) = stopped(&mut bench, &job(chain)).await;
-    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+    let (ended, _) = stopped(&mut bench, &job(chain)).await;
+    assert_eq!(ended.result.unwrap_err().kind, ErrorKind::Stopped);
     let supervisor = bench.child.pid();
     assert!(!bench.child.is_alive() || below(supervisor) == 0, "{}", below(supervisor));
 }
@@ -132,13 +132,13 @@ async fn orphans_that_have_ended_are_waited_for_while_their_job_runs() {
     let has_started = std::cell::Cell::new(false);
     let mut log = AtLine { line: "ready", then: || has_started.set(true), seen: Vec::new() };
     let script = job("for i in {1..100}; do (true &); done; echo ready; sleep 1000");
-    let (outcome, ()) = tokio::join!(bench.child.run(&script, &mut log, &stop), async {
+    let (ended, ()) = tokio::join!(bench.child.run(&script, &mut log, &stop), async {
         until("all are there", || has_started.get()).await;
         // The shell, and what it waits for.
         until("two are left", || below(supervisor) == 2).await;
         stop.cancel();
     });
-    assert_eq!(outcome.unwrap().result.unwrap_err().kind, ErrorKind::Stopped);
+    assert_eq!(ended.unwrap().result.unwrap_err().kind, ErrorKind::Stopped);
 }
 
 #[tokio::test]
@@ -158,12 +158,12 @@ async fn an_engine_that_does_not_obey_is_killed_with_everything_below_it() {
     let frozen = std::cell::Cell::new(false);
     let mut log = AtLine { line: "ready", then: || frozen.set(true), seen: Vec::new() };
     let stop = bench.stop.clone();
-    let (outcome, ()) = tokio::join!(bench.child.run(&script, &mut log, &bench.stop), async {
+    let (ended, ()) = tokio::join!(bench.child.run(&script, &mut log, &bench.stop), async {
         until("the stray is there", || frozen.get()).await;
         freeze(supervisor(engine)).await;
         stop.cancel();
     });
-    assert_eq!(outcome.unwrap().result.unwrap_err().kind, ErrorKind::Stopped);
+    assert_eq!(ended.unwrap().result.unwrap_err().kind, ErrorKind::Stopped);
     let stray: u32 = log.seen[0].text.parse().unwrap();
     assert!(!exists(engine) && !bench.child.is_alive());
     until("the stray is gone", || !numbers.exists(stray)).await;

@@ -6,7 +6,7 @@ mod rights;
 
 use std::path::Path;
 
-use hero::engine::{Command, EngineJob, EngineSettings, Host, LogRecord, Outcome, Program};
+use hero::engine::{Command, EngineJob, EngineSettings, Host, LogRecord, Program, RunResult};
 use hero::model::{ErrorKind, LogLevel, OutputFormat};
 use tokio_util::sync::CancellationToken;
 
@@ -45,11 +45,11 @@ impl<F: FnMut()> Host for AtLine<F> {
 }
 
 /// Runs a job and stops it when it has logged `ready`.
-pub(super) async fn stopped(bench: &mut Bench, job: &EngineJob) -> (Outcome, Vec<String>) {
+pub(super) async fn stopped(bench: &mut Bench, job: &EngineJob) -> (RunResult, Vec<String>) {
     let stop = CancellationToken::new();
     let mut log = AtLine { line: "ready", then: || stop.cancel(), seen: Vec::new() };
-    let outcome = bench.child.run(job, &mut log, &stop).await.unwrap();
-    (outcome, log.seen.into_iter().map(|record| record.text).collect())
+    let ended = bench.child.run(job, &mut log, &stop).await.unwrap();
+    (ended, log.seen.into_iter().map(|record| record.text).collect())
 }
 
 /// The last line that the job logged, as a number.
@@ -60,8 +60,8 @@ pub(super) fn number(bench: &Bench) -> u32 {
 #[tokio::test]
 async fn what_a_command_writes_is_the_log_and_its_result_is_on_a_descriptor_of_its_own() {
     let mut bench = Bench::with(bash()).await;
-    let outcome = bench.run("echo one; echo two >&2; echo '{ \"a\": [1, 2.5] }' >&$HERO_RESULT_FD; echo three").await;
-    let output = outcome.result.unwrap();
+    let ended = bench.run("echo one; echo two >&2; echo '{ \"a\": [1, 2.5] }' >&$HERO_RESULT_FD; echo three").await;
+    let output = ended.result.unwrap();
     assert_eq!((output.text.as_str(), output.format), (r#"{"a":[1,2.5]}"#, OutputFormat::Json));
     let of = |level| bench.log.0.iter().filter(|record| record.level == level).map(|record| record.text.as_str()).collect::<Vec<_>>();
     assert_eq!((of(LogLevel::Info), of(LogLevel::Error)), (vec!["one", "three"], vec!["two"]));
@@ -179,8 +179,8 @@ async fn node_runs_scripts_where_it_is_installed() {
     let mut bench = Bench::with(command(&[node, "{script}"])).await;
     let mut job = job(include_str!("../../../../examples/commands/report.js"));
     job.args = Some(serde_json::from_str(r#"{"items": [{"name": "tea", "price": 2.5}, {"name": "milk", "price": 1.25}]}"#).unwrap());
-    let outcome = bench.run_job(&job).await;
-    assert_eq!(outcome.result.unwrap().text, r#"{"items":2,"total":3.75}"#, "{:?}", bench.log.texts());
+    let ended = bench.run_job(&job).await;
+    assert_eq!(ended.result.unwrap().text, r#"{"items":2,"total":3.75}"#, "{:?}", bench.log.texts());
     assert_eq!(bench.log.texts(), ["tea: 2.5", "milk: 1.25"]);
     for (script, told) in [
         ("throw new Error('bad day')", "Error: bad day"),

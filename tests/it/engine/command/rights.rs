@@ -87,8 +87,8 @@ async fn two_engines_have_directories_of_their_own_that_nobody_else_may_enter() 
 #[tokio::test]
 async fn what_a_job_used_is_measured() {
     let mut bench = Bench::with(bash()).await;
-    let outcome = bench.run("x=$(head -c 30000000 /dev/zero | tr '\\0' x); for i in {1..200000}; do :; done; sleep 0.1").await;
-    let usage = outcome.usage;
+    let ended = bench.run("x=$(head -c 30000000 /dev/zero | tr '\\0' x); for i in {1..200000}; do :; done; sleep 0.1").await;
+    let usage = ended.usage;
     assert!(usage.run_ms >= 100 && usage.cpu_us > 1000 && usage.peak_memory > 20 << 20, "{usage:?}");
 }
 

@@ -76,7 +76,7 @@ impl Plain {
                 }
             }
             End::Crashed => self.lost(job),
-            End::GivenBack => {
+            End::Requeued => {
                 it.given_back += 1;
                 let attempt = it.attempt - 1;
                 self.requeue(job, attempt);

@@ -1,21 +1,21 @@
 use super::ActorSet;
 use crate::actor::handle::Running;
 use hero_audit::{self as audit, Execution, Record, Who};
-use hero_store::Outcome;
+use hero_store::AttemptEnd;
 
 /// What the audit log has of attempts: each that began here has one record, with its actor, its end and how long it took.
 impl ActorSet {
     /// Records how an attempt ended that an actor ran.
-    pub(super) fn record(&self, actor: usize, run: &Running, outcome: &Outcome) {
+    pub(super) fn record(&self, actor: usize, run: &Running, ended: &AttemptEnd) {
         let (audit, context) = &self.audit;
         audit.note(|| {
-            let (outcome, end) = match outcome {
+            let (outcome, end) = match ended {
                 // Somebody else has the job by now, or its end is recorded already.
                 _ if run.lost => (audit::Outcome::Bad, "lost"),
-                Outcome::Finished(_) => (audit::Outcome::Ok, "finished"),
-                Outcome::Failed { error, .. } | Outcome::Refused(error) => (audit::Outcome::Bad, error.kind.as_str()),
-                Outcome::Crashed => (audit::Outcome::Bad, "crashed"),
-                Outcome::GivenBack => (audit::Outcome::Bad, "given_back"),
+                AttemptEnd::Finished(_) => (audit::Outcome::Ok, "finished"),
+                AttemptEnd::Failed { error, .. } | AttemptEnd::Refused(error) => (audit::Outcome::Bad, error.kind.as_str()),
+                AttemptEnd::Crashed => (audit::Outcome::Bad, "crashed"),
+                AttemptEnd::Requeued => (audit::Outcome::Bad, "given_back"),
             };
             let duration_ms = Some(u64::try_from(run.began.elapsed().as_millis()).unwrap_or(u64::MAX));
             Record {

@@ -43,8 +43,8 @@ impl TestPool {
         self.workers.lock().unwrap()[worker].try_recv().ok()
     }
 
-    fn done(&mut self, worker: usize, job: &Claimed, outcome: Outcome) {
-        let ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, outcome);
+    fn done(&mut self, worker: usize, job: &Claimed, end: AttemptEnd) {
+        let ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, end);
         let ran = Duration::from_secs(1);
         self.actors.handle_report(Report::Done { actor: 0, worker, ended: Box::new(ended), ran, ready: true }, Timestamp::local());
     }
@@ -75,8 +75,8 @@ fn job(concurrent: bool) -> Claimed {
     }
 }
 
-fn finished() -> Outcome {
-    Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json })
+fn finished() -> AttemptEnd {
+    AttemptEnd::Finished(Output { text: "1".into(), format: OutputFormat::Json })
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn what_must_run_alone_is_not_overtaken_by_what_was_on_its_way_when_it_was_given
     pool.take(&alone);
     assert_eq!(pool.actors.room(), 1);
     // A turn is under way that asked for one more, when the one that must run alone has waited long enough.
-    pool.actors.give_back_what_waits(true);
+    pool.actors.requeue_waiting(true);
     pool.take(&fourth);
     assert!(pool.work(0).is_some_and(|work| work.job.job == first.job) && pool.workers.lock().unwrap().len() == 1, "it overtook");
     assert_eq!(pool.actors.room(), 0);
@@ -110,7 +110,7 @@ fn jobs_that_are_given_back_together_come_back_in_the_order_in_which_they_were_t
     for job in [&first, &alone, &fourth] {
         pool.take(job);
     }
-    pool.actors.give_back_what_waits(true);
+    pool.actors.requeue_waiting(true);
     // Each goes to the front of its queue.
     assert_eq!(pool.ends().into_iter().map(|end| end.job).collect::<Vec<_>>(), [fourth.job, alone.job]);
     assert_eq!(pool.actors.room(), 0);
@@ -123,7 +123,7 @@ fn a_job_of_one_actor_alone_gets_it_to_itself_although_others_could_run_beside_w
     let (mut pool, first, own) = (TestPool::new(), job(true), Claimed { owned: true, ..job(false) });
     pool.take(&first);
     pool.take(&own);
-    pool.actors.give_back_what_waits(true);
+    pool.actors.requeue_waiting(true);
     assert_eq!(pool.actors.room(), 0, "others would keep it waiting for ever");
 }
 
@@ -138,7 +138,7 @@ fn a_run_whose_lease_was_lost_is_stopped_and_its_end_is_not_recorded_while_the_n
     pool.actors.lose(&first.job, |claim| claim == 1);
     assert!(lost.stop.is_cancelled() && !next.stop.is_cancelled());
     let stopped = JobError::new(ErrorKind::Stopped, "stopped_by_request");
-    pool.done(0, &first, Outcome::Failed { error: stopped, retry_in: Duration::ZERO });
+    pool.done(0, &first, AttemptEnd::Failed { error: stopped, retry_in: Duration::ZERO });
     assert!(pool.ends().is_empty());
     assert!(!pool.actors.leases().contains(&(first.job.clone(), 1)) && pool.actors.leases().contains(&(first.job.clone(), 2)));
     // Somebody who wants the job stopped means the attempt that counts.
@@ -165,7 +165,7 @@ fn a_stop_that_comes_before_its_job_is_not_lost() {
     pool.take(&first);
     assert!(pool.work(0).is_none());
     let ends = pool.ends();
-    assert!(matches!(&ends[..], [Ended { outcome: Outcome::Failed { error, .. }, .. }] if error.kind == ErrorKind::Stopped));
+    assert!(matches!(&ends[..], [Ended { end: AttemptEnd::Failed { error, .. }, .. }] if error.kind == ErrorKind::Stopped));
     // When nothing is on its way any more, it is not kept.
     pool.actors.stop(&first.job, Instant::now());
     pool.actors.forget_stops();
@@ -190,7 +190,7 @@ fn what_is_said_to_be_lost_of_a_run_that_has_ended_stops_nobody() {
     let (mut pool, first) = (TestPool::new(), job(false));
     pool.take(&first);
     let work = pool.work(0).unwrap();
-    pool.done(0, &first, Outcome::Crashed);
+    pool.done(0, &first, AttemptEnd::Crashed);
     // A renewal found the end that a turn had just recorded, or was about to; meanwhile the job runs again here.
     let again = Claimed { claim: 2, ..first.clone() };
     pool.actors.lose(&first.job, |claim| claim == first.claim);
@@ -210,9 +210,9 @@ fn what_a_worker_that_failed_ran_ends_with_its_own_attempt_and_claim() {
     pool.take(&Claimed { attempt: 2, claim: 5, ..job(true) });
     pool.take(&Claimed { attempt: 3, claim: 7, ..job(true) });
     pool.actors.handle_report(Report::Failed { actor: 0, worker: 0 }, now);
-    pool.actors.give_back_what_runs(now);
-    let ends: Vec<(u32, u32, Outcome)> = pool.ends().into_iter().map(|end| (end.attempt, end.claim, end.outcome)).collect();
-    assert_eq!(ends, [(2, 5, Outcome::Crashed), (3, 7, Outcome::GivenBack)]);
+    pool.actors.requeue_running(now);
+    let ends: Vec<(u32, u32, AttemptEnd)> = pool.ends().into_iter().map(|end| (end.attempt, end.claim, end.end)).collect();
+    assert_eq!(ends, [(2, 5, AttemptEnd::Crashed), (3, 7, AttemptEnd::Requeued)]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn what_a_job_that_arrives_costs_does_not_grow_with_those_that_wait() {
     }
     // To look through all that wait for each of them would take minutes.
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    pool.actors.give_back_what_waits(false);
+    pool.actors.requeue_waiting(false);
     assert_eq!(pool.ends().len(), many);
 }
 

@@ -11,7 +11,7 @@
 local try = commands.try
 local read = jobs.reader('dialect', 'status', 'script_type', 'actor', 'worker_id')
 
-local function give_back(prefix, id, parent, element)
+local function requeue(prefix, id, parent, element)
   local kept = conveyor.set_aside(prefix, element)
   conveyor.leave_parent(prefix, id, parent)
   return kept
@@ -21,7 +21,7 @@ local function import(prefix, bytes, job, bound, created)
   local id, key, known = job.id, keys.job(job.id), nil
   if jobs.exists(id) then
     known = read(id) or {}
-    if known.dialect ~= 'conveyor' then return give_back(prefix, id, job.parent, bytes) and 'other' or 'lost' end
+    if known.dialect ~= 'conveyor' then return requeue(prefix, id, job.parent, bytes) and 'other' or 'lost' end
     if not values.is_final(known.status) then return 'twice' end
   end
   local work = keys.work(job.script_type)
@@ -46,7 +46,7 @@ local function import(prefix, bytes, job, bound, created)
 end
 
 local function refuse_ill(prefix, id, parent, failed)
-  if jobs.exists(id) then return give_back(prefix, id, parent, failed) and 'failed' or 'lost' end
+  if jobs.exists(id) then return requeue(prefix, id, parent, failed) and 'failed' or 'lost' end
   -- It ends like any other: its children with it, its continuations run, its parent goes on.
   redis.call('SET', conveyor.job_key(prefix, id), failed)
   conveyor.ended(prefix, id, 'error')

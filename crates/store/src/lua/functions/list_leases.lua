@@ -1,5 +1,5 @@
 -- Flags: no-writes
--- Finds running jobs that belong to a pool of this server, so that it can give back those it knows nothing of. Renewals that reorder the
+-- Finds running jobs that belong to a pool of this server, so that it can requeue those it knows nothing of. Renewals that reorder the
 -- leases meanwhile hide none.
 -- ARGV  where to go on, from 0 · how many to look at, about · what the names of the pool's actors begin with
 -- Gives {where to go on, 0 at the end, then id · claim …}; a job may be given twice.

@@ -5,7 +5,7 @@
 --         'finished' · output
 --         'error' · kind · message · line · column · stack (JSON or '') · limit · data (JSON or '') · wait before a
 --                   retry, ms, or '-': it is not tried again
---         'crashed'       the engine died        'released'       the actor leaves and gives the job back
+--         'crashed'       the engine died        'released'       the actor leaves and requeues the job
 --       then: list of actors ('type:group:instance') · how many jobs each can take …
 --       then: list of queues in the order of service · list of the number of the actor that each belongs to, or 0 for any
 --       then: 'fair' (callers take turns in the queues of the type and group) or ''

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Gives a job back as if it had not been taken: another actor takes it next, and no attempt is counted.
+-- Requeues a job as if it had not been taken: another actor takes it next, and no attempt is counted.
 -- KEYS  job
 -- ARGV  owner · context · claim
 -- Gives 'dispatched' · 'lost' (the claim does not hold the job any more).

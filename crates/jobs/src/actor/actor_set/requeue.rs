@@ -1,15 +1,15 @@
 use super::ActorSet;
 use crate::actor::handle::ActorHandle;
 use hero_model::Timestamp;
-use hero_store::{Claimed, Ended, Outcome};
+use hero_store::{AttemptEnd, Claimed, Ended};
 
-/// How jobs are given back to Redis, so that others run them.
+/// How jobs are requeued to Redis, so that others run them.
 impl ActorSet {
-    /// Gives back the jobs that were taken ahead. `stale` says that they have waited too long behind busy actors. Then an actor
+    /// Requeues the jobs that were taken ahead. `stale` says that they have waited too long behind busy actors. Then an actor
     /// whose next job must run alone takes nothing more until it can run that job.
     ///
     /// No job may be on its way here when this is called: if it came later it would be put into the queue before these.
-    pub(in crate::actor) fn give_back_what_waits(&mut self, stale: bool) {
+    pub(in crate::actor) fn requeue_waiting(&mut self, stale: bool) {
         if stale {
             self.prefetch.pause();
             let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.actor_index);
@@ -22,18 +22,18 @@ impl ActorSet {
         let own = self.actors.iter_mut().flat_map(|actor| actor.own.drain(..));
         let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
         self.claims.clear();
-        // Each goes to the front of its queue, so the one that has to be first there is given back last.
-        let given_back = |job: Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
-        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| given_back(job)));
+        // Each goes to the front of its queue, so the one that has to be first there is requeued last.
+        let requeued = |job: Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, AttemptEnd::Requeued);
+        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| requeued(job)));
     }
 
-    /// Gives back the jobs that did not end in the grace period. The actors and their engines end with the fetcher.
-    pub(in crate::actor) fn give_back_what_runs(&mut self, now: Timestamp) {
+    /// Requeues the jobs that did not end in the grace period. The actors and their engines end with the fetcher.
+    pub(in crate::actor) fn requeue_running(&mut self, now: Timestamp) {
         let of_actor = |(index, actor): (usize, &mut ActorHandle)| actor.drop_workers().into_iter().map(move |run| (index, run));
         for (actor, run) in self.actors.iter_mut().enumerate().flat_map(of_actor).collect::<Vec<_>>() {
-            tracing::warn!(job = %run.job, "a running job is given back, because this process ends");
-            self.record(actor, &run, &Outcome::GivenBack);
-            self.end(run.lost, Ended::of(run.job, run.attempt, run.claim, now, Outcome::GivenBack));
+            tracing::warn!(job = %run.job, "a running job is requeued, because this process ends");
+            self.record(actor, &run, &AttemptEnd::Requeued);
+            self.end(run.lost, Ended::of(run.job, run.attempt, run.claim, now, AttemptEnd::Requeued));
         }
     }
 }

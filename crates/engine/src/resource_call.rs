@@ -1,4 +1,4 @@
-//! What scripts ask of the outside: files, processes, the network, a Redis.
+//! What scripts ask for beyond their engine: files, processes, the network, a Redis.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::Capability;
 /// The bytes of text that one answer holds at most. A value of a script takes them whole.
 pub const LARGEST_TEXT: usize = 240 << 10;
 
-/// What scripts ask of the outside. Each needs a grant.
+/// A host call about resources beyond the engine. Each needs a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OutsideCall {
+pub enum ResourceCall {
     /// Something about the files of the context.
     Files(FileCall),
     /// Something about processes.
@@ -222,7 +222,7 @@ impl RedisCommand {
     }
 }
 
-impl OutsideCall {
+impl ResourceCall {
     /// What a script needs to ask this.
     pub const fn needs(&self) -> Capability {
         match self {

@@ -13,7 +13,7 @@ use crate::dispatch::Dispatcher;
 use crate::engine::Capability;
 use crate::model::ContextId;
 use crate::process::Spawner;
-use crate::sal::{Files, Hosts, Net, Outside, Processes};
+use crate::sal::{Files, Hosts, Net, Processes, Resources};
 use crate::store::{Endpoint, GrantedRedis, NotGranted};
 
 /// What makes it for one pool after another.
@@ -32,7 +32,7 @@ impl<'a> Granter<'a> {
     }
 
     /// What a pool may use in a context that grants it this.
-    pub(super) async fn outside(&mut self, pool: &PoolSettings, context: ContextId, granted: &[Capability]) -> anyhow::Result<Outside> {
+    pub(super) async fn resources(&mut self, pool: &PoolSettings, context: ContextId, granted: &[Capability]) -> anyhow::Result<Resources> {
         let has = |capability| granted.contains(&capability);
         // Commands work among the files, though scripts themselves may have none.
         let files = (has(Capability::Fs) || has(Capability::Process)).then(|| self.files(context));
@@ -47,7 +47,7 @@ impl<'a> Granter<'a> {
             Some(url) if has(Capability::Redis) => Some(self.redis(pool, context, url).await?),
             _ => None,
         };
-        Ok(Outside { files, processes, net: net.transpose()?, redis })
+        Ok(Resources { files, processes, net: net.transpose()?, redis })
     }
 
     /// The files of a context that were made for one of its pools.

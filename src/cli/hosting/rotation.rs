@@ -12,7 +12,7 @@ use crate::store::{Databases, Error, Pending};
 
 /// Looks after the contexts that were made at run time: opens those in which something is due, lets those take turns that want pools, and has those sleep
 /// in which nothing happens.
-pub(in crate::cli) struct Keeper {
+pub(in crate::cli) struct Rotation {
     hosting: Hosting,
     databases: Option<Arc<Databases>>,
     /// Where the next look begins.
@@ -39,8 +39,8 @@ const WAITING: Duration = Duration::from_millis(100);
 /// How often a context that sleeps is opened to be tidied: its indexes are trimmed, and jobs of other programs are found that are in no queue.
 const TIDIED: Duration = Duration::from_secs(6 * 3600);
 
-impl Keeper {
-    /// A keeper. In a Redis Cluster there are no databases to look into, so all contexts are open there.
+impl Rotation {
+    /// A rotation. In a Redis Cluster there are no databases to look into, so all contexts are open there.
     pub(in crate::cli) fn new(hosting: Hosting) -> Result<Self, Error> {
         let databases = match hosting.0.dispatcher.opened(ContextId(0)) {
             Ok(home) => home.databases()?.map(Arc::new),
@@ -135,7 +135,7 @@ impl Keeper {
 
     /// Gives places to those that wait, has those make way that had their turn, and has those sleep that nobody needs.
     ///
-    /// No job is given back for the sake of a turn: it would begin anew with the next one. While anybody waits, all whose turn is over take no jobs, and those
+    /// No job is requeued for the sake of a turn: it would begin anew with the next one. While anybody waits, all whose turn is over take no jobs, and those
     /// whose running jobs end first give their places: a long job keeps nobody from a place that another can give. When nobody waits any more they take jobs
     /// again.
     async fn take_turns(&mut self) {
@@ -203,7 +203,7 @@ impl Keeper {
     }
 }
 
-impl Service for Keeper {
+impl Service for Rotation {
     type Error = Error;
 
     const NAME: &'static str = "opening and closing contexts";
