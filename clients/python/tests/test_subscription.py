@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
-from fake import Talk, fake
+from faces import SyncHero
+from fake import Script, Talk, fake
 
 from hero import errors, models
+from hero._core.direct import DirectLink
 from hero.aio import Hero
 
 JOB = "d89ab59b-b3f5-4480-8b9e-72c165c1585c"
@@ -283,8 +286,8 @@ async def test_items_that_nobody_takes_wait_at_the_server_when_they_are_large(He
     assert seen == ["subscribe_logs", "unsubscribe_logs", "subscribe_logs"]
 
 
-async def test_a_server_that_sends_much_before_it_answers_a_subscription_is_left(Hero: Any) -> None:
-    connections: list[int] = []
+def sends_much(connections: list[int]) -> Script:
+    """The first connection gets more items of unknown subscriptions than a client keeps, and behind them its answer."""
 
     async def script(talk: Talk) -> None:
         connections.append(talk.number)
@@ -295,6 +298,33 @@ async def test_a_server_that_sends_much_before_it_answers_a_subscription_is_left
         await talk.item("logs", "s", {"type": "ended"})
         await talk.socket.wait_closed()
 
-    async with fake(script) as url, Hero(url, **FAST) as hero:
+    return script
+
+
+async def test_what_a_server_sent_behind_too_much_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As on a busy machine: all that was sent is read before the first item of it is looked at.
+    read = threading.Event()
+    take, look = DirectLink._take_item, DirectLink._item
+
+    def taken(link: DirectLink, name: str, *given: Any) -> None:
+        take(link, name, *given)
+        if name == "s":
+            read.set()
+
+    def looked(link: DirectLink, *given: Any) -> None:
+        read.wait(30.0)
+        look(link, *given)
+
+    monkeypatch.setattr(DirectLink, "_take_item", taken)
+    monkeypatch.setattr(DirectLink, "_item", looked)
+    connections: list[int] = []
+    async with fake(sends_much(connections)) as url, SyncHero(url, **FAST) as hero:
+        assert [item.type async for item in hero.subscribe_logs(JOB)] == ["ended"]
+    assert connections == [0, 1]
+
+
+async def test_a_server_that_sends_much_before_it_answers_a_subscription_is_left(Hero: Any) -> None:
+    connections: list[int] = []
+    async with fake(sends_much(connections)) as url, Hero(url, **FAST) as hero:
         assert [item.type async for item in hero.subscribe_logs(JOB)] == ["ended"]
     assert connections == [0, 1]

@@ -225,6 +225,8 @@ class Link(ABC):
         self.heard = False
         """Whether a message has come."""
         self.lost: Lost | None = None
+        self.refused = False
+        """Whether this client ended it for what it sent. What has come of that and was not looked at yet counts no more."""
         self._options = options
         self._on_item = on_item
         self._on_over = on_over

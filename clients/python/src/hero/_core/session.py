@@ -333,7 +333,7 @@ class Session:
             feed.end(error)
 
     def _item(self, link: Link, name: str, result: Any, error: Any, size: int) -> None:
-        if self.status == "closed":
+        if self.status == "closed" or link.refused:
             return
         key = (link, name)
         feed = self._by_id.get(key)
@@ -341,6 +341,7 @@ class Session:
             self._give(feed, key, result, error, size)
         elif self._subscribing:
             if len(self._early) >= MOST_EARLY or self._early_bytes + size > self.options.room:
+                link.refused = True
                 link.abort(Lost("the server sent too many items of subscriptions that nobody knows"))
                 return
             # One more than a feed has room for shows that there were more.
