@@ -118,6 +118,10 @@
 
 #[doc(hidden)]
 pub mod cli;
+mod exit;
+mod input;
+#[doc(hidden)]
+pub mod server;
 
 pub use hero_client as client;
 pub use hero_jobs::dispatch;

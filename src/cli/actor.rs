@@ -1,17 +1,16 @@
 use clap::{Args, Subcommand};
 
-use super::backend::Backend;
-use super::daemon::{runtime, shutdown_on_signal};
-use super::exit::Exit;
 use super::global::Global;
 use super::output::{self, Style};
-use super::preflight::{self, Purpose};
-use super::serve::{environment, print_config};
-use super::settings::{Flags, Resolved, resolve};
+use super::serve::{check, environment, print_config};
 use super::table::{Fit, Table, ago, cells};
-use super::{logging, ready_line};
+use crate::exit::Exit;
 use crate::model::ContextId;
 use crate::process::confine::left_out;
+use crate::server::daemon::runtime;
+use crate::server::preflight::Purpose;
+use crate::server::run;
+use crate::server::settings::{Flags, resolve};
 
 /// Actors for the jobs of a Redis that others share, or what is known of live ones.
 #[derive(Debug, Args)]
@@ -53,25 +52,11 @@ impl Actor {
             return print_config(&resolved, global.json);
         }
         if self.check {
-            return runtime()?.block_on(preflight::check(resolved, Purpose::Actors, global.json));
+            return check(resolved, Purpose::Actors, global.json);
         }
-        runtime()?.block_on(run(resolved))?;
+        runtime()?.block_on(run::actors(resolved, |line| output::line(line)))?;
         Ok(Exit::Ok)
     }
-}
-
-/// Runs the pools of `settings` until a signal ends it.
-async fn run(resolved: Resolved) -> anyhow::Result<()> {
-    logging::start(&resolved)?;
-    let settings = resolved.settings;
-    let shutdown = shutdown_on_signal(None)?;
-    let backend = Backend::open(&settings, Purpose::Actors, shutdown.clone()).await?;
-    // There is no `/readyz` here, but the log says when Redis is unreachable.
-    drop(backend.watch());
-    output::line(ready_line::actors(&backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;
-    shutdown.cancelled().await;
-    backend.close().await;
-    Ok(())
 }
 
 /// The steps of confinement that are missing. `--json` shows the reasons, and the steps in force.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::exit::Usage;
 use super::output::{self, Style};
 use super::pair::{once, pair};
-use super::script::read_text;
+use crate::exit::Usage;
+use crate::input::read_text;
 use crate::model::{exact, plain_zeros, tree};
 
 /// The options that make `args`.

@@ -6,15 +6,15 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 
-use super::audit_log::{KEY, key_file};
-use super::exit::Exit;
 use super::global::Global;
 use super::output::{self, Line, Style};
 use super::serve::environment;
-use super::settings::default_data;
 use super::table::{Fit, Table, cells};
 use crate::audit::read::{Tail, Written};
 use crate::audit::{AuditKey, Entry, Report, verify};
+use crate::exit::Exit;
+use crate::server::audit_log::{KEY, key_file};
+use crate::server::settings::default_data;
 
 /// How often the files are looked at for new records.
 const LOOK: Duration = Duration::from_millis(200);

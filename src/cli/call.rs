@@ -9,11 +9,11 @@ use jsonrpsee::core::client::SubscriptionCloseReason;
 use serde_json::Value;
 
 use super::arguments::{Whole, whole};
-use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::output;
-use super::settings::nearest;
 use crate::client::{self, Client, code};
+use crate::exit::{Exit, Usage};
+use crate::server::settings::nearest;
 
 /// Calls a method of the server and prints its answer; of a subscription, each item as it comes.
 #[derive(Debug, Args)]

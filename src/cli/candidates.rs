@@ -6,7 +6,6 @@ use std::time::Duration;
 use clap::CommandFactory as _;
 use tokio::time::timeout;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::output;
 use super::paging::own_caller;
@@ -14,6 +13,7 @@ use super::table::{ago, cell};
 use super::{Cli, job};
 use crate::client::{Client, Error, code};
 use crate::dispatch::JobFilter;
+use crate::exit::Exit;
 use crate::model::{ContextId, Status};
 
 /// How long the server is asked for candidates, because a user who presses a key waits.

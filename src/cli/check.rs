@@ -4,12 +4,12 @@ use clap::{Args, ValueHint};
 use serde_json::json;
 
 use super::choices::Types;
-use super::exit::{Exit, Usage, chain};
 use super::language;
 use super::output::{self, Style};
 use super::report::report;
 use super::script::{as_rhai, name, read_script};
 use super::script_error::render;
+use crate::exit::{Exit, Usage, chain};
 use crate::model::{ErrorKind, JobError, ScriptType};
 
 /// Which scripts to compile.

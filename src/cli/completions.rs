@@ -1,8 +1,8 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use super::exit::Exit;
 use super::output;
+use crate::exit::Exit;
 
 /// For which shell.
 #[derive(Debug, Args)]

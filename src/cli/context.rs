@@ -5,14 +5,14 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::local_time::local_time;
 use super::output::{self, Style};
 use super::paging::note_more;
-use super::settings::{parse_size, parse_time, size_text};
 use super::table::{Fit, Table, cell, cells};
+use crate::exit::Exit;
 use crate::model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, Role, Seconds};
+use crate::server::settings::{parse_size, parse_time, size_text};
 
 /// What to do with contexts.
 #[derive(Debug, Subcommand)]

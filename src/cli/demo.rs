@@ -7,10 +7,10 @@ mod steps;
 
 use std::time::Instant;
 
-use super::exit::Exit;
 use super::local_server::{LocalServer, TempDir};
 use super::output::{self, Line, Style};
 use crate::client::Client;
+use crate::exit::Exit;
 use calls::Calls;
 
 /// Starts a server of its own, runs every step, and removes everything again.

@@ -4,9 +4,9 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use super::exit::Exit;
 use super::output;
 use crate::docs::{INDEX, OPENRPC, files};
+use crate::exit::Exit;
 
 /// Where to write the documents.
 #[derive(Debug, Args)]

@@ -3,11 +3,11 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::output;
-use super::settings::parse_time;
 use crate::client;
+use crate::exit::Exit;
+use crate::server::settings::parse_time;
 
 /// How often it is looked whether the server has ended.
 const LOOK: Duration = Duration::from_millis(200);

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::exit::Usage;
 use super::pair::once;
-use super::script::{name, read_text};
+use super::script::name;
+use crate::exit::Usage;
+use crate::input::read_text;
 
 /// The options that make `env`.
 #[derive(Debug, Clone, Default, Args)]

@@ -2,9 +2,9 @@ use clap::Args;
 use serde_json::json;
 
 use super::choices::Types;
-use super::exit::{Exit, Usage};
 use super::output::{self, Style};
 use crate::engine::reference::{ScriptFunction, definition_file, functions_of};
+use crate::exit::{Exit, Usage};
 use crate::model::ScriptType;
 
 /// Which functions to show, and how.

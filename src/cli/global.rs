@@ -5,9 +5,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::output;
-use super::serve::{OPERATOR_SOCKET, environment};
-use super::settings::{default_data, misspelt_of_commands};
+use super::serve::environment;
 use crate::client::{self, Client, Options, Reconnect, Trust};
+use crate::server::run::OPERATOR_SOCKET;
+use crate::server::settings::{default_data, misspelt_of_commands};
 
 /// What every command takes.
 #[derive(Debug, Args)]

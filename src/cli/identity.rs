@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::local_time::local_time;
 use super::login;
 use super::output::{self, Style};
 use super::paging::note_more;
 use super::table::{Fit, Table, cell, cells};
+use crate::exit::Exit;
 use crate::model::{Identity, IdentityId, PublicKey};
 
 /// What to do with identities.

@@ -8,8 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use super::ready_line;
-use super::settings::SETTINGS;
+use crate::server::ready_line;
+use crate::server::settings::SETTINGS;
 
 const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(30);

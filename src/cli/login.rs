@@ -6,11 +6,12 @@ use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::local_time::local_time;
-use super::{output, private_file};
+use super::output;
+use crate::exit::Exit;
 use crate::model::PrivateKey;
+use crate::server::private_file;
 
 /// Log in with a private key, and print a token, for HERO_TOKEN.
 #[derive(Debug, Args)]

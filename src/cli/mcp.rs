@@ -2,9 +2,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::advice::advice;
-use super::exit::Exit;
 use super::global::{Global, token};
 use crate::client::{Client, Error};
+use crate::exit::Exit;
 use crate::mcp::{self, Assistant, Connect};
 
 /// Who calls this, and how.

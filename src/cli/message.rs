@@ -6,16 +6,17 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::local_time::local_time;
 use super::object::InContext;
 use super::output::{self, Line, Style};
 use super::paging::{Paging, note_more};
-use super::script::{name, read_at_most, read_text};
+use super::script::name;
 use super::table::{Fit, Table, cell, cells};
 use crate::client::Client;
 use crate::coordinator::{Draft, LONGEST_MESSAGE};
+use crate::exit::{Exit, Usage};
+use crate::input::{read_at_most, read_text};
 use crate::model::{
     Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong, PongAnswer,
     Timestamp,

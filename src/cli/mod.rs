@@ -1,13 +1,11 @@
 //! The command line: a file per subcommand.
 //!
-//! `serve` and `actor` run pools and the server. Every other command is a client that talks to a server by JSON-RPC.
+//! `serve` and `actor` start what `crate::server` assembles. Every other command is a client that talks to a server by JSON-RPC.
 
 mod actor;
 mod advice;
 mod arguments;
 mod audit;
-mod audit_log;
-mod backend;
 mod backup;
 mod bench;
 mod call;
@@ -15,71 +13,45 @@ mod candidates;
 mod check;
 mod child;
 mod choices;
-mod compilers;
 mod completions;
-mod confinement;
 mod context;
-mod context_pool;
-mod daemon;
 mod demo;
 mod docs;
 mod drain;
-mod engines;
 mod environment;
-mod exit;
-mod exposure;
 mod flow;
 mod functions;
-mod gauges;
 mod global;
-mod hosting;
 mod identity;
 mod interrupt;
 mod job;
-mod key_file;
 mod language;
 mod local_server;
 mod local_time;
-mod logging;
 mod login;
 mod mcp;
 mod message;
-pub mod metric_families;
-mod node_key;
 mod object;
-mod object_schemas;
 mod openrpc;
 mod output;
 mod paging;
 mod pair;
-mod pools;
-mod preflight;
-mod private_file;
 mod progress;
 mod queue;
-mod readiness;
-mod ready_line;
 mod redis_admin;
 mod repl;
 mod report;
-mod resources;
 mod rights;
 mod run;
 mod runner;
 mod schedule;
 mod script;
 mod script_error;
-mod series;
 mod serve;
-pub mod settings;
 mod spec;
-mod stores;
-mod supervisor;
 mod table;
 mod token;
-mod token_key;
 mod translate;
-mod trimmer;
 mod watch;
 
 use std::ffi::OsString;
@@ -89,7 +61,7 @@ use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-pub use exit::Exit;
+pub use crate::exit::Exit;
 
 /// Runs scripts as jobs: a server, its actors, and the commands to use them.
 #[derive(Debug, Parser)]

@@ -1,5 +1,5 @@
-use super::exit::Exit;
 use super::output;
+use crate::exit::Exit;
 
 /// Prints the OpenRPC document, which is made from the definitions of the methods. `openrpc.json` in the repository is the same.
 pub(super) fn main() -> anyhow::Result<Exit> {

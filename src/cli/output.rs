@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-pub(super) use crate::model::escaped;
-use crate::model::{ErrorKind, LogLevel, Status, controls_terminal, tree};
+use crate::model::{ErrorKind, LogLevel, Status, tree};
+pub(super) use crate::model::{escaped, harmless};
 
 /// Whether to use colours (on a terminal, unless `NO_COLOR` is set), and how wide the terminal is.
 #[derive(Debug, Clone, Copy)]
@@ -138,15 +138,6 @@ impl<T: Into<Self>> std::ops::Add<T> for Line {
         self.0.push_str(&more.into().0);
         self
     }
-}
-
-/// Makes a text harmless: one line, in which characters that would control the terminal are shown as escapes.
-pub(super) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
-    let bad = |c: char| c != '\t' && controls_terminal(c);
-    if !text.contains(bad) {
-        return text.into();
-    }
-    text.chars().flat_map(|c| if bad(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect::<String>().into()
 }
 
 /// A document as JSON on one line, in which characters that would control a terminal are escaped. Its value is the same.
@@ -300,6 +291,7 @@ fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::controls_terminal;
 
     #[test]
     fn text_of_others_cannot_steer_the_terminal() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::exit::Usage;
+use crate::exit::Usage;
 
 /// Entries of which each has a name of its own: of two, one would be lost without a word.
 pub(super) fn once<T>(option: &str, entries: Vec<(String, T)>) -> Result<Vec<(String, T)>, Usage> {

@@ -2,10 +2,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::choices::Types;
-use super::exit::Exit;
 use super::global::Global;
 use super::output::{self, Style};
 use super::table::{Fit, Table, cells};
+use crate::exit::Exit;
 use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, QueueInfo, ScriptType, Target};
 
 /// What to do with queues.

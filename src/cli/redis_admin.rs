@@ -3,8 +3,8 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use super::exit::Exit;
 use super::output;
+use crate::exit::Exit;
 use crate::store::{acl_rules, own_functions, public_functions};
 
 /// What to print.

@@ -14,11 +14,11 @@ use rustyline::{Config, Editor};
 use tokio_util::sync::CancellationToken;
 
 use super::choices::Types;
-use super::exit::{Exit, Usage};
 use super::functions;
 use super::output::{self, Style};
 use super::script_error::render;
 use crate::engine::{Capability, Child, EngineJob, EngineSettings, Host, Limits, LogRecord, reference};
+use crate::exit::{Exit, Usage};
 use crate::model::{ContextId, JobId, ScriptType};
 use crate::process::Spawner;
 use line::{LineHelper, is_complete, is_of_name};

@@ -2,11 +2,11 @@ use serde_json::{Value, json};
 
 use super::advice::{Unstarted, advice, without};
 use super::call::AsSent;
-use super::exit::{Exit, Usage, chain};
 use super::output::{self, Style};
 use super::script_error::Wrong;
-use super::settings;
 use super::translate::translated;
+use crate::exit::{Exit, Usage, chain};
+use crate::server::settings;
 use crate::{client, store};
 
 /// The exit code for any error.

@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::exit::Exit;
 use super::global::Global;
 use super::object::InContext;
 use super::output;
+use crate::exit::Exit;
 use crate::model::{Context, IdentityId, Role};
 
 /// What to do with rights.

@@ -5,17 +5,17 @@ use clap::Args;
 use tokio::time::sleep;
 
 use super::advice::{Lost, not_started};
-use super::exit::{Exit, Usage};
 use super::global::{Global, RECONNECT};
 use super::output::{self, Style};
 use super::report::report;
 use super::script::Source;
 use super::script_error;
-use super::settings::parse_time;
 use super::spec::{SingleArgs, SpecArgs};
 use super::watch::Watch;
 use crate::client::{Client, Error, Follow, JobFailure};
+use crate::exit::{Exit, Usage};
 use crate::model::{JobId, JobResult, JobSpec, LogLine, Seconds};
+use crate::server::settings::parse_time;
 
 /// How often `--watch` looks at the file.
 const LOOK: Duration = Duration::from_millis(100);

@@ -3,7 +3,6 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::local_time::local_time;
 use super::object::InContext;
@@ -11,6 +10,7 @@ use super::output::{self, Style};
 use super::paging::{Paging, note_more};
 use super::table::{Fit, Table, cell, cells};
 use crate::coordinator::RunnerChange;
+use crate::exit::Exit;
 use crate::model::{Address, ContextId, Name, Runner, RunnerId, RunnerPage, ScriptType, SignerKey};
 
 /// What to do with runners.

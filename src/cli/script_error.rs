@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::exit::Exit;
 use super::language;
 use super::output::{Line, Style, json_text};
 use super::script::{Source, as_rhai};
 use super::spec::SpecArgs;
+use crate::exit::Exit;
 use crate::model::{ErrorKind, JobError, JobSpec, Seconds, excerpt as excerpt_of, tree};
 
 /// A script that does not compile.

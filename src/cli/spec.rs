@@ -7,8 +7,8 @@ use super::arguments::ArgumentArgs;
 use super::choices::{Types, one_of};
 use super::environment::EnvironmentArgs;
 use super::pair::{once, pair};
-use super::settings::parse_time;
 use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp};
+use crate::server::settings::parse_time;
 
 /// What every job can be given besides its script, also each of those that a schedule makes.
 #[derive(Debug, Clone, Args)]

@@ -5,13 +5,13 @@ use std::time::Duration;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::local_time::local_time;
 use super::output::{self, Style};
-use super::settings::parse_time;
 use super::table::{Fit, Table, cell, cells};
+use crate::exit::Exit;
 use crate::model::{IdentityId, Token, TokenId};
+use crate::server::settings::parse_time;
 
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]

@@ -73,6 +73,6 @@ pub use signature::{InvalidPrivateKey, InvalidSignature, PrivateKey, Signature};
 pub use signer::{InvalidSignerKey, SignerKey};
 pub use spec::JobSpec;
 pub use state::{Event, Illegal, Next, Status};
-pub use terminal::{controls_terminal, escaped};
+pub use terminal::{controls_terminal, escaped, harmless};
 pub use time::{InvalidTime, Seconds, Timestamp, number_and_unit};
 pub use tree::tree;

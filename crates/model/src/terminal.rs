@@ -4,6 +4,15 @@ pub fn controls_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Makes a text harmless: one line, in which characters that would control the terminal are shown as escapes.
+pub fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
+    let bad = |c: char| c != '\t' && controls_terminal(c);
+    if !text.contains(bad) {
+        return text.into();
+    }
+    text.chars().flat_map(|c| if bad(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect::<String>().into()
+}
+
 /// Escapes in JSON the characters that control a terminal and that JSON itself does not escape. They occur in texts only.
 pub fn escaped(json: String) -> String {
     let bad = |c: char| c >= '\u{7f}' && controls_terminal(c);

@@ -16,10 +16,10 @@ pub(super) use restore::Restore;
 
 use self::copy::{copy, give, sync_directory, write};
 use self::manifest::Manifest;
-use super::exit::{Exit, Usage};
 use super::output;
 use super::serve::environment;
-use super::settings::default_data;
+use crate::exit::{Exit, Usage};
+use crate::server::settings::default_data;
 use crate::store::managed::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, holder, manifest_of_base, snapshot, take};
 
 /// What is copied of a data directory besides the append-only file, if it is there. Locks, sockets and the password of Redis are made anew.

@@ -4,11 +4,11 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use super::super::exit::{Exit, Usage};
 use super::super::output;
 use super::copy::{self, copy_into};
 use super::manifest::NAME;
 use super::{data_directory, unfinished, verify};
+use crate::exit::{Exit, Usage};
 use crate::store::managed::AOF_DIRECTORY;
 
 /// Makes a data directory of a copy that `hero backup` made.

@@ -10,9 +10,9 @@ use super::load::{HOME, IN_FLIGHT, Load, Run, STUCK};
 use super::usage::{Meter, Tree};
 use super::{Measuring, UNTIL_REST};
 use crate::cli::local_server::{LocalServer, TempDir};
-use crate::cli::serve::OPERATOR_SOCKET;
 use crate::client::{Client, Options, Reconnect};
 use crate::model::{ContextLimits, FlowJobSpec, FlowSpec, JobId, JobSpec, PrivateKey, Role};
+use crate::server::run::OPERATOR_SOCKET;
 
 /// Into how many turns a comparison is divided, so that whatever else the machine does meets all that is compared. The shorter they are, the better it does.
 const TURNS: u64 = 100;

@@ -19,12 +19,12 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use tokio::time::sleep;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::interrupt::interruptible;
 use super::local_server::{LocalServer, TempDir};
 use super::output;
 use crate::client::{Client, Options, Reconnect};
+use crate::exit::Exit;
 use crate::store::{Endpoint, Profile};
 use load::Load;
 use objects::Objects;

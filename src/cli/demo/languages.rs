@@ -3,7 +3,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::calls::{Calls, expect};
-use crate::cli::engines::look_up;
+use crate::server::engines::look_up;
 
 /// The command that stands for any: a script type of the configuration.
 const BASH: &str = "bash";

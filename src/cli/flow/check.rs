@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::file::Fault;
 use super::spec::read;
-use crate::cli::exit::Exit;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script::name;
 use crate::cli::script_error::render;
+use crate::exit::Exit;
 
 /// Which files to look at.
 #[derive(Debug, Args)]

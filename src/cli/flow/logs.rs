@@ -2,10 +2,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::Named;
-use crate::cli::exit::Usage;
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style, json_text};
 use crate::cli::watch::PAGE;
+use crate::exit::Usage;
 use crate::model::{FlowJob, LogLine};
 
 /// Of which flow, and of which of its jobs.

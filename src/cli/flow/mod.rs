@@ -19,9 +19,9 @@ use serde_json::json;
 
 use super::arguments::ArgumentArgs;
 use super::environment::EnvironmentArgs;
-use super::exit::Exit;
 use super::global::Global;
 use super::output;
+use crate::exit::Exit;
 use crate::model::{ContextId, FlowId, FlowStatus};
 
 /// What to do with flows.

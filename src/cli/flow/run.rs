@@ -7,13 +7,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use super::heard::{Heard, Said};
 use super::tree::{lines, status_of_job};
 use super::{Source, list::status};
-use crate::cli::exit::Exit;
 use crate::cli::global::{Global, RECONNECT};
 use crate::cli::output::{self, Line, Style};
-use crate::cli::settings::parse_time;
 use crate::cli::watch::{Presence, Signals, Stopping};
 use crate::client::{Client, Error, Followed};
+use crate::exit::Exit;
 use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
+use crate::server::settings::parse_time;
 
 /// How often the tree is drawn again while times pass.
 const FRAME: Duration = Duration::from_millis(200);

@@ -10,11 +10,12 @@ use serde_saphyr::Location;
 use super::file::{Fault, FileJob, FlowFile, Place, place};
 use super::reading::{self, Reading};
 use super::{Source, inputs};
-use crate::cli::exit::Usage;
 use crate::cli::language;
-use crate::cli::script::{as_rhai, name, read_script, read_text};
+use crate::cli::script::{as_rhai, name, read_script};
 use crate::coordinator::flows::{Problem, problems};
 use crate::engine::{self, Names};
+use crate::exit::Usage;
+use crate::input::read_text;
 use crate::model::{ContextId, FlowJobSpec, FlowSpec, Json, RunnerId, ScriptType};
 
 /// The most bytes that are read of a file.

@@ -2,12 +2,12 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::advice::not_started;
-use crate::cli::exit::Exit;
 use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::script::Source;
 use crate::cli::script_error::compiled;
 use crate::cli::spec::{SingleArgs, SpecArgs};
+use crate::exit::Exit;
 
 /// A job to store.
 #[derive(Debug, Args)]

@@ -6,12 +6,12 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::cli::advice::not_started;
-use crate::cli::exit::Usage;
 use crate::cli::global::Global;
 use crate::cli::output;
-use crate::cli::script::read_text;
 use crate::cli::script_error;
 use crate::client::Client;
+use crate::exit::Usage;
+use crate::input::read_text;
 use crate::model::{JobId, JobSpec};
 use crate::rpc::read_as_parameter;
 

@@ -14,15 +14,15 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::{Global, RECONNECT};
 use super::output::{self, Line, Style};
 use super::run::print_value;
-use super::settings::parse_time;
 use super::translate::translated;
 use super::watch::Watch;
 use crate::client::Client;
+use crate::exit::Exit;
 use crate::model::{ContextId, ErrorKind, JobId, Reason, Status};
+use crate::server::settings::parse_time;
 
 /// What to do with a job.
 #[derive(Debug, Subcommand)]

@@ -1,10 +1,10 @@
 use clap::Args;
 
-use crate::cli::exit::Usage;
 use crate::cli::global::Global;
 use crate::cli::output::{self, Style};
 use crate::cli::paging::{Paging, note_more};
 use crate::client::Client;
+use crate::exit::Usage;
 use crate::model::{Comparison, Find, Name, ObjectPage, conditions};
 
 /// Which objects.

@@ -6,10 +6,10 @@ mod set;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::output::{self, Style};
 use super::table::{Fit, Table, cells};
+use crate::exit::Exit;
 use crate::model::{Collection as Known, ContextId, Json, Name, ObjectId};
 
 /// What to do with objects.

@@ -3,11 +3,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::InContext;
-use crate::cli::exit::Usage;
 use crate::cli::global::Global;
 use crate::cli::output;
-use crate::cli::script::{name, read_text};
+use crate::cli::script::name;
 use crate::client::Client;
+use crate::exit::Usage;
+use crate::input::read_text;
 use crate::model::{Json, Name, ObjectId, exact};
 
 /// What to store, and where.

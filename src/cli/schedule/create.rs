@@ -1,13 +1,13 @@
 use clap::{ArgGroup, Args};
 
 use crate::cli::choices::one_of;
-use crate::cli::exit::{Exit, Usage};
 use crate::cli::global::Global;
 use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Style};
 use crate::cli::script::Source;
 use crate::cli::script_error::compiled;
 use crate::cli::spec::{SpecArgs, future, seconds};
+use crate::exit::{Exit, Usage};
 use crate::model::{Missed, Overlap, ScheduleId, ScheduleSpec, Seconds, Timestamp};
 
 /// What `--missed` and `--overlap` mean together.

@@ -7,9 +7,9 @@ mod named;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::exit::Exit;
 use super::global::Global;
 use super::output;
+use crate::exit::Exit;
 use crate::model::ContextId;
 
 /// What to do with schedules.

@@ -1,10 +1,10 @@
 use super::Named;
-use crate::cli::exit::Usage;
 use crate::cli::global::Global;
 use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::paging::{PAGE, own_caller};
 use crate::client::{Client, code};
+use crate::exit::Usage;
 use crate::model::{Schedule, ScheduleId, tree};
 
 impl Named {

@@ -47,7 +47,7 @@ fn what_hero_runs_itself_as_is_hidden() {
 #[test]
 fn every_setting_is_in_the_help_of_serve() {
     let help = help(&["serve"]);
-    for setting in hero::cli::settings::SETTINGS {
+    for setting in hero::server::settings::SETTINGS {
         if let Some(flag) = setting.flag() {
             assert!(help.contains(&format!("--{flag}")) && help.contains(&setting.env()), "{}", setting.name);
         }

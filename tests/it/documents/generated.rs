@@ -19,7 +19,7 @@ fn agrees(document: &str, mark: &str, fresh: &str) {
 
 #[test]
 fn the_settings_in_the_documents_are_those_of_the_program() {
-    agrees("docs/settings.md", "settings", &hero::cli::settings::markdown());
+    agrees("docs/settings.md", "settings", &hero::server::settings::markdown());
 }
 
 #[test]
@@ -44,12 +44,12 @@ fn the_rules_of_redis_in_the_documents_are_those_of_the_program() {
 
 #[test]
 fn the_metrics_in_the_documents_are_those_of_the_program() {
-    agrees("docs/operations.md", "metrics", &hero::cli::metric_families::markdown());
+    agrees("docs/operations.md", "metrics", &hero::server::metric_families::markdown());
 }
 
 #[test]
 fn every_metric_that_the_source_counts_is_explained() {
-    let table = hero::cli::metric_families::markdown();
+    let table = hero::server::metric_families::markdown();
     let mut directories = vec![root().join("src"), root().join("crates")];
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).unwrap() {
@@ -63,7 +63,7 @@ fn every_metric_that_the_source_counts_is_explained() {
             let counts = ["counter!(", "gauge!(", "histogram!(", "const CONNECTIONS: &str = "];
             for rest in counts.iter().flat_map(|call| code.split(call).skip(1)) {
                 let Some(name) = rest.trim_start().strip_prefix('"').and_then(|name| name.split('"').next()) else { continue };
-                assert!(table.contains(&format!("| `{name}` |")), "{name} in {} is not in src/cli/metric_families.rs", path.display());
+                assert!(table.contains(&format!("| `{name}` |")), "{name} in {} is not in src/server/metric_families.rs", path.display());
             }
         }
     }

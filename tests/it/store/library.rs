@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use hero::cli::settings::{self, SETTINGS, parse_time};
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Secrets, Status, Timestamp};
+use hero::server::settings::{self, SETTINGS, parse_time};
 use hero::store::{AttemptEnd, Claimed, Created, ERROR_FIELDS, Ended, NewJob, Periods, Store, Turn, Walked, script_behind_the_modules};
 use rand::Rng as _;
 

@@ -159,7 +159,7 @@ async fn metrics_have_every_family_that_is_promised() {
         assert!(text.contains(&format!("# HELP {family} ")), "{line} is not explained");
     }
     let shown: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
-    let documented = hero::cli::metric_families::markdown();
+    let documented = hero::server::metric_families::markdown();
     let documented: BTreeSet<&str> = documented.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
     assert_eq!(shown, documented, "what is shown, and what docs/operations.md lists");
 }

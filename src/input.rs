@@ -1,0 +1,32 @@
+//! Texts that are read from files and from stdin.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+/// How many bytes of a script are read at most. The limit of the server is lower.
+const MAX_SCRIPT: u64 = 16 << 20;
+
+/// Reads a text from a file, or from stdin for `-`; `what` it is, in a word or two.
+pub(crate) fn read_text(what: &str, path: &Path) -> anyhow::Result<String> {
+    read_at_most(MAX_SCRIPT, what, path)
+}
+
+/// The same for a text of at most so many bytes.
+pub(crate) fn read_at_most(most: u64, what: &str, path: &Path) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let said = if path == Path::new("-") { format!("the {what} from stdin") } else { format!("the {what} {}", path.display()) };
+    if path == Path::new("-") {
+        std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes).with_context(|| format!("{said} cannot be read"))?;
+    } else {
+        let file = std::fs::File::open(path).with_context(|| format!("{said} cannot be opened"))?;
+        file.take(most + 1).read_to_end(&mut bytes).with_context(|| format!("{said} cannot be read"))?;
+    }
+    anyhow::ensure!(bytes.len() as u64 <= most, "{said} has more than {} MB", most >> 20);
+    let text = String::from_utf8(bytes).map_err(|error| anyhow::anyhow!("{said} is not UTF-8 text: {}", error.utf8_error()))?;
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => Ok(rest.to_owned()),
+        None => Ok(text),
+    }
+}

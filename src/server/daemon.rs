@@ -1,0 +1,77 @@
+//! What a process needs that runs for a long time: threads, signals, descriptors.
+
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::settings::Settings;
+use crate::rpc::Tls;
+
+/// How many descriptors are needed besides the connections of clients: for Redis, files, and two for each engine.
+const BESIDES: u64 = 256;
+
+/// Warns if there are not enough descriptors for all connections.
+pub(crate) fn warn_of_few_descriptors(settings: &Settings) {
+    let allowed = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let needed = u64::from(settings.max_connections) + BESIDES;
+    if allowed < needed {
+        tracing::warn!(
+            "max_connections ({}) needs {needed} descriptors and the system allows {allowed}, so some will be refused; raise `ulimit -n` (LimitNOFILE)",
+            settings.max_connections
+        );
+    }
+}
+
+/// A token that SIGTERM and SIGINT cancel. A second signal ends the process at once. SIGHUP does not end the process: it
+/// is sent by terminals that close, and by people who expect that something is read again: `certificate` is.
+pub(crate) fn shutdown_on_signal(certificate: Option<Tls>) -> anyhow::Result<CancellationToken> {
+    let token = CancellationToken::new();
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            let reloaded = match certificate.clone() {
+                // Files may be where reading them takes long.
+                Some(tls) => tokio::task::spawn_blocking(move || tls.reload()).await.ok(),
+                None => None,
+            };
+            match reloaded {
+                Some(Ok(())) => tracing::info!("SIGHUP: the certificate was read again, and new connections have it"),
+                Some(Err(error)) => tracing::error!("SIGHUP: the certificate stays as it was: {error}"),
+                None => {
+                    tracing::info!(
+                        "SIGHUP changes nothing: settings are read at the start, and the log goes to stderr; restart for new settings"
+                    );
+                }
+            }
+        }
+    });
+    let shutdown = token.clone();
+    tokio::spawn(async move {
+        for round in 0..2 {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if round == 0 {
+                tracing::info!("draining; a second signal ends this process at once");
+                shutdown.cancel();
+            }
+        }
+        std::process::exit(1);
+    });
+    Ok(token)
+}
+
+/// The threads of a server: one less than processors. One processor is left to Redis, and engines have threads of their own. On two
+/// processors, a second thread here would cost a fifth of the throughput.
+pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    // Files that are created from here on can be read by their owner only.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    // As many descriptors as the system allows. If the limit cannot be raised, the server warns when it listens.
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    tokio::runtime::Builder::new_multi_thread().worker_threads(processors.saturating_sub(1).max(1)).enable_all().build()
+}

@@ -1,0 +1,33 @@
+use std::time::Duration;
+
+use super::{Hosting, Pools};
+
+/// How often it is looked whether pools that were starting when a drain began have started.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Hosting {
+    /// Has every pool take no jobs any more, and starts none. What runs goes on, however long it takes. Gives how many jobs run.
+    pub(crate) fn drain(&self) -> usize {
+        self.0.draining.cancel();
+        self.pools_if(|_| true).iter().for_each(|entry| entry.pool.leave());
+        self.jobs()
+    }
+
+    /// Waits until all pools have left.
+    pub(crate) async fn left(&self) {
+        while self.hosted().values().any(|hosted| matches!(hosted.pools, Pools::Starting)) {
+            tokio::time::sleep(LOOK).await;
+        }
+        for entry in self.pools_if(|_| true) {
+            entry.pool.leave();
+            entry.pool.ended().await;
+        }
+        self.0.runner_loops.close();
+        self.0.runner_loops.wait().await;
+    }
+
+    /// Whether pools are told to leave.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.0.draining.is_cancelled()
+    }
+}

@@ -1,0 +1,63 @@
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::{Hosting, Pools};
+use crate::model::{ContextId, ContextStatus};
+use crate::service::Service;
+
+/// Has what changes of contexts hold here: limits, and that a context is being deleted or is gone.
+pub(crate) struct Follower {
+    hosting: Hosting,
+    changes: watch::Receiver<u64>,
+}
+
+/// How soon it is looked again for what could not be done.
+const AGAIN: Duration = Duration::from_secs(1);
+
+impl Follower {
+    pub(crate) fn new(hosting: Hosting) -> Self {
+        let mut changes = hosting.0.authority.changes();
+        changes.mark_changed();
+        Self { hosting, changes }
+    }
+}
+
+impl Service for Follower {
+    type Error = std::convert::Infallible;
+
+    const NAME: &'static str = "following changes of contexts";
+
+    async fn tick(&mut self) -> Result<Duration, Self::Error> {
+        // Its sender lives as long as the authority, which is held here.
+        let _ = tokio::time::timeout(AGAIN, self.changes.changed()).await;
+        let open: Vec<ContextId> = self.hosting.hosted().keys().copied().collect();
+        for context in open {
+            match self.hosting.0.authority.context(context) {
+                Some(known) if known.status == ContextStatus::Active => self.hosting.apply(context),
+                Some(_) => {}
+                None if self.hosting.is_made(context) => self.hosting.leave_in_background(context),
+                None => {}
+            }
+        }
+        for context in self.hosting.0.authority.contexts() {
+            if context.status == ContextStatus::Deleting && self.hosting.is_made(context.context_id) {
+                self.hosting.delete(context.context_id);
+            }
+        }
+        Ok(Duration::ZERO)
+    }
+}
+
+impl Hosting {
+    /// Has the limits of an open context hold as they are now.
+    fn apply(&self, context: ContextId) {
+        let limits = self.limits_of(context);
+        let hosted = self.hosted();
+        let Some(hosted) = hosted.get(&context) else { return };
+        self.limit(&hosted.store, &limits);
+        if let Pools::Running(running) = &hosted.pools {
+            running.pools.limit(&limits);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The contexts that this process serves: those of its settings always, those that were made at run time while they are in use.
+//!
+//! A context of the second kind *sleeps* most of the time: this process knows its object and no more. It is *opened* when somebody names it or something in it
+//! is due: then it has a store, its loops and, if there is a place, pools. When nothing has happened in it for a while it sleeps again.
+
+mod deletion;
+mod drain;
+mod errands;
+mod look;
+mod opening;
+mod rotation;
+mod runner_pool;
+mod runners;
+mod turn;
+mod turns;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub(crate) use look::Follower;
+pub(crate) use rotation::Rotation;
+
+use self::errands::Errand;
+use self::turns::Turns;
+use super::context_pool::ContextPool;
+use super::pools::{ContextPools, PoolStarter};
+use super::settings::Settings;
+use crate::access::Authority;
+use crate::coordinator::Supervisor;
+use crate::dispatch::Dispatcher;
+use crate::model::{ContextId, ContextLimits};
+use crate::store::Store;
+
+/// How many contexts that were made at run time are open at once.
+const MOST_OPEN: usize = 256;
+/// How many doors there are: of the contexts that share one, one is opened or shut at a time.
+const DOORS: usize = 64;
+
+/// The contexts that this process serves. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Hosting(Arc<Inner>);
+
+struct Inner {
+    settings: Arc<Settings>,
+    dispatcher: Dispatcher,
+    authority: Authority,
+    /// What starts pools, once they can be started.
+    starter: OnceLock<PoolStarter>,
+    /// What brings messages on, in a server.
+    supervisor: OnceLock<Arc<Supervisor>>,
+    hosted: Mutex<BTreeMap<ContextId, Hosted>>,
+    /// Those that are being deleted by this process.
+    deleting: Mutex<BTreeSet<ContextId>>,
+    /// Those that are gone and are being left.
+    leaving: Mutex<BTreeSet<ContextId>>,
+    doors: [tokio::sync::Mutex<()>; DOORS],
+    /// One for each context that was made at run time and may have pools at the same time.
+    places: Arc<Semaphore>,
+    /// As many for pools of local runners.
+    turns: Arc<Turns>,
+    /// One for each context that is open for its messages alone.
+    errands: Arc<Semaphore>,
+    /// Told when a place may be free, or is wanted.
+    moved: Notify,
+    /// Has the pools take no jobs any more, and end when what runs has ended.
+    draining: CancellationToken,
+    /// Ends the pools.
+    shutdown: CancellationToken,
+    /// Ends the loops, after the pools.
+    closing: CancellationToken,
+    /// The loops that look after pools of runners.
+    runner_loops: TaskTracker,
+    tasks: TaskTracker,
+}
+
+/// A context that is open here.
+struct Hosted {
+    store: Store,
+    /// It is one of the settings, and stays open.
+    is_pinned: bool,
+    /// Ends its loops.
+    closing: CancellationToken,
+    services: TaskTracker,
+    pools: Pools,
+    /// Since when it waits for a place, if it does.
+    waits_since: Option<Instant>,
+    /// It is open for its messages alone.
+    errand: Option<Errand>,
+    /// When it was opened, or a job was last seen to run here.
+    busy: Instant,
+}
+
+/// What is of the pools of a context.
+enum Pools {
+    None,
+    Starting,
+    Running(Box<Running>),
+    /// Nothing is started before they have ended: what they hold would look lost. The token has them end with the grace period.
+    Ending(CancellationToken),
+}
+
+struct Running {
+    pools: ContextPools,
+    shutdown: CancellationToken,
+    since: Instant,
+    /// It takes no jobs, because its turn is over and others wait.
+    is_paused: bool,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Hosting {
+    pub(crate) fn new(
+        settings: Arc<Settings>,
+        dispatcher: Dispatcher,
+        authority: Authority,
+        shutdown: CancellationToken,
+        closing: CancellationToken,
+    ) -> Self {
+        let (starter, supervisor, hosted, deleting, leaving, moved, runner_loops, tasks) = Default::default();
+        let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
+        let places = Arc::new(Semaphore::new(settings.contexts_running));
+        let turns = Turns::new(settings.contexts_running);
+        let errands = Arc::new(Semaphore::new(errands::MOST));
+        let inner = Inner {
+            settings,
+            dispatcher,
+            authority,
+            starter,
+            supervisor,
+            hosted,
+            deleting,
+            leaving,
+            doors,
+            places,
+            turns,
+            errands,
+            moved,
+            draining: CancellationToken::new(),
+            shutdown,
+            closing,
+            runner_loops,
+            tasks,
+        };
+        Self(Arc::new(inner))
+    }
+
+    /// Has pools be started from now on.
+    pub(crate) fn start_pools_with(&self, starter: PoolStarter) {
+        // There is one of it.
+        let _ = self.0.starter.set(starter);
+    }
+
+    /// Has the messages of all contexts be brought on, of those that are open and of those that will be.
+    pub(crate) fn bring_messages_with(&self, supervisor: &Arc<Supervisor>) {
+        let hosted = self.hosted();
+        for (context, hosted) in &*hosted {
+            supervisor.serve(*context, &hosted.closing);
+        }
+        // There is one of it.
+        let _ = self.0.supervisor.set(Arc::clone(supervisor));
+    }
+
+    fn hosted(&self) -> MutexGuard<'_, BTreeMap<ContextId, Hosted>> {
+        self.0.hosted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn door(&self, context: ContextId) -> tokio::sync::MutexGuard<'_, ()> {
+        self.door_of(context).lock().await
+    }
+
+    fn door_of(&self, context: ContextId) -> &tokio::sync::Mutex<()> {
+        &self.0.doors[context.0 as usize % DOORS]
+    }
+
+    fn is_same_door(&self, one: ContextId, other: ContextId) -> bool {
+        std::ptr::eq(self.door_of(one), self.door_of(other))
+    }
+
+    /// The pools of the contexts that are always served.
+    pub(crate) fn pools(&self) -> Vec<Arc<ContextPool>> {
+        self.pools_if(|hosted| hosted.is_pinned)
+    }
+
+    fn pools_if(&self, which: impl Fn(&Hosted) -> bool) -> Vec<Arc<ContextPool>> {
+        let hosted = self.hosted();
+        let running = hosted.values().filter(|hosted| which(hosted)).filter_map(|hosted| match &hosted.pools {
+            Pools::Running(running) => Some(&running.pools.pools),
+            _ => None,
+        });
+        running.flatten().cloned().collect()
+    }
+
+    /// How many jobs run in all pools.
+    pub(crate) fn jobs(&self) -> usize {
+        self.pools_if(|_| true).iter().map(|entry| entry.pool.status.jobs()).sum()
+    }
+
+    /// Waits until all pools have ended, after the shutdown.
+    pub(crate) async fn ended(&self) {
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+        for entry in self.pools_if(|_| true) {
+            entry.pool.ended().await;
+        }
+    }
+
+    /// Waits until the loops of all contexts have ended, after the closing.
+    pub(crate) async fn closed(&self) {
+        let services: Vec<TaskTracker> = self.hosted().values().map(|hosted| hosted.services.clone()).collect();
+        for of_context in services {
+            of_context.wait().await;
+        }
+    }
+
+    /// Has what the object of a context says hold here, as far as the settings leave it.
+    fn limit(&self, store: &Store, limits: &ContextLimits) {
+        let within = self.0.settings.within(store.context());
+        let lower = |common: usize, own: Option<u32>| match (common, own) {
+            (common, None) => common,
+            (0, Some(own)) => own as usize,
+            (common, Some(own)) => common.min(own as usize),
+        };
+        let queue = usize::try_from(within.queue_length).unwrap_or(usize::MAX);
+        store.limit_queues(limits.queue_length.map_or(queue, |own| queue.min(own as usize)));
+        store.limit_running(lower(within.max_running, limits.max_running));
+        store.limit_jobs_per_second(limits.jobs_per_second.unwrap_or(0));
+        store.limit_objects(limits.objects_quota.unwrap_or(0));
+    }
+
+    fn limits_of(&self, context: ContextId) -> ContextLimits {
+        self.0.authority.context(context).map(|context| context.limits).unwrap_or_default()
+    }
+
+    /// Whether a context was made at run time.
+    fn is_made(&self, context: ContextId) -> bool {
+        !self.0.settings.contexts.contains(&context)
+    }
+}
+
+/// How long a context takes jobs while others wait for its place.
+const TURN: Duration = Duration::from_secs(10);
+
+/// How long nothing happens in a context before it sleeps.
+const IDLE: Duration = Duration::from_secs(60);

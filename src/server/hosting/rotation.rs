@@ -1,0 +1,223 @@
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::errands::Errands;
+use super::opening::Why;
+use super::{Hosting, IDLE, Pools, TURN};
+use crate::model::{ContextId, ContextStatus};
+use crate::server::pools::queues_everywhere;
+use crate::service::Service;
+use crate::store::{Databases, Error, Pending};
+
+/// Looks after the contexts that were made at run time: opens those in which something is due, lets those take turns that want pools, and has those sleep
+/// in which nothing happens.
+pub(crate) struct Rotation {
+    hosting: Hosting,
+    databases: Option<Arc<Databases>>,
+    /// Where the next look begins.
+    at: Option<ContextId>,
+    looked: Option<Instant>,
+    /// The queues that pools here take jobs from in any context.
+    queues: Vec<String>,
+    /// When contexts are to be opened next to be tidied.
+    tidied: HashMap<ContextId, Instant>,
+    /// Contexts that are to be opened for their messages alone.
+    errands: Errands,
+    /// When it was last looked which contexts may sleep.
+    asked: Option<Instant>,
+}
+
+/// How often it is looked for what is due.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many contexts one look looks at: for Redis that is about ten milliseconds.
+const AT_ONCE: usize = 500;
+/// What is due so soon opens its context: a look may take a while, and so may the opening.
+const AHEAD: Duration = Duration::from_secs(4);
+/// How soon places are looked at again while contexts wait for one.
+const WAITING: Duration = Duration::from_millis(100);
+/// How often a context that sleeps is opened to be tidied: its indexes are trimmed, and jobs of other programs are found that are in no queue.
+const TIDIED: Duration = Duration::from_secs(6 * 3600);
+
+impl Rotation {
+    /// A rotation. In a Redis Cluster there are no databases to look into, so all contexts are open there.
+    pub(crate) fn new(hosting: Hosting) -> Result<Self, Error> {
+        let databases = match hosting.0.dispatcher.opened(ContextId(0)) {
+            Ok(home) => home.databases()?.map(Arc::new),
+            Err(_) => None,
+        };
+        let queues = queues_everywhere(&hosting.0.settings);
+        Ok(Self { hosting, databases, at: None, looked: None, queues, tidied: HashMap::new(), errands: Errands::default(), asked: None })
+    }
+
+    /// Looks whether anything is due in contexts that sleep, or have no pools.
+    async fn look(&mut self) -> Result<(), Error> {
+        let running: BTreeSet<ContextId> = {
+            let hosted = self.hosting.hosted();
+            let is_running = |pools: &Pools| matches!(pools, Pools::Running(_) | Pools::Starting);
+            hosted.iter().filter(|(_, hosted)| is_running(&hosted.pools)).map(|(id, _)| *id).collect()
+        };
+        let is_quiet = |id: &ContextId| self.hosting.is_made(*id) && !running.contains(id);
+        let active = self.hosting.0.authority.contexts().into_iter().filter(|context| context.status == ContextStatus::Active);
+        let mut quiet: Vec<ContextId> = active.map(|context| context.context_id).filter(is_quiet).collect();
+        self.tidied.retain(|id, _| self.hosting.0.authority.context(*id).is_some());
+        self.errands.retain(|id| self.hosting.0.authority.context(id).is_some());
+        let Some(databases) = self.databases.clone() else {
+            for context in quiet {
+                self.wake(context);
+            }
+            return Ok(());
+        };
+        // Those behind the last look come first, then the others.
+        let behind = quiet.iter().filter(|id| self.at.is_some_and(|at| **id <= at)).count();
+        quiet.rotate_left(behind);
+        quiet.truncate(AT_ONCE);
+        self.at = quiet.last().copied();
+        let now = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now());
+        let Ok(now) = now else { return Ok(()) };
+        let mut failed = None;
+        for (id, pending) in databases.pending(&quiet, &self.queues).await? {
+            let pending = match pending {
+                Ok(pending) => pending,
+                // The others are looked at all the same.
+                Err(error) => {
+                    failed = Some(error);
+                    continue;
+                }
+            };
+            let is_due = pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD));
+            let wakes = is_due || self.wants_tidying(id, pending);
+            if wakes {
+                self.wake(id);
+            }
+            self.errands.note(id, !wakes && pending.messages && !self.hosting.hosted().contains_key(&id));
+        }
+        self.open_for_messages();
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Whether a context is to be opened so that its loops look after what has gathered there. One key is the context itself.
+    fn wants_tidying(&mut self, id: ContextId, pending: Pending) -> bool {
+        let now = Instant::now();
+        // The first round is spread, so that not all are opened together.
+        let due = self.tidied.entry(id).or_insert_with(|| now + TIDIED.mul_f64(rand::random()));
+        let wants = pending.keys > 1 && *due <= now;
+        if wants {
+            *due = now + TIDIED;
+        }
+        wants
+    }
+
+    /// Opens a context in the background, if it is not open, and has it run.
+    fn wake(&self, context: ContextId) {
+        let hosting = self.hosting.clone();
+        self.hosting.0.tasks.spawn(async move {
+            match hosting.open(context, Why::Due).await {
+                Ok(()) => hosting.run(context).await,
+                Err(error) => tracing::debug!(%context, %error, "a context cannot be opened now"),
+            }
+        });
+    }
+
+    /// Opens contexts in which messages are under way and nothing else is to be done, as many as there are places. Others make way for the rest.
+    fn open_for_messages(&mut self) {
+        for context in self.errands.next(self.hosting.room_for_errands(), Instant::now()) {
+            let Some(errand) = self.hosting.errand() else { break };
+            let hosting = self.hosting.clone();
+            self.hosting.0.tasks.spawn(async move {
+                if let Err(error) = hosting.open(context, Why::Messages(errand)).await {
+                    tracing::debug!(%context, %error, "a context cannot be opened now for its messages");
+                }
+            });
+        }
+        self.hosting.end_errands(self.errands.waiting());
+    }
+
+    /// Gives places to those that wait, has those make way that had their turn, and has those sleep that nobody needs.
+    ///
+    /// No job is requeued for the sake of a turn: it would begin anew with the next one. While anybody waits, all whose turn is over take no jobs, and those
+    /// whose running jobs end first give their places: a long job keeps nobody from a place that another can give. When nobody waits any more they take jobs
+    /// again.
+    async fn take_turns(&mut self) {
+        let now = Instant::now();
+        let (mut waiting, mut running, mut idle, mut ending) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        {
+            let mut all = self.hosting.hosted();
+            for (id, hosted) in all.iter_mut().filter(|(_, hosted)| !hosted.is_pinned) {
+                match &hosted.pools {
+                    Pools::Running(of_context) => {
+                        let has_jobs = of_context.pools.pools.iter().any(|entry| entry.pool.status.jobs() > 0);
+                        if has_jobs {
+                            hosted.busy = now;
+                        }
+                        running.push((!has_jobs, now - hosted.busy, now - of_context.since, of_context.is_paused, *id));
+                    }
+                    Pools::None => match hosted.waits_since {
+                        Some(since) if since <= now => waiting.push((since, *id)),
+                        Some(_) => {}
+                        None if now - hosted.busy >= IDLE => idle.push(*id),
+                        None => {}
+                    },
+                    Pools::Ending(_) => ending += 1,
+                    Pools::Starting => {}
+                }
+            }
+        }
+        waiting.sort_unstable();
+        let free = self.hosting.0.places.available_permits();
+        for (_, id) in waiting.iter().take(free) {
+            self.wake(*id);
+        }
+        // Those that have had nothing to do for longest go first.
+        running.sort_unstable_by(|one, other| other.cmp(one));
+        let mut wanted = waiting.len().saturating_sub(free + ending);
+        let does_any_wait = wanted > 0;
+        for (has_none, quiet, since, is_paused, id) in running {
+            let is_asked = does_any_wait && (quiet >= LOOK || since >= TURN);
+            // It has taken none since the last look, so no long one has just begun.
+            let gives_place = wanted > 0 && is_asked && has_none && is_paused;
+            if quiet >= IDLE || gives_place {
+                wanted = wanted.saturating_sub(1);
+                self.hosting.end_pools(id);
+            } else {
+                self.hosting.pause_pools(id, is_asked);
+            }
+        }
+        // Turns are taken more often than anybody falls asleep.
+        if !idle.is_empty() && self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) {
+            self.asked = Some(Instant::now());
+            for id in self.may_sleep(&idle).await {
+                self.hosting.shut(id, Some(IDLE)).await;
+            }
+        }
+    }
+
+    /// Those of these contexts, which are open and have no pools, in which nothing is due soon. For messages one stays open, if there is room for it.
+    async fn may_sleep(&self, ids: &[ContextId]) -> Vec<ContextId> {
+        let Some(databases) = &self.databases else { return Vec::new() };
+        let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return Vec::new() };
+        let Ok(pending) = databases.pending(ids, &self.queues).await else { return Vec::new() };
+        let is_nothing = |pending: &Pending| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE));
+        let quiet = pending.into_iter().filter_map(|(id, pending)| Some((id, pending.ok().filter(is_nothing)?)));
+        quiet.filter(|(id, pending)| !(pending.messages && self.hosting.stays_for_messages(*id))).map(|(id, _)| id).collect()
+    }
+}
+
+impl Service for Rotation {
+    type Error = Error;
+
+    const NAME: &'static str = "opening and closing contexts";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        self.take_turns().await;
+        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+            self.looked = Some(Instant::now());
+            self.look().await?;
+        }
+        let waits = self.hosting.hosted().values().any(|hosted| hosted.waits_since.is_some());
+        let pause = if waits { WAITING } else { LOOK };
+        // A place that is free, or wanted, is looked at at once.
+        let _ = tokio::time::timeout(pause, self.hosting.0.moved.notified()).await;
+        Ok(Duration::ZERO)
+    }
+}

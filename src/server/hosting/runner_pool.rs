@@ -1,0 +1,184 @@
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::turns::Place;
+use super::{Hosting, TURN};
+use crate::model::Runner;
+use crate::server::pools::{ContextPools, PoolStarter};
+use crate::store::Store;
+
+/// A local runner, and its pool while it has one.
+pub(super) struct RunnerPool {
+    pub(super) runner: Runner,
+    pub(super) state: State,
+    /// Since when it has jobs and waits for a place, if it does.
+    pub(super) waits_since: Option<Instant>,
+    /// How often its pool did not start, one time after another.
+    failures: u32,
+}
+
+/// How far its pool is.
+pub(super) enum State {
+    /// There is none. It may start when this time has come.
+    Resting(Option<Instant>),
+    /// It takes jobs.
+    Running(Box<Running>),
+    /// It takes none, and ends when its jobs have. The token has it end with the grace period.
+    Leaving(JoinHandle<()>, CancellationToken),
+}
+
+/// A pool that takes jobs.
+pub(super) struct Running {
+    pools: ContextPools,
+    shutdown: CancellationToken,
+    since: Instant,
+    /// When a job was last seen to run.
+    busy: Instant,
+    /// It takes no jobs, because its turn is over and others wait.
+    is_paused: bool,
+    place: Place,
+}
+
+/// How long a pool has nothing to do before it makes way for another.
+const QUIET: Duration = Duration::from_secs(1);
+/// After what time a pool that did not start is tried again; twice as long after each further time.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The longest of these times.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl RunnerPool {
+    pub(super) const fn new(runner: Runner) -> Self {
+        Self { runner, state: State::Resting(None), waits_since: None, failures: 0 }
+    }
+
+    /// Whether it has no pool.
+    pub(super) const fn rests(&self) -> bool {
+        matches!(self.state, State::Resting(_))
+    }
+
+    /// Whether it has no pool, and one may start.
+    pub(super) fn may_start(&self, now: Instant) -> bool {
+        matches!(self.state, State::Resting(after) if after.is_none_or(|after| after <= now))
+    }
+
+    /// How many jobs run in its pool. One that leaves has one at least.
+    pub(super) fn jobs(&self) -> usize {
+        match &self.state {
+            State::Resting(_) => 0,
+            State::Running(running) => running.jobs(),
+            State::Leaving(..) => 1,
+        }
+    }
+
+    /// Starts its pool. One that does not start is tried again, after a pause that grows.
+    pub(super) async fn start(&mut self, hosting: &Hosting, starter: &PoolStarter, store: &Store, place: Place) {
+        let (id, context, shutdown) = (self.runner.runner_id, store.context(), hosting.0.shutdown.child_token());
+        match starter.start_runner(store, &self.runner, &hosting.limits_of(context), &shutdown).await {
+            Ok(Some(pools)) => {
+                tracing::info!(runner = %id, %context, script_type = %self.runner.script_type, "the pool of a runner has started");
+                let now = Instant::now();
+                self.state = State::Running(Box::new(Running { pools, shutdown, since: now, busy: now, is_paused: false, place }));
+                self.failures = 0;
+            }
+            // It is not offered here, as was said when the runner was seen.
+            Ok(None) => self.state = State::Resting(Some(Instant::now() + LONGEST)),
+            Err(error) => {
+                // What had started ends.
+                shutdown.cancel();
+                let again = AGAIN.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
+                tracing::warn!(runner = %id, %context, "the pool of a runner does not start, and is tried again in {again:?}: {error:#}");
+                self.state = State::Resting(Some(Instant::now() + again));
+                self.failures = self.failures.saturating_add(1);
+            }
+        }
+    }
+
+    /// Has its pool end if it has had nothing to do for `idle`, or if its turn is over and others wait; and notes that it has ended. While its jobs run it
+    /// takes no others and keeps its place, until another has given one.
+    pub(super) fn look(&mut self, now: Instant, idle: Duration, tasks: &TaskTracker) {
+        match &mut self.state {
+            State::Resting(_) => {}
+            State::Leaving(ending, _) => {
+                if ending.is_finished() {
+                    self.state = State::Resting(None);
+                }
+            }
+            State::Running(running) => {
+                if running.jobs() > 0 {
+                    running.busy = now;
+                }
+                let (quiet, since) = (now - running.busy, now - running.since);
+                let is_asked = (quiet >= QUIET || since >= TURN) && running.place.is_wanted();
+                // One that was paused before has taken none since, so no long job has just begun.
+                let gives_place = is_asked && running.is_paused && running.jobs() == 0;
+                running.pause(is_asked);
+                if quiet >= idle || gives_place {
+                    self.leave(tasks);
+                }
+            }
+        }
+    }
+
+    /// Has its pool take no jobs any more, and end when those that run have ended.
+    pub(super) fn leave(&mut self, tasks: &TaskTracker) {
+        match std::mem::replace(&mut self.state, State::Resting(None)) {
+            State::Running(mut running) => {
+                running.place.leave();
+                let shutdown = running.shutdown.clone();
+                self.state = State::Leaving(tasks.spawn(left(running)), shutdown);
+            }
+            other => self.state = other,
+        }
+    }
+
+    /// Whether it takes no jobs any more, and has some.
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(&self.state, State::Leaving(ending, _) if !ending.is_finished())
+    }
+
+    /// Has its pool end: running scripts get the grace period.
+    pub(super) fn shut(&self) {
+        match &self.state {
+            State::Resting(_) => {}
+            State::Running(running) => running.shutdown.cancel(),
+            State::Leaving(_, shutdown) => shutdown.cancel(),
+        }
+    }
+
+    /// Waits until its pool has ended.
+    pub(super) async fn ended(self) {
+        match self.state {
+            State::Resting(_) => {}
+            State::Running(running) => running.ended().await,
+            // It does not panic; if it did, nothing of it would be left.
+            State::Leaving(ending, _) => drop(ending.await),
+        }
+    }
+}
+
+impl Running {
+    fn jobs(&self) -> usize {
+        self.pools.pools.iter().map(|entry| entry.pool.status.jobs()).sum()
+    }
+
+    fn pause(&mut self, paused: bool) {
+        if std::mem::replace(&mut self.is_paused, paused) != paused {
+            self.pools.pools.iter().for_each(|entry| entry.pool.pause(paused));
+        }
+    }
+
+    async fn ended(&self) {
+        for entry in &self.pools.pools {
+            entry.pool.ended().await;
+        }
+    }
+}
+
+/// Has a pool take no jobs any more, and gives its place back when those that run have ended.
+async fn left(running: Box<Running>) {
+    running.pools.pools.iter().for_each(|entry| entry.pool.leave());
+    running.ended().await;
+}

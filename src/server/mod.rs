@@ -1,0 +1,30 @@
+//! From settings to a running server, or to the pools of one: what `hero serve` and `hero actor` start.
+
+pub(crate) mod audit_log;
+pub(crate) mod backend;
+pub(crate) mod compilers;
+pub(crate) mod confinement;
+pub(crate) mod context_pool;
+pub(crate) mod daemon;
+pub(crate) mod engines;
+pub(crate) mod exposure;
+pub(crate) mod gauges;
+pub(crate) mod hosting;
+pub(crate) mod key_file;
+pub(crate) mod logging;
+pub mod metric_families;
+pub(crate) mod node_key;
+pub(crate) mod object_schemas;
+pub(crate) mod pools;
+pub(crate) mod preflight;
+pub(crate) mod private_file;
+pub(crate) mod readiness;
+pub(crate) mod ready_line;
+pub(crate) mod resources;
+pub(crate) mod run;
+pub(crate) mod series;
+pub mod settings;
+pub(crate) mod stores;
+pub(crate) mod supervisor;
+pub(crate) mod token_key;
+pub(crate) mod trimmer;

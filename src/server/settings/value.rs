@@ -1,0 +1,186 @@
+//! Reads values as people write them: `30s`, `64MB`, `yes`, `a,b`.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+use crate::model::{MASKED, Seconds, number_and_unit};
+
+/// A value from a TOML file, which knows its type, or from elsewhere, which is text.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Raw {
+    Switch(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl std::fmt::Display for Raw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Switch(value) => value.fmt(f),
+            Self::Integer(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+            Self::Text(value) => value.fmt(f),
+        }
+    }
+}
+
+/// Reads a value through its text.
+fn read<'de, D: Deserializer<'de>, T>(from: D, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, D::Error> {
+    parse(Raw::deserialize(from)?.to_string().trim()).map_err(D::Error::custom)
+}
+
+/// Any type that reads itself from text.
+pub(super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(from: D) -> Result<T, D::Error> {
+    read(from, |text| text.parse().map_err(|error| format!("{text:?}: {error}")))
+}
+
+/// Text that may be missing; empty counts as missing.
+pub(super) fn maybe<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(from: D) -> Result<Option<T>, D::Error> {
+    read(from, |text| (!text.is_empty()).then(|| text.parse().map_err(|error| format!("{text:?}: {error}"))).transpose())
+}
+
+/// A whole number.
+pub(super) fn count<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, D::Error> {
+    read(from, |text| {
+        let number = text.replace('_', "").parse::<u64>().ok();
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| format!("{text:?} is not a whole number in range"))
+    })
+}
+
+/// `true` or `false`, in any of the usual words.
+pub(super) fn switch<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    read(from, |text| match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Ok(true),
+        "false" | "no" | "off" | "0" | "" => Ok(false),
+        _ => Err(format!("{text:?} is neither true nor false")),
+    })
+}
+
+/// A length of time: seconds, or a number with a unit.
+pub(super) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    read(from, parse_time)
+}
+
+/// A number of bytes, with or without a unit.
+pub(super) fn size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    read(from, parse_size)
+}
+
+/// Several texts: a list in TOML, else separated by commas.
+pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Items {
+        Joined(String),
+        Each(Vec<String>),
+    }
+    let items = match Items::deserialize(from).map_err(|_| D::Error::custom("not a list of texts"))? {
+        Items::Joined(text) => text.split(',').map(|item| item.trim().to_owned()).collect(),
+        Items::Each(items) => items,
+    };
+    Ok(items.into_iter().filter(|item| !item.is_empty()).collect())
+}
+
+/// Reads `90`, `0.5`, `250ms`, `30s`, `5m`, `24h` or `7d`, up to 100 years.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    Seconds::read(text).map(Seconds::duration)
+}
+
+/// Reads `65536`, `64KB`, `2MB` or `1GB`; as in Redis these count in 1024.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let bad = || format!("{text:?} is not a size (bytes, or such as 64KB, 2MB, 1GB)");
+    let (number, unit) = number_and_unit(text).ok_or_else(bad)?;
+    let power = match unit.as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 1,
+        "m" | "mb" | "mib" => 2,
+        "g" | "gb" | "gib" => 3,
+        "t" | "tb" | "tib" => 4,
+        _ => return Err(bad()),
+    };
+    let bytes = number * 1024_f64.powi(power);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked in the same line")]
+    (bytes < 2_f64.powi(53)).then_some(bytes as u64).ok_or_else(bad)
+}
+
+/// A number of bytes in its largest unit that leaves no fraction.
+pub(crate) fn size_text(bytes: u64) -> String {
+    let units = [(30, "GB"), (20, "MB"), (10, "KB")];
+    let unit = units.into_iter().find(|(power, _)| bytes > 0 && bytes.is_multiple_of(1 << power));
+    unit.map_or_else(|| bytes.to_string(), |(power, name)| format!("{}{name}", bytes >> power))
+}
+
+/// Reads a table, or the text that stands for one; `key` says in errors what its keys are.
+pub(super) fn read_table<T>(value: &figment::value::Value, key: &str) -> Result<T, String>
+where
+    T: FromStr<Err = String> + serde::de::DeserializeOwned,
+{
+    match value.as_str() {
+        Some(text) => text.parse(),
+        None => table(value, key),
+    }
+}
+
+/// Reads a table; `key` says in errors what its keys are.
+pub(super) fn table<T: serde::de::DeserializeOwned>(value: &figment::value::Value, key: &str) -> Result<T, String> {
+    use figment::error::Kind;
+
+    value.deserialize().map_err(|error| match &error.kind {
+        Kind::UnknownField(field, known) => super::unknown(key, field, known.iter().copied()),
+        Kind::Message(message) if !error.path.is_empty() => format!("{}: {message}", error.path.join(".")),
+        kind if !error.path.is_empty() => format!("{}: {kind}", error.path.join(".")),
+        kind => kind.to_string(),
+    })
+}
+
+/// Hides the password in `redis://user:password@host`.
+pub(super) fn without_password(url: &str) -> String {
+    let hidden = url.split_once("://").and_then(|(scheme, rest)| {
+        let (login, host) = rest.rsplit_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        Some(format!("{scheme}://{user}:{MASKED}@{host}"))
+    });
+    hidden.unwrap_or_else(|| url.to_owned())
+}
+
+/// Writes an address with its password hidden.
+pub(super) fn masked<S: serde::Serializer>(url: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&url.as_deref().map(without_password), to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_seconds_or_have_a_unit() {
+        for (text, millis) in [("90", 90_000), ("0.5", 500), ("250ms", 250), ("5m", 300_000), ("24h", 86_400_000), ("7 d", 604_800_000)] {
+            assert_eq!(parse_time(text).unwrap().as_millis(), millis, "{text}");
+        }
+        for bad in ["", "s", "-1", "1e9", "5 parsecs", "1e300s", "99999999999", "inf", "1.2.3"] {
+            assert!(parse_time(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_count_in_1024() {
+        for (text, bytes) in [("0", 0), ("65_536", 65_536), ("64KB", 65_536), ("2MiB", 2 << 20), ("1.5g", 3 << 29)] {
+            assert_eq!(parse_size(text).unwrap(), bytes, "{text}");
+            assert_eq!(parse_size(&size_text(bytes)), Ok(bytes), "{text}");
+        }
+        for bad in ["", "MB", "-1", "1XB", "99999999TB"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_hidden() {
+        assert_eq!(without_password("redis://u:p@ss@h:1/0"), "redis://u:***@h:1/0");
+        assert_eq!(without_password("redis://:p@h"), "redis://:***@h");
+        assert_eq!(without_password("unix:///run/redis.sock"), "unix:///run/redis.sock");
+    }
+}
