@@ -324,7 +324,7 @@ def errors(document: Document) -> str:
     lines = [
         "# Errors\n\nEach error has a `code`, a `message` for people, and `data` for programs where there is something to say. ",
         "The word behind the code is what clients call it.\n\n## Of every call\n\nBeside what a request itself may be answered with ",
-        "([json-rpc.md](../json-rpc.md#what-is-no-request)): "
+        "([json-rpc.md](../json-rpc.md#malformed-requests)): "
         + ", ".join(linked(document.error(each)) for each in common(document))
         + ".\n",
     ]
