@@ -30,6 +30,7 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/scripts.md"
         "docs/flows.md"
         "docs/functions.md"
+        "docs/command-line.md"
         "docs/words.md"
     ),
     section!("Guides", false:

@@ -50,21 +50,12 @@ fn the_metrics_in_the_documents_are_those_of_the_program() {
 #[test]
 fn every_metric_that_the_source_counts_is_explained() {
     let table = hero::server::metric_families::markdown();
-    let mut directories = vec![root().join("src"), root().join("crates")];
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                directories.push(path);
-                continue;
-            }
-            let text = std::fs::read_to_string(&path).unwrap();
-            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-            let counts = ["counter!(", "gauge!(", "histogram!(", "const CONNECTIONS: &str = "];
-            for rest in counts.iter().flat_map(|call| code.split(call).skip(1)) {
-                let Some(name) = rest.trim_start().strip_prefix('"').and_then(|name| name.split('"').next()) else { continue };
-                assert!(table.contains(&format!("| `{name}` |")), "{name} in {} is not in src/server/metric_families.rs", path.display());
-            }
+    for (file, text) in sources(&["src", "crates"]).into_iter().filter(|(file, _)| file.ends_with(".rs")) {
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let counts = ["counter!(", "gauge!(", "histogram!(", "const CONNECTIONS: &str = "];
+        for rest in counts.iter().flat_map(|call| code.split(call).skip(1)) {
+            let Some(name) = rest.trim_start().strip_prefix('"').and_then(|name| name.split('"').next()) else { continue };
+            assert!(table.contains(&format!("| `{name}` |")), "{name} in {file} is not in src/server/metric_families.rs");
         }
     }
 }

@@ -1,9 +1,6 @@
-//! Links lead somewhere, and the first page stays short.
+//! Links lead somewhere, and the files that documents and comments name exist.
 
 use super::*;
-
-/// So long may the first page be.
-const LONGEST: usize = 200;
 
 /// What the links of a line lead to.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
@@ -28,7 +25,7 @@ fn has(document: &Path, name: &str) -> bool {
 #[test]
 fn relative_links_lead_to_files_and_headings_that_exist() {
     let mut broken = Vec::new();
-    for document in documents() {
+    for document in documents().into_iter().chain(crate_pages()) {
         let text = read(&document);
         let here = root().join(&document);
         for target in prose(&text).flat_map(targets).filter(|target| !target.contains("://")) {
@@ -42,21 +39,65 @@ fn relative_links_lead_to_files_and_headings_that_exist() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// Files of the source are named from the root, or from one of these places.
+/// Files are named from the root, or from one of these places.
 const PLACES: [&str; 5] = ["", "src", "tests/it", "crates/store/src/lua", "crates/store/src/lua/functions"];
+/// How a path begins that is named from the root.
+const TOPS: [&str; 10] = ["src/", "crates/", "tests/", "docs/", "clients/", "examples/", "contrib/", "benches/", "fuzz/", "proto/"];
+
+/// The paths that the prose of a document names between backticks. `<verb>.lua` and the like stand for any.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    let words = prose(text).flat_map(|line| line.split('`').skip(1).step_by(2));
+    words.filter(|word| {
+        let is_path = word.ends_with(".rs") || word.ends_with(".lua") || TOPS.iter().any(|top| word.starts_with(top));
+        is_path && !word.contains(['<', '*', '{', ' ', '…'])
+    })
+}
 
 #[test]
-fn files_of_the_source_that_the_documents_name_exist() {
+fn files_that_the_documents_name_exist() {
     let mut missing = Vec::new();
-    for document in documents().into_iter().filter(|document| document != "CHANGELOG.md") {
-        for word in prose(&read(&document)).flat_map(|line| line.split('`').skip(1).step_by(2)) {
-            let file = word.ends_with(".rs") || word.ends_with(".lua");
-            // `<verb>.lua` stands for any.
-            if file && !word.contains('<') && !PLACES.iter().any(|place| root().join(place).join(word).exists()) {
-                missing.push(format!("{document}: {word}"));
+    for document in documents() {
+        let text = read(&document);
+        let gone = paths(&text).filter(|word| !PLACES.iter().any(|place| root().join(place).join(word).exists()));
+        missing.extend(gone.map(|word| format!("{document}: {word}")));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The page of a crate names its own files from its own folder, or by their names.
+#[test]
+fn files_that_the_page_of_a_crate_names_exist() {
+    let mut missing = Vec::new();
+    for page in crate_pages() {
+        let folder = page.trim_end_matches("README.md");
+        let own = sources(&[folder]);
+        let text = read(&page);
+        let gone = paths(&text).filter(|word| {
+            let is_there = [root().join(folder), root()].iter().any(|start| start.join(word).exists());
+            !is_there && !own.iter().any(|(file, _)| file.ends_with(&format!("/{word}")))
+        });
+        missing.extend(gone.map(|word| format!("{page}: {word}")));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn files_that_a_comment_names_from_the_root_exist() {
+    let (mut missing, mut many) = (Vec::new(), 0);
+    for (file, text) in sources(&["src", "crates", "tests"]) {
+        let sign = if file.ends_with(".lua") { "--" } else { "//" };
+        let comments = text.lines().filter_map(|line| Some(line.split_once(sign)?.1));
+        let words = comments.flat_map(|comment| comment.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.' | '/')));
+        for word in words.map(|word| word.trim_end_matches('.')) {
+            if ["crates/", "docs/", "tests/it/"].iter().any(|top| word.starts_with(top)) {
+                many += 1;
+                if !root().join(word).exists() {
+                    missing.push(format!("{file}: {word}"));
+                }
             }
         }
     }
+    assert!(many > 10, "paths are not found any more: {many}");
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
@@ -79,10 +120,4 @@ fn every_document_can_be_reached_from_the_first_page() {
     }
     let lost: Vec<String> = documents().into_iter().filter(|document| !reached.contains(document)).collect();
     assert!(lost.is_empty(), "no link leads to {lost:?}");
-}
-
-#[test]
-fn the_first_page_is_short() {
-    let lines = read("README.md").lines().count();
-    assert!(lines <= LONGEST, "README.md has {lines} lines");
 }

@@ -1,7 +1,9 @@
 //! The documents say what the program does, and what they name exists.
 
+mod decisions;
 mod generated;
 mod guarantees;
+mod lines;
 mod links;
 mod site;
 
@@ -28,6 +30,30 @@ fn documents() -> Vec<String> {
                 directories.push(path);
             } else if Path::new(&path).extension().is_some_and(|extension| extension == "md") {
                 found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The page of each crate, by its path in the repository.
+fn crate_pages() -> Vec<String> {
+    let crates = std::fs::read_dir(root().join("crates")).unwrap();
+    crates.map(|entry| format!("crates/{}/README.md", entry.unwrap().file_name().to_str().unwrap())).collect()
+}
+
+/// Every file in Rust or Lua below some folders, by its path in the repository, with its text.
+fn sources(folders: &[&str]) -> Vec<(String, String)> {
+    let mut directories: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut found = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("node_modules") && !path.ends_with("venv") {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "lua") {
+                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+                found.push((name, std::fs::read_to_string(&path).unwrap()));
             }
         }
     }

@@ -1,0 +1,72 @@
+//! The first pages stay short, and lines fit a screen.
+
+use super::*;
+
+/// The longest line of prose, in characters.
+const WIDEST: usize = 120;
+
+/// The documents, or folders of documents, whose lines are held to that.
+const HELD: [&str; 7] =
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/words.md", "docs/command-line.md", "docs/decisions/"];
+
+/// How many lines the first pages may have, and how many words of our own the architecture.
+const README: usize = 150;
+const ARCHITECTURE: usize = 300;
+const UNRELEASED: usize = 60;
+const WORDS: usize = 25;
+
+/// The lines that people write: no code, tables or generated parts.
+fn written(text: &str) -> impl Iterator<Item = &str> {
+    let mut generated = text.starts_with("<!-- Made of");
+    prose(text).filter(move |line| {
+        if let Some(mark) = line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")).filter(|mark| !mark.contains(' ')) {
+            generated = !mark.starts_with('/');
+        }
+        !generated && !line.starts_with('|')
+    })
+}
+
+/// Whether a line is one link, which cannot be broken.
+fn is_link(line: &str) -> bool {
+    let line = line.trim_start_matches(['-', ' ']);
+    line.starts_with('[') && line.ends_with(')') && line.matches("](").count() == 1
+}
+
+#[test]
+fn no_line_of_prose_is_too_wide() {
+    let held = |document: &String| HELD.iter().any(|held| document == held || (held.ends_with('/') && document.starts_with(held)));
+    let mut wide = Vec::new();
+    for document in documents().into_iter().filter(held) {
+        let text = read(&document);
+        let lines = written(&text).filter(|line| line.chars().count() > WIDEST && !is_link(line));
+        wide.extend(lines.map(|line| format!("{document}: {line}")));
+    }
+    assert!(wide.is_empty(), "wider than {WIDEST} columns: {wide:#?}");
+}
+
+#[test]
+fn the_first_pages_are_short() {
+    let changes = read("CHANGELOG.md");
+    let unreleased = changes.split("\n## ").nth(1).filter(|section| section.contains("(unreleased)")).unwrap_or_default();
+    let lines = [
+        ("README.md", read("README.md").lines().count(), README),
+        ("ARCHITECTURE.md", read("ARCHITECTURE.md").lines().count(), ARCHITECTURE),
+        ("the unreleased part of CHANGELOG.md", unreleased.lines().count(), UNRELEASED),
+    ];
+    for (page, lines, most) in lines {
+        assert!(lines <= most, "{page} has {lines} lines, of which {most} are allowed");
+    }
+}
+
+#[test]
+fn the_architecture_explains_few_words_of_our_own_and_each_once() {
+    let text = read("ARCHITECTURE.md");
+    let (_, section) = text.split_once("\n## Words\n").unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let mut words: Vec<&str> = rows.filter(|word| *word != "word" && !word.starts_with("---")).collect();
+    let many = words.len();
+    assert!((10..=WORDS).contains(&many), "{many} words, of which {WORDS} are allowed");
+    words.sort_unstable();
+    words.dedup();
+    assert_eq!(words.len(), many, "a word stands there twice");
+}
