@@ -95,5 +95,8 @@ fn the_list_of_decisions_has_each_by_its_number_and_title() {
         expected.push(format!("- [{title}]({file})"));
     }
     let listed: Vec<&str> = list.lines().filter(|line| line.starts_with("- [")).collect();
-    assert_eq!(listed, expected);
+    for (listed, expected) in listed.iter().zip(&expected) {
+        assert_eq!(listed, expected);
+    }
+    assert_eq!(listed.len(), expected.len(), "the list lacks a decision, or has one too many");
 }
