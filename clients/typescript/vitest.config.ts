@@ -7,6 +7,7 @@ export default defineConfig({
     // Liveness, not speed: a server in debug mode on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
     // The fixture and the types of the build are what others get.
     globals: false,

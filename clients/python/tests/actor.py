@@ -76,6 +76,43 @@ def odd() -> object:
     return object()
 
 
+@worker.task("lone")
+def lone() -> list[str]:
+    return ["fine", "a\ud800b"]
+
+
+@worker.task("lone raised")
+def lone_raised() -> None:
+    raise ValueError("a\ud800b")
+
+
+@worker.task("deep")
+def deep() -> list[object]:
+    nested: list[object] = []
+    for _ in range(200_000):
+        nested = [nested]
+    return nested
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("it says nothing")
+
+
+@worker.task("mute")
+def mute() -> None:
+    raise Mute
+
+
+@worker.task("mute inside")
+def mute_inside() -> object:
+    class Odd:
+        def __iter__(self) -> None:
+            raise Mute
+
+    return Odd()
+
+
 @worker.script
 def count(script: str) -> int:
     return len(script.split())

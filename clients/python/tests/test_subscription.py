@@ -205,6 +205,7 @@ async def test_a_subscription_that_is_refused_says_so(Hero: Any) -> None:
 
 async def test_whoever_leaves_unsubscribes_also_when_the_loop_was_only_left() -> None:
     ended: asyncio.Queue[str] = asyncio.Queue()
+    asked, left = asyncio.Event(), asyncio.Event()
 
     async def script(talk: Talk) -> None:
         number = 0
@@ -212,6 +213,9 @@ async def test_whoever_leaves_unsubscribes_also_when_the_loop_was_only_left() ->
             call = await talk.call()
             if call["method"] == "subscribe_logs":
                 number += 1
+                if number == 3:
+                    asked.set()
+                    await left.wait()
                 await talk.answer(call, f"s{number}")
                 await talk.item("logs", f"s{number}", line(1))
             else:
@@ -227,9 +231,9 @@ async def test_whoever_leaves_unsubscribes_also_when_the_loop_was_only_left() ->
         assert await ended.get() == "s2"
         # Whoever is stopped while the server answers leaves nothing behind either.
         waiting = asyncio.create_task(hero.subscribe_logs(JOB).open())
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await asked.wait()
         waiting.cancel()
+        left.set()
         assert await ended.get() == "s3"
 
 

@@ -95,6 +95,25 @@ def test_tasks_get_their_args_and_give_values_and_errors(server: Server, hero: H
         assert any(actor.script_type == "pytasks" for actor in hero.list_actors())
 
 
+def test_what_cannot_be_written_fails_its_job_at_once_with_what_is_wrong_and_the_worker_goes_on(
+    server: Server, hero: Hero, tmp_path: Path
+) -> None:
+    # A lease that nobody lives to see run out: an end that is not recorded would be no end here.
+    with acting(server, tmp_path, lease=3600.0) as actor:
+        for task, said in [
+            ("lone", r"what the task 'lone' returned is no JSON: a text in it is no Unicode, which has no lone surrogates: "),
+            ("lone raised", r"ValueError: a\ud800b"),
+            ("deep", "what the task 'deep' returned is no JSON: something in it has itself within, or is nested too deep for JSON"),
+            ("mute", "Mute"),
+            ("mute inside", "what the task 'mute inside' returned is no JSON: Mute"),
+        ]:
+            with pytest.raises(errors.JobFailed) as told:
+                submit(hero, task).wait(wait_timeout=LIVENESS)
+            assert told.value.message.startswith(said) and told.value.kind == "script", told.value.message
+        assert hero.run("add", script_type="pytasks", args=1) == 3
+        assert actor.process.poll() is None
+
+
 def test_a_task_logs_tells_how_far_it_is_and_its_secrets_are_masked(server: Server, hero: Hero, tmp_path: Path) -> None:
     with acting(server, tmp_path):
         job = submit(hero, "tell", env_vars={"KEY": "hunter2-and-more"})

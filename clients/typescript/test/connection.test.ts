@@ -333,6 +333,8 @@ test("a timeout and a signal end the wait of one call, and say whether it was se
     if (request.method === "ping") answer(socket, request, "pong");
   });
   using client = createClient(server.url, quick);
+  // Once it is connected, it sends at once.
+  await ping(client);
   const late = await failure(getJob(client, "a", { callTimeout: 0.1 }));
   expect(late).toBeInstanceOf(CallTimeout);
   expect(late).toMatchObject({ method: "get_job", sent: true });

@@ -194,9 +194,12 @@ test("leaving the loop, and aborting, let go of the subscription", async () => {
 });
 
 test("a subscription whose opening was aborted is let go of when the server has opened it", async () => {
+  let open: () => void = () => undefined;
   await using server = await fake((request, socket) => {
-    if (request.method === "subscribe_logs") setTimeout(() => answer(socket, request, "late"), 50);
-    else answer(socket, request, true);
+    if (request.method !== "subscribe_logs") return answer(socket, request, true);
+    open = () => {
+      answer(socket, request, "late");
+    };
   });
   using client = createClient(server.url, quick);
   const controller = new AbortController();
@@ -205,6 +208,7 @@ test("a subscription whose opening was aborted is let go of when the server has 
   await client.call("ping", {});
   controller.abort(new Error("enough"));
   expect((await next).message).toBe("enough");
+  open();
   await expect
     .poll(() => server.requests.find(({ method }) => method === "unsubscribe_logs")?.params)
     .toEqual({ subscription: "late" });

@@ -1,7 +1,7 @@
 // Runs and waits: what becomes of them when a server restarts, when nobody waits any more, and what their values may be.
 import { expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { connect, type Hero, JobFailed, NotStopped, SchemaMismatch, WaitTimeout } from "../src/index.js";
+import { connect, JobFailed, NotStopped, SchemaMismatch, WaitTimeout } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
 import { connectMemory, refusal } from "../src/memory.js";
 import { answer, failure, fake, quick } from "./support.js";
@@ -66,36 +66,46 @@ test("a wait that runs out says so, with the job", async () => {
 });
 
 const stopped: string[] = [];
-const stoppable = (answers: { stop?: () => unknown } = {}): { hero: Hero; keys: unknown[] } => {
+const stoppable = (answers: { stop?: () => unknown } = {}) => {
   stopped.length = 0;
   const keys: unknown[] = [];
+  const running: { began: () => void } = { began: () => undefined };
   const hero = connectMemory({
-    run_and_wait: ({ idempotency_key }) => (keys.push(idempotency_key), new Promise(() => undefined)),
+    run_and_wait: ({ idempotency_key }) => (keys.push(idempotency_key), running.began(), new Promise(() => undefined)),
     create_job: ({ idempotency_key }) => (keys.push(idempotency_key), "j"),
     stop_job: ({ job_id }) => (stopped.push(job_id), answers.stop ? answers.stop() : "error"),
   });
-  return { hero, keys };
+  /** A signal that aborts what runs once the server has it: what was never sent needs no stop. */
+  const leaving = (): AbortSignal => {
+    const controller = new AbortController();
+    running.began = () => {
+      controller.abort();
+    };
+    return controller.signal;
+  };
+  return { hero, keys, leaving };
 };
 
 test("aborting a run stops its job if that is asked for, and leaves it otherwise", async () => {
-  const { hero, keys } = stoppable();
-  const signal = AbortSignal.timeout(50);
-  expect((await failure(hero.run("loop {}", { signal, stopOnAbort: true }))).name).toBe("TimeoutError");
+  const { hero, keys, leaving } = stoppable();
+  expect((await failure(hero.run("loop {}", { signal: leaving(), stopOnAbort: true }))).name).toBe("AbortError");
   expect(stopped).toEqual(["j"]);
   expect(keys[0]).toBe(keys[1]);
-  expect((await failure(hero.run("loop {}", { signal: AbortSignal.timeout(50) }))).name).toBe("TimeoutError");
+  expect((await failure(hero.run("loop {}", { signal: leaving() }))).name).toBe("AbortError");
+  expect(stopped).toEqual(["j"]);
+  // The connection is open, so it is sent within this turn of the loop, before any timer.
   expect((await failure(hero.run("loop {}", { callTimeout: 0.05, stopOnAbort: true }))).name).toBe("CallTimeout");
   expect(stopped).toEqual(["j", "j"]);
   hero.close();
 });
 
 test("a job that could not be stopped is told", async () => {
-  const { hero } = stoppable({
+  const { hero, leaving } = stoppable({
     stop: () => {
       throw refusal("PermissionDenied", "no");
     },
   });
-  const error = await failure(hero.run("loop {}", { signal: AbortSignal.timeout(20), stopOnAbort: true }));
+  const error = await failure(hero.run("loop {}", { signal: leaving(), stopOnAbort: true }));
   expect(error).toBeInstanceOf(NotStopped);
   expect(error).toMatchObject({ jobId: "j", cause: { name: "PermissionDenied" } });
   hero.close();

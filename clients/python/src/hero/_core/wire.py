@@ -54,6 +54,9 @@ def seconds(value: object, name: str = "wait_timeout") -> float:
     raise TypeError(f"{name} is a number of seconds or a datetime.timedelta, not {value!r:.200}")
 
 
+TOO_DEEP = "something in it has itself within, or is nested too deep for JSON"
+"""What is said of what cannot be written to its end."""
+
 _encode = json.JSONEncoder(default=plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False).encode
 
 
@@ -62,14 +65,19 @@ def request(number: int, method: str, params: dict[str, Any]) -> bytes:
     try:
         return _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
     except UnicodeEncodeError as wrong:
-        near = wrong.object[max(0, wrong.start - 20) : wrong.end + 20]
-        raise ValueError(f"{method} was not sent: a text in it is no Unicode, which has no lone surrogates: …{near!r}…") from wrong
+        raise ValueError(f"{method} was not sent: {no_unicode(wrong)}") from wrong
     except RecursionError as wrong:
-        raise ValueError(f"{method} was not sent: something in it has itself within, or is nested too deep for JSON") from wrong
+        raise ValueError(f"{method} was not sent: {TOO_DEEP}") from wrong
     except ValueError as wrong:
         raise ValueError(f"{method} was not sent: {wrong}") from wrong
     except TypeError as wrong:
         raise TypeError(f"{method} was not sent: {wrong}") from wrong
+
+
+def no_unicode(wrong: UnicodeEncodeError) -> str:
+    """What is said of a text that cannot be written."""
+    near = wrong.object[max(0, wrong.start - 20) : wrong.end + 20]
+    return f"a text in it is no Unicode, which has no lone surrogates: …{near!r}…"
 
 
 def given(params: dict[str, Any]) -> dict[str, Any]:

@@ -110,8 +110,8 @@ class LogHandler(logging.Handler):
 
 
 def cut(text: str, most: int = LONGEST_TEXT) -> str:
-    """A text of so many bytes at most, which can be written."""
-    return text.encode(errors="replace")[:most].decode(errors="ignore")
+    """A text of so many bytes at most, which can be written: a lone surrogate stands in it as Python writes it, `\\ud800`."""
+    return text.encode(errors="backslashreplace")[:most].decode(errors="ignore")
 
 
 def _number(text: str | None, default: float) -> float:

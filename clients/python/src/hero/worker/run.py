@@ -9,7 +9,7 @@ import logging
 import time
 from typing import Any
 
-from .._core.wire import plain
+from .._core.wire import TOO_DEEP, no_unicode, plain
 from .job import Job, Said, cut, running_here
 from .store import UNREACHED, Refused, Store
 from .task import Tasks
@@ -118,9 +118,9 @@ class Run:
         name = repr(self.job.script.strip()[:100])
         if body.done() and not body.cancelled() and body.exception() is None:
             try:
-                return "hero_finish", json.dumps(body.result(), default=plain, ensure_ascii=False, allow_nan=False), "json"
-            except (TypeError, ValueError) as error:
-                return "hero_fail", cut(f"what the task {name} returned is no JSON: {error}"), "script"
+                return "hero_finish", _written(body.result()), "json"
+            except ValueError as wrong:
+                return "hero_fail", cut(f"what the task {name} returned is no JSON: {wrong}"), "script"
         if why == "stop":
             return "hero_fail", "stopped_by_request", "stopped"
         if why == "timeout":
@@ -131,7 +131,7 @@ class Run:
             return "hero_fail", f"the task {name} was cancelled", "script"
         raised = body.exception()
         log.info("job %s failed", self.job.id, exc_info=raised)
-        return "hero_fail", cut(f"{type(raised).__name__}: {raised}" if str(raised) else type(raised).__name__), "script"
+        return "hero_fail", cut(_named(raised)), "script"
 
     async def _record(self, end: tuple[str, ...]) -> None:
         """Records the end, and tries on as long as the lease may last."""
@@ -150,3 +150,26 @@ class Run:
                 if time.monotonic() > until:
                     raise
                 await asyncio.sleep(min(0.5, self._lease / 10))
+
+
+def _written(value: Any) -> str:
+    """What a task returned, as JSON; a ValueError if it is none. Its objects are those of others, and may raise anything."""
+    try:
+        text = json.dumps(value, default=plain, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except UnicodeEncodeError as wrong:
+        raise ValueError(no_unicode(wrong)) from None
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    except Exception as wrong:
+        raise ValueError(_named(wrong)) from None
+    return text
+
+
+def _named(raised: BaseException | None) -> str:
+    """An error by its class, with what it says if it says something: an error of somebody else may fail at that, too."""
+    name = type(raised).__name__
+    try:
+        return f"{name}: {raised}" if str(raised) else name
+    except Exception:
+        return name
