@@ -1,4 +1,4 @@
--- What the functions of the conveyor layout share. `prefix` is what its keys begin with (keys/conveyor.rs).
+-- What the functions of the conveyor layout share. `prefix` is what its keys begin with (crates/store/src/keys/conveyor.rs).
 local try = commands.try
 local conveyor = {}
 

@@ -134,7 +134,7 @@ function foreign.admit(id, queue, walk)
 end
 
 -- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time, give or
--- take a quarter; `chance` is from 0 to 1. The same as in model/retry.rs; a test compares the two.
+-- take a quarter; `chance` is from 0 to 1. The same as in crates/model/src/retry.rs; a test compares the two.
 function foreign.backoff(retry_backoff, failures, chance)
   local first = values.number(retry_backoff, DEFAULT_BACKOFF)
   local seconds = math.min(first * 2 ^ math.min(failures - 1, MOST_DOUBLINGS), math.max(first, LONGEST_BACKOFF))

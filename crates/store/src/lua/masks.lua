@@ -1,4 +1,4 @@
--- Takes the values of a job's environment out of what actors in other languages say of it, as model/secrets.rs does for ours.
+-- Takes the values of a job's environment out of what actors in other languages say of it, as crates/model/src/secrets.rs does for ours.
 local masks = {}
 
 -- What stands in the place of a value. Shorter ones, bytes, are no secrets, and those below `LONG` only where they stand as words; and no
@@ -15,7 +15,7 @@ local MOST_LINES = 500
 local MOST_FOUND = 20000
 -- So many bytes of how a secret begins are looked for. How many are searched and compared for a text at most: 64 secrets in 64 KB.
 local BEGINNING, MOST_SEARCHED, MOST_COMPARED = 8, 4194304, 16777216
--- The first and the last of characters beyond ASCII that count as letters, as model/secrecy.rs has them.
+-- The first and the last of characters beyond ASCII that count as letters, as crates/model/src/secrecy.rs has them.
 local LETTERS = {
   { 0xaa, 0xaa }, { 0xb5, 0xb5 }, { 0xba, 0xba }, { 0xc0, 0xd6 }, { 0xd8, 0xf6 }, { 0xf8, 0x2af }, { 0x386, 0x386 }, { 0x388, 0x38a },
   { 0x38c, 0x38c }, { 0x38e, 0x3a1 }, { 0x3a3, 0x3f5 }, { 0x3f7, 0x3ff }, { 0x400, 0x481 }, { 0x48a, 0x52f }, { 0x1e00, 0x1eff },
