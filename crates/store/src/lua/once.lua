@@ -1,8 +1,8 @@
 -- What a script has done only once, however often its actor asks for it because no answer came.
 --
--- The host calls of an attempt have numbers and come one after another, so the hash of the job keeps only the last one that wrote something,
--- with its answer. A host call may come late, when nobody waits for an answer any more: after the next one, or when its attempt has lost the
--- job.
+-- The host calls of an attempt have numbers and come one after another, so the hash of the job keeps only the last one that wrote
+-- something, with its answer. A host call may come late, when nobody waits for an answer any more: after the next one, or when its attempt
+-- has lost the job.
 local once = {}
 
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'asked')

@@ -1,5 +1,6 @@
 -- Flags: allow-oom
--- Works off the end of a conveyor job: its children run or end with it, and once they are closed its continuations run and it leaves its parent.
+-- Works off the end of a conveyor job: its children run or end with it. Once they are closed, its continuations run
+-- and it leaves its parent.
 -- ARGV  entry · what conveyor keys begin with · id · 'finished' or 'error' · parent or '' · the job with the reason of its failure, or ''
 --       · number of children, each:
 --          bytes · uuid, or '' (no job) · queue · due time in seconds, or '' · the job as it fails with its parent

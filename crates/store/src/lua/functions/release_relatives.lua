@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Releases the relatives of jobs that have ended: dependents and children, then continuations and the parent once all descendants have ended. First
--- of all that is done for jobs that were created together what their creator did not come to, and what nobody created in time is taken away
--- (links.lua).
+-- Releases the relatives of jobs that have ended: dependents and children, then continuations and the parent once all descendants
+-- have ended. First it finishes groups of jobs that were created together and whose creator has not, and removes what was staged and not
+-- created in time (links.lua).
 -- ARGV  at most so many relatives
 -- Gives {1 if there is more to do else 0, script types that have work …}.
 local try = commands.try
