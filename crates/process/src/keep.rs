@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_keeper_says_is_understood() {
+    fn what_a_subreaper_says_is_understood() {
         for said in [Said::Ended(137), Said::TooMany, Said::TooMuchMemory(1 << 30), Said::Used(Used { cpu_us: 12, peak_memory: 34 })] {
             assert_eq!(Said::read(&format!("{said}\n")), Some(said));
         }

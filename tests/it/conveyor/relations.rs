@@ -277,7 +277,7 @@ async fn an_entry_that_means_nothing_does_not_hold_up_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keepers_that_look_at_the_same_time_release_each_relative_once() {
+async fn closers_that_look_at_the_same_time_release_each_relative_once() {
     let house = House::empty().await;
     let redis = &house.redis;
     let parent = Message::new("0");

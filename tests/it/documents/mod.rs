@@ -6,6 +6,7 @@ mod guarantees;
 mod lines;
 mod links;
 mod site;
+mod words;
 
 use std::path::{Path, PathBuf};
 

@@ -131,7 +131,7 @@ async fn a_flow_ends_though_one_of_its_jobs_was_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_of_a_flow_whose_rounds_are_interrupted_is_finished_by_the_keeper() {
+async fn a_retry_of_a_flow_whose_rounds_are_interrupted_is_finished_by_the_resumer() {
     let (house, _server, client) = open(1).await;
     let fault =
         client.fault("run_flow_and_wait", json!({"jobs": {"a": {"script": "throw 1"}, "b": {"script": "1", "depends_on": ["a"]}}})).await;

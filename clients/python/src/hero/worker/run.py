@@ -46,12 +46,12 @@ class Run:
         token = running_here.set(self.job)
         body = asyncio.create_task(self._tasks.run(self.job))
         running_here.reset(token)
-        keeper, teller = asyncio.create_task(self._keep()), asyncio.create_task(self._tell())
+        renewing, teller = asyncio.create_task(self._keep()), asyncio.create_task(self._tell())
         try:
-            await asyncio.wait({body, keeper}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({body, renewing}, return_when=asyncio.FIRST_COMPLETED)
             why = ""
-            if keeper.done() and not body.done():
-                why = keeper.result()
+            if renewing.done() and not body.done():
+                why = renewing.result()
                 self._said.stop.set()
                 if self._tasks.is_async(self.job):
                     body.cancel()
@@ -65,9 +65,9 @@ class Run:
                     await self._write()
                 await self._record(end)
         finally:
-            for each in (keeper, teller, body):
+            for each in (renewing, teller, body):
                 each.cancel()
-            await asyncio.gather(keeper, teller, body, return_exceptions=True)
+            await asyncio.gather(renewing, teller, body, return_exceptions=True)
 
     async def _keep(self) -> str:
         """Renews the lease until the job is to end: "stop", "timeout", "lost", or "release" where it is given back."""
