@@ -11,8 +11,7 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Items, Subscription};
-use hero_jobs::dispatch::JobFilter;
-use hero_model::{ContextId, JobId, Status};
+use hero_model::{ContextId, JobFilter, JobId, Status};
 
 /// Follows a job to its end. Without a cursor the first item is the present state.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

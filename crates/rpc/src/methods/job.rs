@@ -11,8 +11,7 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Effect, Example, Method};
-use hero_jobs::dispatch::{JobFilter, JobPage};
-use hero_model::{ContextId, Job, JobId, JobSpec, Status};
+use hero_model::{ContextId, Job, JobFilter, JobId, JobPage, JobSpec, Status};
 
 /// `spec` with the session's caller where it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {

@@ -11,8 +11,7 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Items, Method, Subscription};
-use hero_jobs::dispatch::LogPage;
-use hero_model::{ContextId, JobId};
+use hero_model::{ContextId, JobId, LogPage};
 
 const ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
 

@@ -12,9 +12,8 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Effect, Example, Method};
-use hero_coordinator::Draft;
 use hero_model::{
-    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
+    Address, ContextId, Draft, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
 };
 
 /// What looking at messages can answer.

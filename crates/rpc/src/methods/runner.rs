@@ -12,8 +12,7 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Effect, Example, Method};
-use hero_coordinator::RunnerChange;
-use hero_model::{Address, ContextId, Name, Runner, RunnerId, RunnerPage, ScriptType, SignerKey};
+use hero_model::{Address, ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType, SignerKey};
 
 /// What making or changing a runner can answer.
 const CHANGE_ERRORS: &[Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];

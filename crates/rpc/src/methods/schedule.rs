@@ -12,8 +12,7 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Effect, Example, Method};
-use hero_jobs::dispatch::SchedulePage;
-use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec};
+use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, SchedulePage, ScheduleSpec};
 
 /// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs.
 ///
