@@ -3,6 +3,7 @@
 
 mod actor;
 mod address;
+pub mod api;
 mod attempt;
 mod context;
 mod environment;

@@ -10,7 +10,7 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
+use crate::method::{Example, Method};
 use hero_model::{ContextId, Job, JobFilter, JobId, JobPage, JobSpec, Status};
 
 /// `spec` with the session's caller where it names none.
@@ -59,7 +59,6 @@ impl Method for CreateJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
-    const EFFECT: Effect = Effect::AddsWithKey;
     const RESULT: &'static str = "The id of the job.";
     type Output = JobId;
 
@@ -98,7 +97,6 @@ impl Method for CreateJobs {
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     // Not for its answer: a thousand jobs take fifteen times their text, until Redis has taken those before.
     const SIZE: Size = Size::Large;
-    const EFFECT: Effect = Effect::AddsWithKey;
     const RESULT: &'static str = "The ids of the jobs, in the order given.";
     type Output = Vec<JobId>;
 
@@ -138,7 +136,6 @@ impl Method for StartJob {
     const NAME: &'static str = "start_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -175,7 +172,6 @@ impl Method for StopJob {
     const NAME: &'static str = "stop_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -212,7 +208,6 @@ impl Method for RetryJob {
     const NAME: &'static str = "retry_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -368,7 +363,6 @@ impl Method for DeleteJob {
     const NAME: &'static str = "delete_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;
