@@ -14,12 +14,12 @@ use super::paging::{Paging, note_more};
 use super::script::name;
 use super::table::{Fit, Table, cell, cells};
 use crate::client::Client;
-use crate::coordinator::{Draft, LONGEST_MESSAGE};
+use crate::coordinator::LONGEST_MESSAGE;
 use crate::exit::{Exit, Usage};
 use crate::input::{read_at_most, read_text};
 use crate::model::{
-    Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong, PongAnswer,
-    Timestamp,
+    Address, ContextId, Draft, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
+    PongAnswer, Timestamp,
 };
 
 /// What to do with messages.

@@ -9,9 +9,8 @@ use super::object::InContext;
 use super::output::{self, Style};
 use super::paging::{Paging, note_more};
 use super::table::{Fit, Table, cell, cells};
-use crate::coordinator::RunnerChange;
 use crate::exit::Exit;
-use crate::model::{Address, ContextId, Name, Runner, RunnerId, RunnerPage, ScriptType, SignerKey};
+use crate::model::{Address, ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType, SignerKey};
 
 /// What to do with runners.
 #[derive(Debug, Subcommand)]

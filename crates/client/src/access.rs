@@ -6,13 +6,11 @@ use super::address::Address;
 use super::connection::Client;
 use super::error::Error;
 use super::login;
+use hero_model::api::{LoggedIn, NewToken, Who};
 use hero_model::{
     Context, ContextId, ContextLimits, ContextPage, Identity, IdentityId, IdentityPage, PrivateKey, PublicKey, Role, Seconds, Token,
     TokenId,
 };
-use hero_rpc::methods::identity::Who;
-use hero_rpc::methods::login::LoggedIn;
-use hero_rpc::methods::token::NewToken;
 
 /// The methods for identities, tokens and rights.
 impl Client {

@@ -16,7 +16,7 @@ use super::reconnect::{Link, Reconnect, State};
 use super::trust::Trust;
 use super::wire::{ANSWER, Params, Wire};
 use hero_model::PrivateKey;
-use hero_rpc::{self as rpc, Repeatable};
+use hero_model::api::Repeatable;
 
 /// How often in a row a call is sent to a server that ends the connection soon after.
 pub(super) const MOST_LOST: u32 = 4;
@@ -208,7 +208,7 @@ fn may_be_repeated(method: &str, params: &Params) -> bool {
     /// By name. What stands in an array says by its place what it is, which the document knows and nobody here.
     type Named<'p> = BTreeMap<String, &'p RawValue>;
     let has_key = |named: &Named<'_>| named.get("idempotency_key").is_some_and(|key| key.get() != "null");
-    match rpc::repeatable_call(method) {
+    match Repeatable::of(method) {
         Repeatable::Always => true,
         Repeatable::Never => false,
         Repeatable::WithKey => serde_json::from_str::<Named<'_>>(params.text()).is_ok_and(|named| {

@@ -8,34 +8,36 @@ use hero_model::{JobError, JobId, Status};
 
 /// The error codes of the wire that a client tells apart.
 pub mod code {
+    use hero_model::api::Code;
+
     /// The parameters are wrong.
-    pub const BAD_PARAMS: i32 = -32602;
+    pub const BAD_PARAMS: i32 = Code::InvalidParams.number();
     /// The server has no such method.
-    pub const METHOD_NOT_FOUND: i32 = -32601;
+    pub const METHOD_NOT_FOUND: i32 = Code::MethodNotFound.number();
     /// The request is larger than the server takes.
-    pub const OVERSIZED: i32 = -32007;
+    pub const OVERSIZED: i32 = Code::RequestTooLarge.number();
     /// The job does not exist.
-    pub const JOB_NOT_FOUND: i32 = 1001;
+    pub const JOB_NOT_FOUND: i32 = Code::JobNotFound.number();
     /// The status of the job does not allow this.
-    pub const STATE: i32 = 1002;
+    pub const STATE: i32 = Code::State.number();
     /// Nobody runs scripts of this type.
-    pub const UNKNOWN_SCRIPT_TYPE: i32 = 1003;
+    pub const UNKNOWN_SCRIPT_TYPE: i32 = Code::UnknownScriptType.number();
     /// The caller may not do this.
-    pub const DENIED: i32 = 1004;
+    pub const DENIED: i32 = Code::PermissionDenied.number();
     /// The caller has to log in first.
-    pub const NOT_AUTHENTICATED: i32 = 1005;
+    pub const NOT_AUTHENTICATED: i32 = Code::NotAuthenticated.number();
     /// The queue is full, or Redis nearly is.
-    pub const FULL: i32 = 1007;
+    pub const FULL: i32 = Code::QueueFull.number();
     /// Something is larger than allowed.
-    pub const TOO_LARGE: i32 = 1008;
+    pub const TOO_LARGE: i32 = Code::TooLarge.number();
     /// Redis does not answer the server.
-    pub const STORE_UNAVAILABLE: i32 = 1009;
+    pub const STORE_UNAVAILABLE: i32 = Code::StoreUnavailable.number();
     /// The job failed.
-    pub const JOB_FAILED: i32 = 1101;
+    pub const JOB_FAILED: i32 = Code::JobFailed.number();
     /// The wait ran out; the job goes on.
-    pub const WAIT_RAN_OUT: i32 = 1102;
+    pub const WAIT_RAN_OUT: i32 = Code::WaitRanOut.number();
     /// The job was stopped.
-    pub const JOB_STOPPED: i32 = 1103;
+    pub const JOB_STOPPED: i32 = Code::JobStopped.number();
 }
 
 /// Why a call has no result.

@@ -12,9 +12,8 @@ use tokio::task::JoinHandle;
 use super::connection::Client;
 use super::error::Error;
 use super::wire::Wire;
-use hero_jobs::dispatch::JobFilter;
-use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobId, LogLine};
-use hero_rpc::methods::{EventNotice, FlowNotice, Heard, LogNotice};
+use hero_model::api::{EventNotice, FlowNotice, Heard, LogNotice};
+use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobFilter, JobId, LogLine};
 
 /// An item with a cursor, from which one can go on after it.
 pub trait Followable: Sized {

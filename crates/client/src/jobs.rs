@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use super::connection::{Client, MOST_LOST};
 use super::error::{Error, code};
 use super::keyed::Keyed;
-use hero_jobs::dispatch::{JobFilter, JobPage, LogPage};
-use hero_model::{Actor, ContextId, Explanation, Job, JobId, JobResult, JobSpec, Name, Queue, QueueInfo, ScriptType, Seconds, Status};
+use hero_model::{
+    Actor, ContextId, Explanation, Job, JobFilter, JobId, JobPage, JobResult, JobSpec, LogPage, Name, Queue, QueueInfo, ScriptType,
+    Seconds, Status,
+};
 
 /// The longest wait that one call may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);

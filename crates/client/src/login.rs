@@ -2,8 +2,8 @@ use serde_json::json;
 
 use super::error::Error;
 use super::wire::{ANSWER, Params, Wire};
+use hero_model::api::LoggedIn;
 use hero_model::{PrivateKey, excerpt};
-use hero_rpc::methods::login::LoggedIn;
 
 /// Logs in on a connection to `host`.
 pub(super) async fn log_in(wire: &Wire, host: &str, key: &PrivateKey) -> Result<LoggedIn, Error> {

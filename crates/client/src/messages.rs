@@ -2,8 +2,7 @@ use serde_json::json;
 
 use super::connection::Client;
 use super::error::Error;
-use hero_coordinator::Draft;
-use hero_model::{Address, ContextId, Message, MessageKey, MessageList, MessagePage, MessageStatus, Pong};
+use hero_model::{Address, ContextId, Draft, Message, MessageKey, MessageList, MessagePage, MessageStatus, Pong};
 
 /// The methods for messages.
 impl Client {

@@ -2,8 +2,7 @@ use serde_json::{Value, json};
 
 use super::connection::Client;
 use super::error::Error;
-use hero_coordinator::RunnerChange;
-use hero_model::{ContextId, Runner, RunnerId, RunnerPage};
+use hero_model::{ContextId, Runner, RunnerChange, RunnerId, RunnerPage};
 
 /// The methods for runners.
 impl Client {

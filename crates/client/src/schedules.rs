@@ -3,8 +3,7 @@ use serde_json::json;
 use super::connection::Client;
 use super::error::Error;
 use super::list::List;
-use hero_jobs::dispatch::SchedulePage;
-use hero_model::{ContextId, Schedule, ScheduleId, ScheduleSpec};
+use hero_model::{ContextId, Schedule, ScheduleId, SchedulePage, ScheduleSpec};
 
 /// The methods for schedules.
 impl Client {

@@ -14,8 +14,8 @@ use soketto::{base, connection};
 use tokio::sync::OnceCell;
 
 use super::error::{Error, RpcError};
+use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use hero_model::tree;
-use hero_rpc::{GOING_AWAY, LOGGED_OUT};
 
 /// How long to wait for the answer to a call that does not wait for a job.
 pub(super) const ANSWER: Duration = Duration::from_secs(30);

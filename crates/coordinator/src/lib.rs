@@ -27,9 +27,8 @@ mod wakes;
 mod ways;
 
 pub use error::Error;
-pub use hero_store::RunnerChange;
 pub use known::Known;
-pub use messages::{Draft, LONGEST_MESSAGE, Messages};
+pub use messages::{LONGEST_MESSAGE, Messages};
 pub use ping::Pinger;
 pub use routes::Node;
 pub use runners::Runners;

@@ -5,8 +5,7 @@ use super::runner_job;
 use super::wakes::Wakes;
 use hero_jobs::dispatch::{self, Dispatcher, InUse};
 use hero_model::{
-    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
-    RunnerId, excerpt,
+    Address, ContextId, Draft, Message, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong, RunnerId, excerpt,
 };
 use hero_store::{MessageAcknowledged, MessageDeleted, MessageStored};
 
@@ -14,31 +13,6 @@ use hero_store::{MessageAcknowledged, MessageDeleted, MessageStored};
 pub const LONGEST_MESSAGE: usize = 1 << 20;
 /// The longest time of a message, in seconds.
 const LONGEST_TIME: u32 = 30 * 24 * 3600;
-
-/// A message that is to be sent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
-    /// Who sends it; 0 is nobody.
-    pub caller_id: u32,
-    /// What it says.
-    pub message: String,
-    /// What it is.
-    pub message_type: MessageType,
-    /// What it is written in.
-    pub message_format_type: MessageFormat,
-    /// The seconds within which the other side has to have stored it.
-    pub timeout_ack: u32,
-    /// The seconds after that within which a result has to come, if it has jobs.
-    pub timeout_result: u32,
-    /// Its jobs.
-    pub job: Vec<Json>,
-    /// The context it is for.
-    pub target_context: ContextId,
-    /// What it is about.
-    pub topic: Option<Name>,
-    /// Where it goes; where its topic leads, if this is not given.
-    pub address: Option<Address>,
-}
 
 /// The messages of all contexts that are served here. Cheap to clone.
 #[derive(Clone)]

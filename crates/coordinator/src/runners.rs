@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use super::Error;
 use super::known::Known;
 use hero_jobs::dispatch::{Dispatcher, InUse};
-use hero_model::{ContextId, Name, Runner, RunnerId, RunnerPage, ScriptType};
-use hero_store::{RunnerChange, RunnerStored, Score};
+use hero_model::{ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType};
+use hero_store::{RunnerStored, Score};
 
 /// The longest name of a runner, in bytes.
 const LONGEST: usize = 256;

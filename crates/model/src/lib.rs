@@ -3,12 +3,14 @@
 
 mod actor;
 mod address;
+pub mod api;
 mod attempt;
 mod context;
 mod environment;
 mod event;
 mod excerpt;
 mod explanation;
+mod filter;
 mod flow;
 mod given;
 mod hex;
@@ -46,6 +48,7 @@ pub use environment::shown;
 pub use event::JobEvent;
 pub use excerpt::excerpt;
 pub use explanation::{Explanation, Reason, WaitsFor};
+pub use filter::{JobFilter, JobPage};
 pub use flow::{Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowPage, FlowSpec, FlowStatus, FlowSummary, OnFailure};
 pub use given::{or_default, whole_number};
 pub use hex::{hex, unhex};
@@ -54,8 +57,8 @@ pub use identity::{Identity, IdentityId, IdentityPage, InvalidPublicKey, Invalid
 pub use integer::{Beyond, exact, plain_zeros};
 pub use job::{Input, Job, JobResult, Progress};
 pub use json::{Json, without_position};
-pub use log::{LogLevel, LogLine};
-pub use message::{Message, MessageFormat, MessageKey, MessageList, MessageLog, MessagePage, MessageStatus, MessageType};
+pub use log::{LogLevel, LogLine, LogPage};
+pub use message::{Draft, Message, MessageFormat, MessageKey, MessageList, MessageLog, MessagePage, MessageStatus, MessageType};
 pub use object::{
     Collection, Comparison, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, conditions,
     keys_at, names,
@@ -64,8 +67,8 @@ pub use pong::{Pong, PongAnswer};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use result::{ErrorKind, JobError, Limit, Output, OutputFormat};
 pub use retry::Backoff;
-pub use runner::{Runner, RunnerId, RunnerPage};
-pub use schedule::{Missed, Overlap, Schedule, ScheduleId, ScheduleSpec, Standing, UnknownWord};
+pub use runner::{Runner, RunnerChange, RunnerId, RunnerPage};
+pub use schedule::{Missed, Overlap, Schedule, ScheduleId, SchedulePage, ScheduleSpec, Standing, UnknownWord};
 pub use script_type::ScriptType;
 pub use secrecy::{MASKED, PLAIN};
 pub use secrets::Secrets;

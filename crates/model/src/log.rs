@@ -48,3 +48,16 @@ pub struct LogLine {
     /// What was logged.
     pub text: String,
 }
+
+/// Lines that a job logged, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LogPage {
+    /// The lines.
+    pub lines: Vec<LogLine>,
+    /// Where to go on reading, now or later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+    /// Whether the job has ended and nothing follows.
+    pub ended: bool,
+}

@@ -210,6 +210,31 @@ pub struct Message {
     pub error: Option<String>,
 }
 
+/// A message that is to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// Who sends it; 0 is nobody.
+    pub caller_id: u32,
+    /// What it says.
+    pub message: String,
+    /// What it is.
+    pub message_type: MessageType,
+    /// What it is written in.
+    pub message_format_type: MessageFormat,
+    /// The seconds within which the other side has to have stored it.
+    pub timeout_ack: u32,
+    /// The seconds after that within which a result has to come, if it has jobs.
+    pub timeout_result: u32,
+    /// Its jobs.
+    pub job: Vec<Json>,
+    /// The context it is for.
+    pub target_context: ContextId,
+    /// What it is about.
+    pub topic: Option<Name>,
+    /// Where it goes; where its topic leads, if this is not given.
+    pub address: Option<Address>,
+}
+
 /// Messages of one list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessagePage {

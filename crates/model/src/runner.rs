@@ -96,3 +96,22 @@ pub struct RunnerPage {
     #[schemars(with = "String")]
     pub next_cursor: Option<String>,
 }
+
+/// What is to be known of a runner. What is not named stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunnerChange {
+    /// The script type of its jobs.
+    pub script_type: Option<ScriptType>,
+    /// Whether it is a pool of this context.
+    pub local: Option<bool>,
+    /// What it is called.
+    pub topic: Option<Name>,
+    /// Where it is.
+    pub address: Option<Address>,
+    /// The key with which results of its jobs are signed.
+    pub pubkey: Option<SignerKey>,
+    /// The context at the other side.
+    pub target_context: Option<ContextId>,
+    /// What it is for.
+    pub name: Option<String>,
+}

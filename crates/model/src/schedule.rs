@@ -224,6 +224,17 @@ pub struct Schedule {
     pub job: JobSpec,
 }
 
+/// A page of schedules, in the order of their next runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchedulePage {
+    /// The schedules.
+    pub schedules: Vec<Schedule>,
+    /// Where the next page begins; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
+
 /// Whether the caller of a schedule may create its jobs now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {

@@ -30,6 +30,7 @@ use super::socket::Caller;
 use super::strangers::Place;
 use super::table::Table;
 use hero_audit::Audit;
+use hero_model::api::Effect;
 
 /// How many entries a batch may have here: few, so that more are tried, too.
 const BATCH: u32 = 8;
@@ -48,6 +49,7 @@ impl Method<()> for Add {
     const TAG: &'static str = "fuzzing";
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[];
+    const EFFECT: Effect = Effect::Reads;
     const RESULT: &'static str = "The sum.";
     type Output = i64;
 

@@ -46,12 +46,13 @@ pub use access::Access;
 pub use act::{Act, object};
 pub use app::{App, Drain, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
 pub use auth::{Permission, Principal, Session};
-pub use error::{Code, Error};
+pub use error::Error;
 pub use guard::{Concern, Guard};
+pub use hero_model::api::{Code, Effect};
 pub use http::{Assistants, Visit};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
-pub use method::{Effect, Example, Items, Kind, Method, Repeatable, Subscription, Within};
+pub use method::{Example, Items, Kind, Method, Subscription, Within};
 pub use params::FromParameters;
 #[doc(hidden)]
 pub use params::read_as_parameter;
@@ -59,8 +60,6 @@ pub use params::read_as_parameter;
 pub use request_id::LONGEST_ID;
 pub use serve_error::ServeError;
 pub use server::{ServerSettings, Serving, serve, serve_table, try_listen};
-#[doc(hidden)]
-pub use socket::{GOING_AWAY, LOGGED_OUT};
 pub use table::Table;
 pub use tls::{Tls, TlsError};
 
@@ -168,11 +167,6 @@ pub fn audited() -> Vec<&'static str> {
 /// Which methods may be sent again blindly, as `docs/json-rpc.md` has it.
 pub fn repeatable() -> String {
     table().repeatable()
-}
-
-/// Whether a call of a method may be sent again blindly. One that this version does not know may not.
-pub fn repeatable_call(method: &str) -> Repeatable {
-    table().repeatable_call(method)
 }
 
 /// Who may call what, as `docs/permissions.md` has it.

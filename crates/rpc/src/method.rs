@@ -12,6 +12,7 @@ use super::error::{Code, Error};
 use super::guard::Concern;
 use super::memory::{BatchAnswers, Size};
 use super::params::FromParameters;
+use hero_model::api::Effect;
 
 /// How a method is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,66 +25,6 @@ pub enum Kind {
     Subscription,
     /// With `true` if there was such a subscription, otherwise `false`.
     Unsubscription,
-}
-
-/// Whether a call may be sent again whose answer was lost, by a client that does not know whether it was carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repeatable {
-    /// It changes nothing.
-    Always,
-    /// Where it has an idempotency key: then it is carried out once, and answered the same.
-    WithKey,
-    /// It might be carried out twice, or be refused although it was carried out.
-    Never,
-}
-
-impl Repeatable {
-    /// The word for it in the document.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Always => "always",
-            Self::WithKey => "with_key",
-            Self::Never => "never",
-        }
-    }
-}
-
-/// What a call does to what is there, for whoever lets a program make calls by itself; and so whether it may be sent again blindly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing.
-    Reads,
-    /// It makes something new, and another at each call.
-    Adds,
-    /// The same, but once where it has an idempotency key.
-    AddsWithKey,
-    /// It changes, stops or removes what is there. A second call changes nothing more.
-    Replaces,
-    /// It has scripts run, which may do anything that scripts may.
-    Runs,
-    /// The same, but once where it has an idempotency key.
-    RunsWithKey,
-}
-
-impl Effect {
-    /// The word in the document.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reads => "reads",
-            Self::Adds | Self::AddsWithKey => "adds",
-            Self::Replaces => "replaces",
-            Self::Runs | Self::RunsWithKey => "runs",
-        }
-    }
-
-    /// Whether such a call may be sent again blindly. One that replaces may not: what it is about may have changed meanwhile, or be gone.
-    pub(super) const fn repeatable(self) -> Repeatable {
-        match self {
-            Self::Reads => Repeatable::Always,
-            Self::AddsWithKey | Self::RunsWithKey => Repeatable::WithKey,
-            Self::Adds | Self::Replaces | Self::Runs => Repeatable::Never,
-        }
-    }
 }
 
 /// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
@@ -119,8 +60,9 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const ERRORS: &'static [Code];
     /// Whether the audit log has each call. What only reads is there when it is refused, and no more.
     const AUDITED: bool = !matches!(Self::PERMISSION, Permission::Read);
-    /// What a call does to what is there, which is also whether it may be sent again blindly.
-    const EFFECT: Effect = if Self::AUDITED { Effect::Adds } else { Effect::Reads };
+    /// What a call does to what is there, which is also whether it may be sent again blindly. Both ends of the wire know that of
+    /// [`hero_model::api::METHODS`]; methods of another server name it here.
+    const EFFECT: Effect = Effect::of(Self::NAME);
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
     /// Whether its answer has a token.

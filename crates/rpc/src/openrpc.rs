@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 
 use super::NAME;
 use super::error::{Code, data};
-use super::method::{Method, Repeatable, Subscription};
+use super::method::{Method, Subscription};
+use hero_model::api::Repeatable;
 use schema::{Side, Titles, one_line};
 pub(super) use served::{Served, ServerAddress};
 

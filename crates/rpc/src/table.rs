@@ -14,10 +14,11 @@ use super::entry::{Notified, Secret};
 use super::error::Error;
 use super::limits::Limits;
 use super::memory::{BatchAnswers, Size};
-use super::method::{Kind, Method, Repeatable, Subscription, Within};
+use super::method::{Kind, Method, Subscription, Within};
 use super::openrpc::{self, Describer, Served};
 use super::{params, permissions, subscription};
 use hero_audit::Audit;
+use hero_model::api::Repeatable;
 
 /// Puts a method or a subscription into the module that calls it.
 type Register<C> = fn(&mut RpcModule<C>, &Arc<C>, &Limits, &Access, &Audit) -> Result<(), RegisterMethodError>;
@@ -139,11 +140,6 @@ impl<C: Send + Sync + 'static> Table<C> {
         let rows =
             [Repeatable::Always, Repeatable::WithKey, Repeatable::Never].map(|each| format!("| `{}` | {} |\n", each.as_str(), named(each)));
         format!("| `x-repeatable` | methods |\n| --- | --- |\n{}", rows.concat())
-    }
-
-    pub(super) fn repeatable_call(&self, method: &str) -> Repeatable {
-        let known = self.definitions.iter().find(|definition| definition.name == method);
-        known.map_or(Repeatable::Never, |definition| definition.repeatable)
     }
 
     /// The names of methods of which the audit log has every call.

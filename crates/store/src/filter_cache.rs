@@ -3,8 +3,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::list::COMPARED;
-use super::{Error, JobFilter, Store};
-use hero_model::{Job, JobId};
+use super::{Error, Store, filter};
+use hero_model::{Job, JobFilter, JobId};
 
 /// What filters ask of the jobs of the latest events, read once for all followers with such a filter.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl FilterCache {
 impl Store {
     /// What a filter compares of these jobs, and no more; nothing of one that is gone.
     pub async fn compared_fields(&self, jobs: &[JobId], filter: &JobFilter) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Error> {
-        let asked = filter.fields();
+        let asked = filter::fields(filter);
         let names: Vec<&str> = FIELDS.into_iter().filter(|name| asked.contains(name)).collect();
         let fields = FIELDS.iter().enumerate().filter(|(_, name)| asked.contains(name)).map(|(at, _)| 1 << at).sum();
         let (cache, mut found, mut missing) = (&self.0.filter_cache, BTreeMap::new(), jobs.to_vec());

@@ -92,13 +92,12 @@ pub use direct_start::{DirectStart, DirectStarts};
 pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
-pub use filter::JobFilter;
 pub use flows::{FlowState, StoredFlow, StoredFlowJob};
 pub use functions::{
     ActorRoom, Advanced, AttemptEnd, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange,
     IdentityStored, IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered,
-    ObjectStored, OpenJobs, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started,
-    Stopping, TokenCreated, Turn, Turned, Unlisted, Walked, Written,
+    ObjectStored, OpenJobs, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerStored, Scheduling, Started, Stopping,
+    TokenCreated, Turn, Turned, Unlisted, Walked, Written,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{
@@ -113,7 +112,6 @@ pub use info::{Counters, StoreInfo};
 pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
-pub use list::JobPage;
 pub use mailboxes::Mailboxes;
 pub use managed::{Durability, Foreseen, Managed, PrivateRedis};
 pub use message_lists::MessageNames;

@@ -3,14 +3,11 @@ mod times;
 
 use std::time::{Duration, Instant};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::codec::json;
-use super::filter::Condition;
+use super::filter::{self, Condition};
 use super::of_status::{OfStatus, Since};
-use super::{Error, JobFilter, Store};
-use hero_model::{Job, JobId, Status, Timestamp};
+use super::{Error, Store};
+use hero_model::{Job, JobFilter, JobId, JobPage, Status, Timestamp};
 use page_start::PageStart;
 use times::Times;
 
@@ -32,17 +29,6 @@ const CHUNK_AT_LEAST: usize = 32;
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
 /// A filter does not see values that are longer, in bytes. No job that was created here has such values.
 pub(super) const COMPARED: usize = 1024 * 1024;
-
-/// A page of jobs, newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct JobPage {
-    /// The jobs.
-    pub jobs: Vec<Job>,
-    /// Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and still have a next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub next_cursor: Option<String>,
-}
 
 /// A page that is being filled.
 struct Page {
@@ -130,7 +116,7 @@ impl Store {
         };
         let mut page = Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE, read: 0, looked_at: 0, in_vain: Duration::ZERO };
         let times = Times::of(self, filter).await?;
-        let search = Search { filter, fields: filter.fields(), conditions: filter.conditions(), times };
+        let search = Search { filter, fields: filter::fields(filter), conditions: filter::conditions(filter), times };
         let has_own = |status: &Status| !matches!(status, Status::Finished | Status::WaitingForPrerequisites);
         let (since, status) = match (start, filter.status.filter(has_own)) {
             (Some(PageStart::Hour(hour, end)), _) => {

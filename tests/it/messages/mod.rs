@@ -28,8 +28,8 @@ use std::time::Duration;
 
 use hero::access::Authority;
 use hero::coordinator::bus::Mycelium;
-use hero::coordinator::{Draft, Messages, NodeKey, RunnerChange, Runners, Supervisor, SupervisorSettings, Wakes};
-use hero::model::{ContextId, Message, MessageFormat, MessageKey, MessageStatus, MessageType, RunnerId};
+use hero::coordinator::{Messages, NodeKey, Runners, Supervisor, SupervisorSettings, Wakes};
+use hero::model::{ContextId, Draft, Message, MessageFormat, MessageKey, MessageStatus, MessageType, RunnerChange, RunnerId};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::support::{CONTEXT, House, Redis, until};

@@ -234,7 +234,7 @@ async fn the_operator_sends_messages_without_a_role() {
     let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let a = Town::open(&one, Plan { login: Some(authority), ..Plan::new(0) }).await;
     // The one who is nobody: where callers log in, only the operator may send so.
-    let key = a.send(hero::coordinator::Draft { caller_id: 0, ..chat("x", &b.redis().url()) }).await;
+    let key = a.send(hero::model::Draft { caller_id: 0, ..chat("x", &b.redis().url()) }).await;
     a.becomes(key, MessageStatus::Acknowledged).await;
     assert_eq!(b.came(1).await, ["message:0:1"]);
 }

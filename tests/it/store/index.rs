@@ -125,7 +125,7 @@ async fn of_any_number_of_hours_and_notes_only_so_many_are_read_and_what_is_gone
     assert_eq!(overfull.iter().filter(|words| words.contains("hero:meta:hours") || words.contains("hero:meta:strays")).count(), 2);
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     let after = Some(hero::model::Timestamp::from_millis(0));
-    let filter = hero::store::JobFilter { created_after: after, ..Default::default() };
+    let filter = hero::model::JobFilter { created_after: after, ..Default::default() };
     store.list(&filter, None, 10, 1 << 20).await.unwrap();
     store.tidy().await.unwrap();
     for command in ["smembers", "hgetall", "hkeys"] {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use hero::model::{ErrorKind, JobError, JobId, JobSpec, Status, Timestamp};
-use hero::store::{AttemptEnd, Ended, JobFilter, NewJob, Pruning, Store};
+use hero::model::{ErrorKind, JobError, JobFilter, JobId, JobSpec, Status, Timestamp};
+use hero::store::{AttemptEnd, Ended, NewJob, Pruning, Store};
 
 use super::relations::{create, ended, job, turn};
 use crate::support::Redis;

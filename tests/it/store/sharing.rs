@@ -1,7 +1,7 @@
 //! What many have in common: what followers read, room in pools, the little that is taken while memory is full.
 
-use hero::model::{JobId, JobSpec, Status};
-use hero::store::{ActorRoom, Created, JobFilter, NewJob, Turn, Turned};
+use hero::model::{JobFilter, JobId, JobSpec, Status};
+use hero::store::{ActorRoom, Created, NewJob, Turn, Turned};
 
 use crate::support::{Redis, spec};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hero::model::{JobId, JobSpec, Status, Timestamp};
-use hero::store::{AttemptEnd, ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Store, script_behind_the_modules};
+use hero::model::{JobFilter, JobId, JobSpec, Status, Timestamp};
+use hero::store::{AttemptEnd, ConveyorKeys, Created, Ended, Import, Imported, NewJob, Store, script_behind_the_modules};
 
 use rand::Rng as _;
 

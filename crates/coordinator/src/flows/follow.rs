@@ -5,8 +5,8 @@ use futures_util::stream::{BoxStream, StreamExt, unfold};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Error, Flows, failed};
-use hero_jobs::dispatch::{self, Followed, JobFilter};
-use hero_model::{ContextId, FlowEvent, FlowId, FlowStatus, JobEvent, JobId};
+use hero_jobs::dispatch::{self, Followed};
+use hero_model::{ContextId, FlowEvent, FlowId, FlowStatus, JobEvent, JobFilter, JobId};
 
 /// After how long without a change of its jobs the flow itself is looked at.
 const LOOK: Duration = Duration::from_millis(500);

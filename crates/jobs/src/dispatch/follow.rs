@@ -3,8 +3,8 @@ use std::time::Duration;
 use futures_util::stream::{self, BoxStream, StreamExt, unfold};
 use futures_util::{Stream, future};
 
-use super::{Dispatcher, Error, JobFilter};
-use hero_model::{ContextId, JobEvent, JobId};
+use super::{Dispatcher, Error};
+use hero_model::{ContextId, JobEvent, JobFilter, JobId};
 use hero_store::{self as store, Moment};
 
 /// What a follower sees next: an item, or that items were missed.

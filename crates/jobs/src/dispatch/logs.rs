@@ -1,23 +1,7 @@
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Dispatcher, Error};
 use crate::log_file;
-use hero_model::{ContextId, JobId, LogLine, Status};
+use hero_model::{ContextId, JobId, LogLine, LogPage, Status};
 use hero_store::{LogLines, is_cursor};
-
-/// Lines that a job logged, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LogPage {
-    /// The lines.
-    pub lines: Vec<LogLine>,
-    /// Where to go on reading, now or later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub next_cursor: Option<String>,
-    /// Whether the job has ended and nothing follows.
-    pub ended: bool,
-}
 
 /// The longest path of a log file.
 const LONGEST: usize = 4096;

@@ -51,10 +51,9 @@ use tokio_util::task::TaskTracker;
 pub use connect::Loops;
 pub use error::Error;
 pub use follow::Followed;
-pub use hero_store::{JobFilter, JobPage, StoreInfo};
-pub use logs::LogPage;
+pub use hero_model::{JobFilter, JobPage, LogPage, SchedulePage};
+pub use hero_store::StoreInfo;
 pub use objects::{Objects, Room, Schemas};
-pub use schedule::SchedulePage;
 #[doc(hidden)]
 pub use served::{InUse, Opener};
 #[doc(hidden)]

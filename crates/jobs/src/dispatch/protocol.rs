@@ -1,8 +1,7 @@
 use std::time::Duration;
 
 use super::{Dispatcher, Error};
-use hero_model::{ContextId, JobId, JobSpec, Seconds, Status};
-use hero_store::JobFilter;
+use hero_model::{ContextId, JobFilter, JobId, JobSpec, Seconds, Status};
 
 /// The context of those operations that do not name one.
 const HOME: ContextId = ContextId(0);

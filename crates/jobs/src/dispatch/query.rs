@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::{Dispatcher, Error, error, spec, wait};
-use hero_model::{Actor, ContextId, Job, JobId, JobResult, Name, Presence, QueueInfo, Status};
-use hero_store::{JobFilter, JobPage, JobView, StoreInfo};
+use hero_model::{Actor, ContextId, Job, JobFilter, JobId, JobPage, JobResult, Name, Presence, QueueInfo, Status};
+use hero_store::{JobView, StoreInfo};
 
 /// How many lists of jobs are made at once. Others wait.
 pub(super) const LISTS: usize = 4;

@@ -1,22 +1,8 @@
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::timetable::Timetable;
 use super::{Dispatcher, Error};
-use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec, Standing};
+use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, SchedulePage, ScheduleSpec, Standing};
 use hero_service::away;
 use hero_store::{self as store, Scheduling, StoredSchedule};
-
-/// A page of schedules, in the order of their next runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SchedulePage {
-    /// The schedules.
-    pub schedules: Vec<Schedule>,
-    /// Where the next page begins; absent on the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub next_cursor: Option<String>,
-}
 
 /// How many of the next runs are shown.
 const SHOWN: usize = 5;

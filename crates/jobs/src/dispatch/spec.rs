@@ -1,7 +1,7 @@
 use super::create::distinct;
 use super::{Dispatcher, Error, InUse};
-use hero_model::{Actor, ContextId, JobError, JobId, JobSpec, Name, RunnerId, ScriptType};
-use hero_store::{JobFilter, NewJob};
+use hero_model::{Actor, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType};
+use hero_store::NewJob;
 
 /// The longest text field, but for the script, in bytes.
 pub(super) const LONGEST_TEXT: usize = 1024;

@@ -12,7 +12,7 @@ use crate::auth::{Permission, Principal, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
+use crate::method::{Example, Method};
 use hero_access::ContextSpec;
 use hero_model::{Context, ContextId, ContextLimits, ContextPage, IdentityId};
 
@@ -96,7 +96,6 @@ impl Method for UpdateContext {
     const NAME: &'static str = "update_context";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context as it is now.";
@@ -211,7 +210,6 @@ impl Method for DeleteContext {
     const NAME: &'static str = "delete_context";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

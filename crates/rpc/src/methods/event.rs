@@ -4,15 +4,15 @@ use futures_util::StreamExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::notice::{Began, notices};
-use super::{EventNotice, is_default, sample, tag};
+use super::notice::notices_and_gaps;
+use super::{is_default, sample, tag};
 use crate::app::App;
 use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Items, Subscription};
-use hero_jobs::dispatch::JobFilter;
-use hero_model::{ContextId, JobId, Status};
+use hero_model::api::{Began, EventNotice};
+use hero_model::{ContextId, JobFilter, JobId, Status};
 
 /// Follows a job to its end. Without a cursor the first item is the present state.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ impl Subscription for SubscribeJob {
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
         let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(notices(app.dispatcher.follow_job(self.context_id, &job_id, self.cursor.as_deref()).await?))
+        Ok(notices_and_gaps(app.dispatcher.follow_job(self.context_id, &job_id, self.cursor.as_deref()).await?))
     }
 }
 
@@ -96,7 +96,7 @@ impl Subscription for SubscribeEvents {
             Some(cursor) => (cursor, false),
             None => (app.dispatcher.last_change(self.context_id).await?, true),
         };
-        let items = notices(app.dispatcher.follow_events(self.context_id, self.filter, Some(&cursor)).await?);
+        let items = notices_and_gaps(app.dispatcher.follow_events(self.context_id, self.filter, Some(&cursor)).await?);
         // Whoever loses the connection before the first change knows what to go on from.
         let began = is_new.then_some(Ok(EventNotice::Began(Began { cursor })));
         Ok(futures_util::stream::iter(began).chain(items).boxed())

@@ -11,7 +11,7 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method, Within};
+use crate::method::{Example, Method, Within};
 use crate::params::{Fault, FromParameters, Given};
 use hero_model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
 
@@ -52,7 +52,6 @@ impl Method for CreateFlow {
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
-    const EFFECT: Effect = Effect::AddsWithKey;
     const RESULT: &'static str = "The number of the flow.";
     type Output = FlowId;
 
@@ -99,7 +98,6 @@ impl Method for RunFlowAndWait {
     const LEADING: &'static [&'static str] = &["jobs", "wait_timeout"];
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::State,
         Code::UnknownScriptType,
@@ -159,7 +157,6 @@ impl Method for StartFlow {
     const NAME: &'static str = "start_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
@@ -314,7 +311,6 @@ impl Method for StopFlow {
     const NAME: &'static str = "stop_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
@@ -347,7 +343,6 @@ impl Method for RetryFlow {
     const NAME: &'static str = "retry_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "The status that the flow has then.";
     type Output = FlowStatus;
@@ -380,7 +375,6 @@ impl Method for DeleteFlow {
     const NAME: &'static str = "delete_flow";
     const TAG: &'static str = tag::FLOWS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::notice::{FlowNotice, notices};
+use super::notice::notices;
 use super::{sample, tag};
 use crate::app::App;
 use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Items, Subscription};
+use hero_model::api::FlowNotice;
 use hero_model::{ContextId, FlowId};
 
 /// Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and

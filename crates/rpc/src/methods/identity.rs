@@ -12,9 +12,10 @@ use crate::auth::{Permission, Principal, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
+use crate::method::{Example, Method};
 use hero_access::IdentityChange;
-use hero_model::{ContextId, Identity, IdentityId, IdentityPage, JobSpec, PublicKey, Role};
+use hero_model::api::Who;
+use hero_model::{Identity, IdentityId, IdentityPage, JobSpec, PublicKey};
 
 /// What making or changing an identity can answer.
 const CHANGE_ERRORS: &[Code] = &[Code::State, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
@@ -83,7 +84,6 @@ impl Method for UpdateIdentity {
     const NAME: &'static str = "update_identity";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The identity as it is now.";
     type Output = Identity;
@@ -193,7 +193,6 @@ impl Method for DeleteIdentity {
     const NAME: &'static str = "delete_identity";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Operate;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;
@@ -220,22 +219,6 @@ impl Method for DeleteIdentity {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Whoami {}
-
-/// Who makes a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Who {
-    /// Its identity, if it has logged in with one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "IdentityId")]
-    pub identity_id: Option<IdentityId>,
-    /// Whether it is whoever runs the server, who may do everything.
-    pub operator: bool,
-    /// The `caller_id` of jobs that it creates without naming one.
-    pub caller_id: String,
-    /// Its roles in contexts.
-    #[serde(default)]
-    pub roles: BTreeMap<ContextId, Vec<Role>>,
-}
 
 impl Method for Whoami {
     const NAME: &'static str = "whoami";

@@ -10,9 +10,8 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
-use hero_jobs::dispatch::{JobFilter, JobPage};
-use hero_model::{ContextId, Job, JobId, JobSpec, Status};
+use crate::method::{Example, Method};
+use hero_model::{ContextId, Job, JobFilter, JobId, JobPage, JobSpec, Status};
 
 /// `spec` with the session's caller where it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
@@ -60,7 +59,6 @@ impl Method for CreateJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
     const ERRORS: &'static [Code] = CREATE_ERRORS;
-    const EFFECT: Effect = Effect::AddsWithKey;
     const RESULT: &'static str = "The id of the job.";
     type Output = JobId;
 
@@ -99,7 +97,6 @@ impl Method for CreateJobs {
     const ERRORS: &'static [Code] = CREATE_ERRORS;
     // Not for its answer: a thousand jobs take fifteen times their text, until Redis has taken those before.
     const SIZE: Size = Size::Large;
-    const EFFECT: Effect = Effect::AddsWithKey;
     const RESULT: &'static str = "The ids of the jobs, in the order given.";
     type Output = Vec<JobId>;
 
@@ -139,7 +136,6 @@ impl Method for StartJob {
     const NAME: &'static str = "start_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -176,7 +172,6 @@ impl Method for StopJob {
     const NAME: &'static str = "stop_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -213,7 +208,6 @@ impl Method for RetryJob {
     const NAME: &'static str = "retry_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Run;
-    const EFFECT: Effect = Effect::Runs;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The status that the job has then.";
     type Output = Status;
@@ -369,7 +363,6 @@ impl Method for DeleteJob {
     const NAME: &'static str = "delete_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::notice::notices;
-use super::{LogNotice, PageSize, sample, tag};
+use super::notice::notices_and_gaps;
+use super::{PageSize, sample, tag};
 use crate::app::App;
 use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Items, Method, Subscription};
-use hero_jobs::dispatch::LogPage;
-use hero_model::{ContextId, JobId};
+use hero_model::api::LogNotice;
+use hero_model::{ContextId, JobId, LogPage};
 
 const ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
 
@@ -98,6 +98,6 @@ impl Subscription for SubscribeLogs {
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
         let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(notices(app.dispatcher.follow_logs(self.context_id, &job_id, self.cursor.as_deref()).await?))
+        Ok(notices_and_gaps(app.dispatcher.follow_logs(self.context_id, &job_id, self.cursor.as_deref()).await?))
     }
 }

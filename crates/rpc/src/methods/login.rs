@@ -12,6 +12,7 @@ use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::method::{Example, Method, Within};
 use hero_access::{self as access, NewToken};
+use hero_model::api::LoggedIn;
 use hero_model::{IdentityId, PublicKey, Signature, Timestamp};
 
 /// The longest nonce that is looked at, in bytes.
@@ -63,17 +64,6 @@ pub struct Authenticate {
     signature: Signature,
     /// The nonce, as `fetch_nonce` gave it.
     nonce: String,
-}
-
-/// Who has logged in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LoggedIn {
-    /// Its identity.
-    pub identity_id: IdentityId,
-    /// What it shows from now on. It is told only now.
-    pub token: String,
-    /// When the token ends.
-    pub expires_at: Timestamp,
 }
 
 impl Method for Authenticate {

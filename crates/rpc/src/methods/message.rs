@@ -11,10 +11,9 @@ use crate::destination::{may_go, may_go_by};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
-use hero_coordinator::Draft;
+use crate::method::{Example, Method};
 use hero_model::{
-    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
+    Address, ContextId, Draft, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
 };
 
 /// What looking at messages can answer.
@@ -306,7 +305,6 @@ impl Method for AcknowledgeMessage {
     const NAME: &'static str = "acknowledge_message";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The message as it is now.";
@@ -350,7 +348,6 @@ impl Method for DeleteMessage {
     const NAME: &'static str = "delete_message";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::State, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

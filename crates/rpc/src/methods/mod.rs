@@ -26,7 +26,6 @@ pub mod server;
 pub mod token;
 mod wait;
 
-pub use notice::{Began, Ended, EventNotice, FlowNotice, Heard, Lagged, LogNotice};
 pub use page::PageSize;
 pub use wait::{LONGEST_WAIT, Wait};
 

@@ -1,154 +1,11 @@
-use std::borrow::Cow;
 use std::future::ready;
 
-use futures_util::stream::{Stream, StreamExt, once};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use futures_util::stream::{Stream, StreamExt, TryStreamExt, once};
 
 use crate::error::Error;
 use crate::method::Items;
 use hero_jobs::dispatch::Followed;
-use hero_model::{FlowEvent, JobEvent, LogLine};
-
-/// What `subscribe_job` and `subscribe_events` send; `type` tells which.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum EventNotice {
-    /// Where a subscription to what happens from now on begins.
-    Began(Began),
-    /// A change of a job.
-    Event(JobEvent),
-    /// Changes were lost.
-    Lagged(Lagged),
-    /// Nothing will follow.
-    Ended(Ended),
-}
-
-/// What `subscribe_logs` sends; `type` tells which.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum LogNotice {
-    /// A line of the log.
-    Line(LogLine),
-    /// Lines were lost.
-    Lagged(Lagged),
-    /// Nothing will follow.
-    Ended(Ended),
-}
-
-/// What `subscribe_flow` sends; `type` tells which.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum FlowNotice {
-    /// Where the flow is, or a change of one of its jobs.
-    Flow(FlowEvent),
-    /// Nothing will follow.
-    Ended(Ended),
-}
-
-/// Nothing is missing behind this cursor: the subscription begins there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Began {
-    /// Where to go on from as long as nothing else has come.
-    pub cursor: String,
-}
-
-/// Items were lost, because the subscriber reads too slowly or its cursor is too old.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Lagged {
-    /// Where to go on from.
-    cursor: String,
-}
-
-/// Nothing will follow: the subscription ended by itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Ended {}
-
-impl From<FlowEvent> for FlowNotice {
-    fn from(event: FlowEvent) -> Self {
-        Self::Flow(event)
-    }
-}
-
-impl From<Followed<JobEvent>> for EventNotice {
-    fn from(followed: Followed<JobEvent>) -> Self {
-        match followed {
-            Followed::Item(event) => Self::Event(event),
-            Followed::Lagged { cursor } => Self::Lagged(Lagged { cursor }),
-        }
-    }
-}
-
-impl From<Followed<LogLine>> for LogNotice {
-    fn from(followed: Followed<LogLine>) -> Self {
-        match followed {
-            Followed::Item(line) => Self::Line(line),
-            Followed::Lagged { cursor } => Self::Lagged(Lagged { cursor }),
-        }
-    }
-}
-
-/// What a client hears of what it follows.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Heard<T> {
-    /// An item.
-    Item(T),
-    /// From this cursor on nothing is missing.
-    Began(String),
-    /// Items were lost; this cursor is where to go on from.
-    Lagged(String),
-    /// Nothing will follow.
-    Ended,
-}
-
-impl From<EventNotice> for Heard<JobEvent> {
-    fn from(notice: EventNotice) -> Self {
-        match notice {
-            EventNotice::Began(Began { cursor }) => Self::Began(cursor),
-            EventNotice::Event(event) => Self::Item(event),
-            EventNotice::Lagged(Lagged { cursor }) => Self::Lagged(cursor),
-            EventNotice::Ended(Ended {}) => Self::Ended,
-        }
-    }
-}
-
-impl From<LogNotice> for Heard<LogLine> {
-    fn from(notice: LogNotice) -> Self {
-        match notice {
-            LogNotice::Line(line) => Self::Item(line),
-            LogNotice::Lagged(Lagged { cursor }) => Self::Lagged(cursor),
-            LogNotice::Ended(Ended {}) => Self::Ended,
-        }
-    }
-}
-
-impl From<FlowNotice> for Heard<FlowEvent> {
-    fn from(notice: FlowNotice) -> Self {
-        match notice {
-            FlowNotice::Flow(event) => Self::Item(event),
-            FlowNotice::Ended(Ended {}) => Self::Ended,
-        }
-    }
-}
-
-impl From<Ended> for EventNotice {
-    fn from(ended: Ended) -> Self {
-        Self::Ended(ended)
-    }
-}
-
-impl From<Ended> for LogNotice {
-    fn from(ended: Ended) -> Self {
-        Self::Ended(ended)
-    }
-}
-
-impl From<Ended> for FlowNotice {
-    fn from(ended: Ended) -> Self {
-        Self::Ended(ended)
-    }
-}
+use hero_model::api::{Ended, Lagged};
 
 /// What is followed, as the items of a subscription, with a last one that says that it was the last.
 pub(super) fn notices<T, E, N>(followed: impl Stream<Item = Result<T, E>> + Send + 'static) -> Items<N>
@@ -160,76 +17,15 @@ where
     items.chain(once(ready(Ok(Ended {}.into())))).boxed()
 }
 
-/// One of the kinds of a notice, as a component: generators digest objects as components, not choices.
-fn kind<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &str) -> Value {
-    let mut schema = T::json_schema(generator);
-    let mut properties = Map::from_iter([("type".to_owned(), json!({"type": "string", "const": word}))]);
-    let mut required = vec![Value::from("type")];
-    if let Some(Value::Object(more)) = schema.remove("properties") {
-        properties.extend(more);
-    }
-    if let Some(Value::Array(more)) = schema.remove("required") {
-        required.extend(more);
-    }
-    schema.insert("properties".into(), properties.into());
-    schema.insert("required".into(), required.into());
-    generator.definitions_mut().insert(component.to_owned(), schema.to_value());
-    json!({"$ref": format!("#/components/schemas/{component}")})
-}
-
-/// The schema of a notice of these kinds, and of the one that all have.
-fn choice(generator: &mut SchemaGenerator, mut kinds: Vec<Value>) -> Schema {
-    kinds.push(kind::<Ended>(generator, "ended", "EndedNotice"));
-    json_schema!({"oneOf": kinds})
-}
-
-/// The kind of a gap.
-fn lagged(generator: &mut SchemaGenerator) -> Value {
-    kind::<Lagged>(generator, "lagged", "LaggedNotice")
-}
-
-impl JsonSchema for EventNotice {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "EventNotice".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let event = kind::<JobEvent>(generator, "event", "EventNotice");
-        let kinds = vec![event, kind::<Began>(generator, "began", "BeganNotice"), lagged(generator)];
-        choice(generator, kinds)
-    }
-}
-
-impl JsonSchema for LogNotice {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "LogNotice".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let kinds = vec![kind::<LogLine>(generator, "line", "LineNotice"), lagged(generator)];
-        choice(generator, kinds)
-    }
-}
-
-impl JsonSchema for FlowNotice {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "FlowNotice".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let kinds = vec![kind::<FlowEvent>(generator, "flow", "FlowNotice")];
-        choice(generator, kinds)
-    }
+/// The same of what may have gaps.
+pub(super) fn notices_and_gaps<T, E, N>(followed: impl Stream<Item = Result<Followed<T>, E>> + Send + 'static) -> Items<N>
+where
+    N: From<T> + From<Lagged> + From<Ended> + Send + 'static,
+    T: 'static,
+    E: Into<Error> + 'static,
+{
+    notices(followed.map_ok(|followed| match followed {
+        Followed::Item(item) => N::from(item),
+        Followed::Lagged { cursor } => Lagged { cursor }.into(),
+    }))
 }

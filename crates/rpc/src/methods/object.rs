@@ -15,7 +15,7 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method, Within};
+use crate::method::{Example, Method, Within};
 use hero_jobs::dispatch::{self, Room};
 use hero_model::{Collection, Condition, ContextId, Find, Json, Name, ObjectId, ObjectPage};
 
@@ -89,7 +89,6 @@ impl Method for SetObject {
     const NAME: &'static str = "set_object";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::QueueFull, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The id of the object.";
@@ -249,7 +248,6 @@ impl Method for DeleteObject {
     const NAME: &'static str = "delete_object";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "Whether there was such an object.";
     type Output = bool;
@@ -318,7 +316,6 @@ impl Method for DropCollection {
     const NAME: &'static str = "drop_collection";
     const TAG: &'static str = tag::OBJECTS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "How many objects there were, or null if that is not known.";
     type Output = Option<u64>;

@@ -10,7 +10,7 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
+use crate::method::{Example, Method};
 use hero_model::{ContextId, Name, Priority, Queue, QueueInfo, ScriptType, Target};
 
 /// Lists the work queues, with how many jobs wait in each and how many actors take from it.
@@ -94,7 +94,6 @@ impl Method for PauseQueue {
     const NAME: &'static str = "pause_queue";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Administer;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;
@@ -142,7 +141,6 @@ impl Method for ResumeQueue {
     const NAME: &'static str = "resume_queue";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Administer;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -13,7 +13,7 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::{AnswerReservations, Size};
-use crate::method::{Effect, Example, Method, Within};
+use crate::method::{Example, Method, Within};
 use crate::params::{Fault, FromParameters, Given};
 use hero_jobs::dispatch::{self, Awaited};
 use hero_model::{ContextId, JobId, JobResult, JobSpec};
@@ -40,7 +40,6 @@ impl Method for RunAndWait {
     const LEADING: &'static [&'static str] = &["script", "script_type", "args", "wait_timeout"];
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::JobNotFound,
         Code::State,

@@ -10,7 +10,7 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
+use crate::method::{Example, Method};
 use hero_model::{Context, ContextId, IdentityId, Role};
 
 /// What changing rights can answer.
@@ -35,7 +35,6 @@ impl Method for Grant {
     const NAME: &'static str = "grant";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context as it is now.";
@@ -82,7 +81,6 @@ impl Method for Revoke {
     const NAME: &'static str = "revoke";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
     const RESULT: &'static str = "The context as it is now.";

@@ -11,9 +11,8 @@ use crate::destination::may_go;
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
-use hero_coordinator::RunnerChange;
-use hero_model::{Address, ContextId, Name, Runner, RunnerId, RunnerPage, ScriptType, SignerKey};
+use crate::method::{Example, Method};
+use hero_model::{Address, ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType, SignerKey};
 
 /// What making or changing a runner can answer.
 const CHANGE_ERRORS: &[Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
@@ -141,7 +140,6 @@ impl Method for UpdateRunner {
     const NAME: &'static str = "update_runner";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = CHANGE_ERRORS;
     const RESULT: &'static str = "The runner as it is now.";
     type Output = Runner;
@@ -270,7 +268,6 @@ impl Method for DeleteRunner {
     const NAME: &'static str = "delete_runner";
     const TAG: &'static str = tag::COORDINATOR;
     const PERMISSION: Permission = Permission::Administer;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = ERRORS;
     const RESULT: &'static str = "True.";
     type Output = bool;

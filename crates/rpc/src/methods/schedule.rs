@@ -11,9 +11,8 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::memory::Size;
-use crate::method::{Effect, Example, Method};
-use hero_jobs::dispatch::SchedulePage;
-use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec};
+use crate::method::{Example, Method};
+use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, SchedulePage, ScheduleSpec};
 
 /// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs.
 ///
@@ -38,7 +37,6 @@ impl Method for CreateSchedule {
     const NAME: &'static str = "create_schedule";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::RunsWithKey;
     const ERRORS: &'static [Code] = &[
         Code::State,
         Code::UnknownScriptType,
@@ -142,7 +140,6 @@ impl Method for DeleteSchedule {
     const NAME: &'static str = "delete_schedule";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Submit;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

@@ -11,7 +11,7 @@ use crate::auth::{Permission, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
 use crate::limits::Limits;
-use crate::method::{Effect, Example, Method};
+use crate::method::{Example, Method};
 use hero_jobs::dispatch::StoreInfo;
 use hero_model::{ContextId, Name, ScriptType, Seconds};
 
@@ -110,7 +110,6 @@ impl Method for DrainServer {
     const NAME: &'static str = "drain_server";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Operate;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[];
     const RESULT: &'static str = "How far the server has come.";
     type Output = Draining;

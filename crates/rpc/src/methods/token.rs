@@ -9,7 +9,8 @@ use crate::app::App;
 use crate::auth::{Permission, Principal, Session};
 use crate::error::{Code, Error};
 use crate::guard::Concern;
-use crate::method::{Effect, Example, Method};
+use crate::method::{Example, Method};
+use hero_model::api::NewToken;
 use hero_model::{IdentityId, Seconds, Token, TokenId};
 
 /// Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`.
@@ -29,16 +30,6 @@ pub struct CreateToken {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Seconds")]
     lifetime: Option<Seconds>,
-}
-
-/// A token that was just made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NewToken {
-    /// What is known of it from now on.
-    #[serde(flatten)]
-    pub token: Token,
-    /// What whoever has it shows.
-    pub secret: String,
 }
 
 impl Method for CreateToken {
@@ -125,7 +116,6 @@ impl Method for RevokeToken {
     const NAME: &'static str = "revoke_token";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
-    const EFFECT: Effect = Effect::Replaces;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     const RESULT: &'static str = "True.";
     type Output = bool;

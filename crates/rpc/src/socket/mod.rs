@@ -34,15 +34,13 @@ use super::oversize::request_too_large;
 pub(crate) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 use hero_access as access;
-pub use writer::GOING_AWAY;
+use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use writer::{Control, write};
 
 /// How many messages may be answered at once in addition to the calls of a connection, mostly refusals. When there are more, reading pauses.
 const MORE: u32 = 64;
 /// How many control frames may wait to be written. With more the oldest go, which are pongs: an answer to the latest ping is enough (RFC 6455, 5.5.3).
 const CONTROLS: usize = 16;
-/// What is said when a connection is closed because its token has ended: the code is that of a policy that is violated (RFC 6455).
-pub const LOGGED_OUT: (u16, &str) = (1008, "the token was revoked or has expired");
 /// What is said when one is closed on which nobody has logged in for long.
 const OUTSTAYED: (u16, &str) = (1008, "nobody has logged in on this connection for ten minutes");
 /// How long calls that are being carried out may take to be answered when their token has ended.

@@ -7,6 +7,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::frame;
+use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 
 /// What is written besides messages.
 #[derive(Debug, Clone)]
@@ -17,8 +18,6 @@ pub(super) enum Control {
     Close(u16, &'static str),
 }
 
-/// The close code for a server that shuts down. Messages that wait are written before it.
-pub const GOING_AWAY: u16 = 1001;
 /// Short messages are written together, up to this many bytes.
 const TOGETHER: usize = 16 * 1024;
 
@@ -60,7 +59,7 @@ pub(super) async fn write(
     };
     messages.close();
     // Calls that were carried out are answered.
-    while (code == GOING_AWAY || (code, why) == super::LOGGED_OUT)
+    while (code == GOING_AWAY || (code, why) == LOGGED_OUT)
         && let Ok(message) = messages.try_recv()
     {
         if put(&mut io, &mut buffer, &message).await.is_err() {

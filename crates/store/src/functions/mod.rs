@@ -135,7 +135,7 @@ pub use send_message::MessageStored;
 pub use set_context::ContextChange;
 pub use set_identity::{IdentityChange, IdentityStored};
 pub use set_object::ObjectStored;
-pub use set_runner::{RunnerChange, RunnerStored};
+pub use set_runner::RunnerStored;
 pub use settle_message::Settled;
 pub use settle_stop::StopTold;
 pub use start::Started;

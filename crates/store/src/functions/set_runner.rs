@@ -2,28 +2,9 @@ use super::unexpected;
 use crate::codec::Text;
 use crate::fcall::Function;
 use crate::{Error, Store};
-use hero_model::{Address, ContextId, Name, RunnerId, ScriptType, SignerKey};
+use hero_model::{RunnerChange, RunnerId};
 
 const FUNCTION: Function = Function("set_runner");
-
-/// What is to be known of a runner. What is not named stays as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunnerChange {
-    /// The script type of its jobs.
-    pub script_type: Option<ScriptType>,
-    /// Whether it is a pool of this context.
-    pub local: Option<bool>,
-    /// What it is called.
-    pub topic: Option<Name>,
-    /// Where it is.
-    pub address: Option<Address>,
-    /// The key with which results of its jobs are signed.
-    pub pubkey: Option<SignerKey>,
-    /// The context at the other side.
-    pub target_context: Option<ContextId>,
-    /// What it is for.
-    pub name: Option<String>,
-}
 
 /// What came of a runner that was to be made or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,20 +23,19 @@ pub enum RunnerStored {
     NoNumber,
 }
 
-impl RunnerChange {
-    fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
-        [
-            ("type", self.script_type.as_ref().map(ToString::to_string)),
-            ("local", self.local.map(|local| local.to_string())),
-            ("topic", self.topic.as_ref().map(ToString::to_string)),
-            ("address", self.address.as_ref().map(ToString::to_string)),
-            ("pubkey", self.pubkey.as_ref().map(ToString::to_string)),
-            ("target_context", self.target_context.map(|context| context.to_string())),
-            ("name", self.name.clone()),
-        ]
-        .into_iter()
-        .filter_map(|(field, value)| Some((field, value?)))
-    }
+/// What is given, by its name in Redis.
+fn fields(change: &RunnerChange) -> impl Iterator<Item = (&'static str, String)> {
+    [
+        ("type", change.script_type.as_ref().map(ToString::to_string)),
+        ("local", change.local.map(|local| local.to_string())),
+        ("topic", change.topic.as_ref().map(ToString::to_string)),
+        ("address", change.address.as_ref().map(ToString::to_string)),
+        ("pubkey", change.pubkey.as_ref().map(ToString::to_string)),
+        ("target_context", change.target_context.map(|context| context.to_string())),
+        ("name", change.name.clone()),
+    ]
+    .into_iter()
+    .filter_map(|(field, value)| Some((field, value?)))
 }
 
 impl Store {
@@ -63,7 +43,7 @@ impl Store {
     pub async fn set_runner(&self, id: Option<RunnerId>, change: &RunnerChange) -> Result<RunnerStored, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.map_or(0, |id| id.0));
-        for (field, value) in change.fields() {
+        for (field, value) in fields(change) {
             call.arg(field).arg(value);
         }
         let answer = self.numbered(&call).await?;

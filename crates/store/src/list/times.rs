@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use crate::setback::set_back;
-use crate::{Error, JobFilter, Store};
-use hero_model::Timestamp;
+use crate::{Error, Store};
+use hero_model::{JobFilter, Timestamp};
 
 /// How far jobs in an index may be out of order without a note of it, ms: servers of another version wrote times of their own clocks, and foreign jobs
 /// that are off by less are not noted.

@@ -23,8 +23,8 @@ use futures_util::{SinkExt, stream};
 use hero::access::{Authority, IdentityChange, TokenKey};
 use hero::model::{ContextId, Role};
 use hero::rpc::{
-    Access, Code, Concern, Error, Example, Guard, Items, Method, Permission, Probes, ServerSettings, Serving, Session, Size, Subscription,
-    Table, serve_table,
+    Access, Code, Concern, Effect, Error, Example, Guard, Items, Method, Permission, Probes, ServerSettings, Serving, Session, Size,
+    Subscription, Table, serve_table,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,7 @@ macro_rules! method {
             const TAG: &'static str = "test";
             const PERMISSION: Permission = Permission::Read;
             const ERRORS: &'static [Code] = &[];
+            const EFFECT: Effect = Effect::Reads;
             const RESULT: &'static str = "What was asked for.";
             type Output = $output;
 
@@ -217,6 +218,7 @@ impl Method<Bench> for HoldLong {
     const TAG: &'static str = "test";
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[];
+    const EFFECT: Effect = Effect::Reads;
     const WAITS: bool = true;
     const RESULT: &'static str = "What was asked for.";
     type Output = Value;
@@ -246,6 +248,7 @@ impl Method<Bench> for Large {
     const TAG: &'static str = "test";
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[];
+    const EFFECT: Effect = Effect::Reads;
     const SIZE: Size = Size::Large;
     const RESULT: &'static str = "What was asked for.";
     type Output = String;

@@ -1,0 +1,43 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ContextId, IdentityId, Role, Timestamp, Token};
+
+/// Who makes a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Who {
+    /// Its identity, if it has logged in with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "IdentityId")]
+    pub identity_id: Option<IdentityId>,
+    /// Whether it is whoever runs the server, who may do everything.
+    pub operator: bool,
+    /// The `caller_id` of jobs that it creates without naming one.
+    pub caller_id: String,
+    /// Its roles in contexts.
+    #[serde(default)]
+    pub roles: BTreeMap<ContextId, Vec<Role>>,
+}
+
+/// Who has logged in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoggedIn {
+    /// Its identity.
+    pub identity_id: IdentityId,
+    /// What it shows from now on. It is told only now.
+    pub token: String,
+    /// When the token ends.
+    pub expires_at: Timestamp,
+}
+
+/// A token that was just made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NewToken {
+    /// What is known of it from now on.
+    #[serde(flatten)]
+    pub token: Token,
+    /// What whoever has it shows.
+    pub secret: String,
+}
