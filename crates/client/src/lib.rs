@@ -5,8 +5,8 @@
 //! ```no_run
 //! use std::time::Duration;
 //!
+//! use hero_client::model::JobSpec;
 //! use hero_client::{Client, Error, code};
-//! use hero_model::JobSpec;
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Error> {
@@ -28,8 +28,8 @@
 //! # Follow a job, whatever becomes of the connection, and stop it
 //!
 //! ```no_run
+//! use hero_client::model::{ContextId, JobSpec};
 //! use hero_client::{Client, Error, Followed, Options, Reconnect};
-//! use hero_model::{ContextId, JobSpec};
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Error> {
@@ -77,6 +77,7 @@ mod wire;
 pub use connection::{Client, Options};
 pub use error::{Error, JobFailure, RpcError, code};
 pub use follow::{Follow, Followable, Followed};
+pub use hero_model as model;
 pub use reconnect::{Reconnect, State};
 pub use trust::Trust;
 #[doc(hidden)]

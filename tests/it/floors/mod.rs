@@ -4,6 +4,7 @@
 mod chance;
 mod circles;
 mod features;
+mod light;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,0 +1,19 @@
+//! The client for programs in Rust brings no server along: whoever depends on it compiles no Redis, no HTTP server and no engine.
+
+use super::features::tree;
+
+/// What only servers are made of.
+const OF_SERVERS: [&str; 8] = ["axum", "hyper", "hyper-util", "jsonrpsee-server", "metrics", "redis", "rhai", "tower-http"];
+/// How many crates the client may come to, with those that its macros are made of.
+const MOST: usize = 160;
+
+#[test]
+fn the_client_brings_neither_a_server_nor_redis_along() {
+    let tree = tree(&["--package", "hero-client", "--edges", "normal"]);
+    let names: Vec<&str> = tree.keys().filter_map(|name| name.split(' ').next()).collect();
+    let ours: Vec<&str> = names.iter().copied().filter(|name| name.starts_with("hero-")).collect();
+    assert_eq!(ours, ["hero-client", "hero-model"], "of this project the client uses the model, and nothing else");
+    let heavy: Vec<&str> = names.iter().copied().filter(|name| OF_SERVERS.contains(name)).collect();
+    assert!(heavy.is_empty(), "the client brings {heavy:?} along; cargo tree -p hero-client -i NAME says by whom");
+    assert!(names.len() <= MOST, "the client comes to {} crates, and may to {MOST}", names.len());
+}
