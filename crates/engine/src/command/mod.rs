@@ -19,6 +19,7 @@ mod process;
 mod program;
 mod python;
 mod shell;
+mod spawned;
 mod usage;
 mod v;
 
