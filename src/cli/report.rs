@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::advice::{Unstarted, advice, without};
 use super::call::AsSent;
-use super::exit::{Exit, Usage, chain};
+use super::exit::{Exit, Interrupted, Usage, chain};
 use super::output::{self, Style};
 use super::script_error::Wrong;
 use super::settings;
@@ -16,6 +16,9 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     }
     if let Some(wrong) = error.downcast_ref::<Wrong>() {
         return wrong.exit;
+    }
+    if error.is::<Interrupted>() {
+        return Exit::Interrupted;
     }
     let of_setting = matches!(error.downcast_ref(), Some(store::Error::Setting(_)));
     if error.is::<settings::Invalid>() || error.is::<Usage>() || of_setting {
