@@ -23,12 +23,19 @@ pub enum Exit {
     Unreachable = 7,
     /// The server does not allow it.
     Denied = 8,
+    /// Ctrl-C has ended a call that waited; what it waited for goes on.
+    Interrupted = 130,
 }
 
 /// Arguments that can be parsed but are wrong.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Usage(pub(super) String);
+
+/// Ctrl-C while something was waited for that goes on: what it is, and how it is stopped.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted; {0}")]
+pub(crate) struct Interrupted(pub(crate) String);
 
 impl Exit {
     /// The exit code for an error of the server.
@@ -51,7 +58,7 @@ impl Exit {
     pub fn of_client(error: &client::Error) -> Self {
         match error {
             client::Error::Rpc(error) => Self::of_rpc(error),
-            client::Error::Address { .. } => Self::Usage,
+            client::Error::Address { .. } | client::Error::Token { .. } | client::Error::Authority { .. } => Self::Usage,
             client::Error::WaitedOut { .. } => Self::WaitRanOut,
             client::Error::Refused { status: 401 | 403, .. } | client::Error::LoggedOut(_) | client::Error::OtherServer { .. } => {
                 Self::Denied

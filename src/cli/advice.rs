@@ -135,6 +135,12 @@ fn of(error: &client::Error) -> Option<String> {
         client::Error::Untrusted { .. } => {
             "name the authority of its certificate with --ca FILE or HERO_CA, and the server as its certificate does".to_owned()
         }
+        client::Error::Token { .. } => {
+            "it is that of HERO_TOKEN: set that to the token alone, as `hero token create` and `hero login` print it".to_owned()
+        }
+        client::Error::Authority { .. } => {
+            "name the file of the authority (PEM) with --ca or HERO_CA; without either, those count that this machine knows".to_owned()
+        }
         client::Error::Silent { .. } => "look whether the server hangs or is stopped, and whether a firewall lets you through".to_owned(),
         client::Error::Refused { status: 403, .. } => {
             "the server is reached by a name that it does not know; add that to its --allowed-hosts (the origin of a web page to --allowed-origins), \

@@ -25,10 +25,11 @@ pub(super) struct ArgumentArgs {
     args: Option<Whole>,
 }
 
-/// `args` as a whole.
+/// JSON as a whole.
 #[derive(Debug, Clone)]
 pub(super) enum Whole {
-    Json(Value),
+    /// As it was given, and read once.
+    Text(String),
     File(PathBuf),
 }
 
@@ -37,7 +38,7 @@ pub(super) fn whole(text: &str) -> Result<Whole, String> {
     match text.strip_prefix('@') {
         Some("") => Err("the name of a file is expected behind the @".to_owned()),
         Some(file) => Ok(Whole::File(file.into())),
-        None => read(text).map(Whole::Json),
+        None => read(text).map(|_| Whole::Text(text.to_owned())),
     }
 }
 
@@ -50,14 +51,24 @@ fn read(text: &str) -> Result<Value, String> {
 impl Whole {
     /// What it is; a file is named so.
     pub(super) fn value(self, name: &str) -> anyhow::Result<Value> {
-        match self {
-            Self::Json(value) => Ok(value),
+        self.reads(name).map(|(value, _)| value)
+    }
+
+    /// Its text, in which names may stand twice.
+    pub(super) fn text(self, name: &str) -> anyhow::Result<String> {
+        self.reads(name).map(|(_, text)| text)
+    }
+
+    fn reads(self, name: &str) -> anyhow::Result<(Value, String)> {
+        let (text, said) = match self {
+            Self::Text(text) => (text, "this".to_owned()),
             Self::File(file) => {
                 let text = read_text(&format!("file of {name}"), &file)?;
-                let said = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
-                Ok(read(&text).map_err(|reason| Usage(format!("{name}: {said} is {reason}")))?)
+                (text, if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() })
             }
-        }
+        };
+        let value = read(&text).map_err(|reason| Usage(format!("{name}: {said} is {reason}")))?;
+        Ok((value, text))
     }
 }
 
@@ -118,7 +129,7 @@ mod tests {
 
     fn made(args: Option<Value>, arg: &[(&str, &str)], arg_text: &[(&str, &str)]) -> anyhow::Result<Option<Value>> {
         let owned = |entries: &[(&str, &str)]| entries.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        ArgumentArgs { arg: owned(arg), arg_text: owned(arg_text), args: args.map(Whole::Json) }.value()
+        ArgumentArgs { arg: owned(arg), arg_text: owned(arg_text), args: args.map(|args| Whole::Text(args.to_string())) }.value()
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! `hero call`: any method, and any subscription, by its name.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use anyhow::bail;
 use clap::Args;
-use jsonrpsee::core::client::SubscriptionCloseReason;
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Deserializer, Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments::{Whole, whole};
-use super::global::Global;
+use super::global::{Global, RECONNECT};
 use super::output;
-use crate::client::{self, Client, code};
-use crate::exit::{Exit, Usage};
+use super::watch::Presence;
+use crate::client::{self, Client, Followed, code};
+use crate::exit::{Exit, Interrupted, Usage};
+use crate::model::{JobId, each_once};
 use crate::server::settings::nearest;
 
 /// Calls a method of the server and prints its answer; of a subscription, each item as it comes.
@@ -35,9 +39,47 @@ impl fmt::Display for AsSent {
     }
 }
 
+type Named = BTreeMap<String, Box<RawValue>>;
+
+/// Parameters, each as it was given: what is wrong within one is for the server to say.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+enum Given {
+    Named(Named),
+    Placed(Vec<Box<RawValue>>),
+}
+
+impl Given {
+    fn read(text: &str) -> Result<Self, Usage> {
+        let wrong = |error: serde_json::Error| Usage(format!("the parameters: {}", crate::model::without_position(&error.to_string())));
+        match text.trim_ascii_start().as_bytes().first() {
+            Some(b'{') => each_once(&mut Deserializer::from_str(text)).map(Self::Named).map_err(wrong),
+            Some(b'[') => serde_json::from_str(text).map(Self::Placed).map_err(wrong),
+            _ => Err(Usage("the parameters are neither a JSON object nor an array".to_owned())),
+        }
+    }
+
+    /// By their names; nothing where this version does not know what stands at a place.
+    fn by_name(self, method: &str) -> Option<Named> {
+        let values = match self {
+            Self::Named(named) => return Some(named),
+            Self::Placed(values) => values,
+        };
+        let document = documented();
+        let known = document["methods"].as_array()?.iter().find(|known| known["name"] == method)?;
+        let names: Option<Vec<&str>> = known["params"].as_array()?.iter().map(|param| param["name"].as_str()).collect();
+        let names = names.filter(|names| names.len() >= values.len())?;
+        Some(names.into_iter().map(str::to_owned).zip(values).collect())
+    }
+}
+
+fn documented() -> Value {
+    serde_json::from_str(crate::rpc::document()).unwrap_or_default()
+}
+
 /// What to say of a name that no method of this version has; nothing if there is one.
 fn unknown(name: &str) -> Option<String> {
-    let document: Value = serde_json::from_str(crate::rpc::document()).unwrap_or_default();
+    let document = documented();
     let names: Vec<&str> = document["methods"].as_array()?.iter().filter_map(|method| method["name"].as_str()).collect();
     if names.contains(&name) {
         return None;
@@ -46,14 +88,55 @@ fn unknown(name: &str) -> Option<String> {
     Some(format!("there is no method {name:?}{near}`hero call rpc.discover` and the page /docs of the server have all of them"))
 }
 
+/// Gives a job that is run and waited for an id of ours, so that it is known whenever the wait is left. One that a key stands for has an id already.
+fn identify(method: &str, given: &mut Given) {
+    if let ("run_and_wait", Given::Named(named)) = (method, given) {
+        let has = |name: &str| named.get(name).is_some_and(|value| value.get() != "null");
+        if !has("job_id") && !has("idempotency_key") {
+            named.insert("job_id".to_owned(), to_raw_value(&JobId::random()).expect("a text can be written"));
+        }
+    }
+}
+
+/// What goes on when a call is left that waits for it, and how it is stopped. Nothing of calls that do not wait.
+fn left(method: &str, params: &Named) -> Option<String> {
+    let given = |name: &str| match serde_json::from_str(params.get(name)?.get()).ok()? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let there = given("context_id").filter(|context| context != "0").map(|context| format!(" --context {context}")).unwrap_or_default();
+    let (noun, id, makes, more) = match method {
+        "wait_job" => ("job", given("job_id"), false, "wait"),
+        "run_and_wait" => ("job", given("job_id"), true, "wait"),
+        "wait_flow" => ("flow", given("flow_id"), false, "show"),
+        "run_flow_and_wait" => ("flow", None, true, "show"),
+        _ => return None,
+    };
+    let unless = if makes { "if the server took the call" } else { "unless it has ended" };
+    Some(match (id, given("idempotency_key")) {
+        (Some(id), _) => {
+            let then = if more == "wait" { "waits on" } else { "shows it" };
+            format!("{noun} {id} goes on, {unless}; `hero {noun} stop {id}{there}` stops it, `hero {noun} {more} {id}{there}` {then}")
+        }
+        (None, Some(_)) => format!(
+            "its {noun} goes on, {unless}; the same call waits on for it, and create_{noun} with the same parameters but wait_timeout says which \
+             it is, for `hero {noun} stop{there}`"
+        ),
+        (None, None) => format!("its {noun} goes on, {unless}; `hero {noun} list{there}` shows which it is, for `hero {noun} stop{there}`"),
+    })
+}
+
 impl Call {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let params = self.params.clone().value("JSON")?;
-        if !(params.is_object() || params.is_array()) {
-            return Err(Usage("the parameters are neither a JSON object nor an array".to_owned()).into());
-        }
+        let mut given = Given::read(&self.params.clone().text("JSON")?)?;
+        identify(&self.method, &mut given);
         let client = global.connect().await?;
-        match self.call(&client, &params).await {
+        let called = match self.method.strip_prefix("subscribe_") {
+            None => self.call(&client, &given).await,
+            Some(topic) => self.follow(global, &client, topic, given).await,
+        };
+        match called {
             Err(error) if error.downcast_ref().is_some_and(|error: &client::Error| error.has_code(code::METHOD_NOT_FOUND)) => {
                 // One of a newer server is there.
                 unknown(&self.method).map_or(Err(error), |unknown| Err(Usage(unknown).into()))
@@ -63,34 +146,84 @@ impl Call {
         }
     }
 
-    async fn call(&self, client: &Client, params: &Value) -> anyhow::Result<Exit> {
-        let Some(topic) = self.method.strip_prefix("subscribe_") else {
-            // How long it may wait is among its parameters.
-            let answer: Value = client.call_within(Duration::MAX, &self.method, params).await?;
-            output::json(&answer)?;
-            return Ok(Exit::Ok);
+    async fn call(&self, client: &Client, given: &Given) -> anyhow::Result<Exit> {
+        // How long it may wait is among its parameters.
+        let answer = client.call_within::<Value>(Duration::MAX, &self.method, given);
+        let left = given.clone().by_name(&self.method).and_then(|params| left(&self.method, &params));
+        let answer = match left {
+            None => answer.await?,
+            Some(left) => {
+                let mut interrupts = signal(SignalKind::interrupt())?;
+                tokio::select! {
+                    biased;
+                    answer = answer => answer?,
+                    _ = interrupts.recv() => return Err(Interrupted(left).into()),
+                }
+            }
         };
-        let (mut items, wire) = client.subscribe::<Value>(topic, params).await?;
-        while let Some(item) = items.next().await {
-            let item = item?;
-            output::json(&item)?;
-            if item["type"] == "ended" {
-                return Ok(Exit::Ok);
+        output::json(&answer)?;
+        Ok(Exit::Ok)
+    }
+
+    /// Prints what comes, each item once, also after a connection that was lost.
+    async fn follow(&self, global: &Global, client: &Client, topic: &str, given: Given) -> anyhow::Result<Exit> {
+        let Some(params) = given.by_name(&self.method) else {
+            return Err(Usage(format!("give the parameters of {} by their names, in a JSON object", self.method)).into());
+        };
+        let mut items = client.follow(topic, params).await?;
+        let mut presence = Presence::of(client, self.method.clone(), RECONNECT, global.json);
+        loop {
+            let heard = tokio::select! {
+                heard = items.next() => heard,
+                never = presence.tell() => match never {},
+            };
+            match heard {
+                Ok(Followed::Item(item)) => output::json(&item.value)?,
+                Ok(Followed::Lagged) => output::json(&json!({ "type": "lagged", "cursor": items.cursor() }))?,
+                Ok(Followed::Ended) => {
+                    output::json(&json!({ "type": "ended" }))?;
+                    return Ok(Exit::Ok);
+                }
+                Err(error) => {
+                    let behind =
+                        items.cursor().map_or_else(String::new, |cursor| format!(" behind the last item, with the cursor {cursor:?}"));
+                    return Err(anyhow::Error::new(error).context(format!("{} ended; subscribe again{behind}", self.method)));
+                }
             }
         }
-        match items.close_reason() {
-            Some(SubscriptionCloseReason::Lagged) => {
-                bail!("items came faster than they were printed; subscribe again, with the `cursor` of the last one")
-            }
-            _ if wire.is_connected() => {
-                // It says why when it is asked again: a right that was taken away, or a store that cannot be read now.
-                client.subscribe::<Value>(topic, params).await?;
-                bail!("the server ended this subscription without \"ended\"; subscribe again, with the `cursor` of the last item")
-            }
-            _ => {
-                let lost = anyhow::Error::new(wire.ended().await);
-                Err(lost.context("the subscription ended with its connection; subscribe again, with the `cursor` of the last item"))
-            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(method: &str, params: &str) -> Option<String> {
+        left(method, &Given::read(params).unwrap().by_name(method)?)
+    }
+
+    #[test]
+    fn what_goes_on_is_named_as_far_as_the_parameters_say_it() {
+        for (method, params, says) in [
+            ("wait_job", r#"{"job_id":"x"}"#, "job x goes on, unless it has ended; `hero job stop x` stops it, `hero job wait x` waits on"),
+            ("wait_job", r#"["x",60,5]"#, "`hero job stop x --context 5` stops it"),
+            (
+                "wait_flow",
+                r#"{"flow_id":7}"#,
+                "flow 7 goes on, unless it has ended; `hero flow stop 7` stops it, `hero flow show 7` shows it",
+            ),
+            ("run_and_wait", r#"{"script":"1","job_id":"x"}"#, "job x goes on, if the server took the call; `hero job stop x` stops it"),
+            (
+                "run_and_wait",
+                r#"{"script":"1","idempotency_key":"k"}"#,
+                "create_job with the same parameters but wait_timeout says which it is",
+            ),
+            ("run_and_wait", r#"["1"]"#, "`hero job list` shows which it is"),
+            ("run_flow_and_wait", r#"{"jobs":{}}"#, "`hero flow list` shows which it is"),
+        ] {
+            let told = told(method, params).unwrap();
+            assert!(told.contains(says), "{method} {params}: {told}");
         }
+        assert_eq!(told("get_job", r#"{"job_id":"x"}"#), None);
     }
 }

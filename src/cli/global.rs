@@ -102,9 +102,9 @@ impl Global {
     }
 }
 
-/// The token of this user, if there is one.
+/// The token of this user, if there is one. What is no text is none that a server is shown, and told as that.
 pub(super) fn token() -> Option<String> {
-    std::env::var("HERO_TOKEN").ok().filter(|token| !token.is_empty())
+    std::env::var_os("HERO_TOKEN").filter(|token| !token.is_empty()).map(|token| token.to_string_lossy().into_owned())
 }
 
 /// Whether this user shows a token.

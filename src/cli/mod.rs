@@ -67,7 +67,7 @@ pub use crate::exit::Exit;
 #[derive(Debug, Parser)]
 #[command(name = "hero", version, max_term_width = 120)]
 #[command(
-    after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait ran out, 7 server unreachable, 8 denied.
+    after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait ran out, 7 server unreachable, 8 denied, 130 a `hero call` was left by Ctrl-C.
 
 HERO_TOKEN is a bearer token, for a server where callers log in, or a proxy in front of it that asks for one."
 )]

@@ -5,7 +5,7 @@ use super::call::AsSent;
 use super::output::{self, Style};
 use super::script_error::Wrong;
 use super::translate::translated;
-use crate::exit::{Exit, Usage, chain};
+use crate::exit::{Exit, Interrupted, Usage, chain};
 use crate::server::settings;
 use crate::{client, store};
 
@@ -16,6 +16,9 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     }
     if let Some(wrong) = error.downcast_ref::<Wrong>() {
         return wrong.exit;
+    }
+    if error.is::<Interrupted>() {
+        return Exit::Interrupted;
     }
     let of_setting = matches!(error.downcast_ref(), Some(store::Error::Setting(_)));
     if error.is::<settings::Invalid>() || error.is::<Usage>() || of_setting {

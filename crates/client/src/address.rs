@@ -45,6 +45,28 @@ fn builder(heartbeat: Duration) -> WsClientBuilder {
         .enable_ws_ping(ping)
 }
 
+/// What shows a token to a server. What stands in a header beside its characters would be lost, or make another header of it.
+fn bearer(token: &str) -> Result<HeaderValue, Error> {
+    let wrong = token.chars().position(|c| !c.is_ascii_graphic());
+    let reason = match wrong.and_then(|at| Some((at, token.chars().nth(at)?))) {
+        None if token.is_empty() => "it is empty".to_owned(),
+        None => match HeaderValue::from_str(&format!("Bearer {token}")) {
+            Ok(value) => return Ok(value),
+            Err(error) => error.to_string(),
+        },
+        Some((at, c)) => {
+            let what = match c {
+                '\n' | '\r' => "a line break",
+                ' ' | '\t' => "white space",
+                c if c.is_control() => "a control character",
+                _ => "a character that no token has",
+            };
+            format!("its character {} of {} is {what}", at + 1, token.chars().count())
+        }
+    };
+    Err(Error::Token { reason })
+}
+
 /// A wire on a connection to a server that is open already.
 pub(super) async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Wire, Error> {
     let client = builder(HEARTBEAT).build_with_stream(NO_ADDRESS, stream).await;
@@ -70,8 +92,7 @@ impl Address {
         }
         let mut headers = HeaderMap::new();
         if let Some(token) = token {
-            let mut value =
-                HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| bad("the token contains characters that no token has"))?;
+            let mut value = bearer(token)?;
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }

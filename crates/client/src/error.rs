@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +49,20 @@ pub enum Error {
     Address {
         /// The address as given.
         url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The token cannot be shown to a server. It is not repeated: it may be a secret all the same.
+    #[error("the token cannot be used: {reason}")]
+    Token {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file of the authority whose word is to be taken cannot be used. Nobody was connected to.
+    #[error("{} cannot be used as the authority of a certificate: {reason}", file.display())]
+    Authority {
+        /// The file.
+        file: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
@@ -147,7 +162,7 @@ pub enum Error {
     #[error("the server has ended subscribe_{topic} several times in a row, without an item and without a reason")]
     Broken {
         /// What was subscribed to.
-        topic: &'static str,
+        topic: String,
     },
     /// The answer is not what the method promises: the server has another version.
     #[error("{method}: the answer is not understood: {source}")]

@@ -1,11 +1,13 @@
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jsonrpsee::core::client::{Subscription, SubscriptionCloseReason};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -13,13 +15,10 @@ use super::connection::Client;
 use super::error::Error;
 use super::wire::Wire;
 use hero_model::api::{EventNotice, FlowNotice, Heard, LogNotice};
-use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobFilter, JobId, LogLine};
+use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobFilter, JobId, LogLine, tree};
 
 /// An item with a cursor, from which one can go on after it.
 pub trait Followable: Sized {
-    /// The topic it comes from: `subscribe_{TOPIC}`.
-    const TOPIC: &'static str;
-
     /// What the server sends.
     type Notice: DeserializeOwned + Into<Heard<Self>>;
 
@@ -28,8 +27,6 @@ pub trait Followable: Sized {
 }
 
 impl Followable for LogLine {
-    const TOPIC: &'static str = "logs";
-
     type Notice = LogNotice;
 
     fn cursor(&self) -> Option<&str> {
@@ -39,8 +36,6 @@ impl Followable for LogLine {
 
 /// A change of a job, from `subscribe_job`.
 impl Followable for JobEvent {
-    const TOPIC: &'static str = "job";
-
     type Notice = EventNotice;
 
     fn cursor(&self) -> Option<&str> {
@@ -50,8 +45,6 @@ impl Followable for JobEvent {
 
 /// A change of a flow, or where it is.
 impl Followable for FlowEvent {
-    const TOPIC: &'static str = "flow";
-
     type Notice = FlowNotice;
 
     fn cursor(&self) -> Option<&str> {
@@ -59,17 +52,50 @@ impl Followable for FlowEvent {
     }
 }
 
-#[derive(Clone, Default, Serialize)]
-struct Params {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    flow_id: Option<FlowId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    job_id: Option<JobId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filter: Option<JobFilter>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-    context_id: ContextId,
+/// Whatever a server sends on a subscription, which this version need not know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnyItem {
+    /// It, as it came.
+    pub value: Value,
+}
+
+impl Followable for AnyItem {
+    type Notice = Self;
+
+    fn cursor(&self) -> Option<&str> {
+        self.value["cursor"].as_str()
+    }
+}
+
+impl<'de> Deserialize<'de> for AnyItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        tree(text.get()).map(|value| Self { value }).map_err(D::Error::custom)
+    }
+}
+
+impl From<AnyItem> for Heard<AnyItem> {
+    fn from(item: AnyItem) -> Self {
+        match (item.value["type"].as_str(), item.cursor()) {
+            (Some("lagged"), Some(cursor)) => Self::Lagged(cursor.to_owned()),
+            (Some("ended"), _) => Self::Ended,
+            // What says where a subscription begins is one here: it has a cursor, and is sent only where none was given.
+            _ => Self::Item(item),
+        }
+    }
+}
+
+/// Parameters by their names, as they are sent.
+type Params = BTreeMap<String, Box<RawValue>>;
+
+const CURSOR: &str = "cursor";
+
+fn written(value: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(value).expect("texts and numbers can be written")
+}
+
+fn named<const N: usize>(params: [(&str, Box<RawValue>); N]) -> Params {
+    params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// How often a subscription is opened again in a row that the server ends without a word and without an item.
@@ -104,8 +130,10 @@ impl<T> Followed<T> {
 /// A subscription that is opened again by itself after a gap, so that its reader misses nothing and hears nothing twice.
 pub struct Follow<T> {
     client: Client,
-    topic: &'static str,
+    topic: String,
+    /// All but the cursor.
     params: Params,
+    cursor: Option<String>,
     source: Option<Source>,
     /// Whether it was opened again since the last item, and how often in vain.
     reopened: bool,
@@ -167,10 +195,19 @@ impl Source {
 }
 
 impl<T: Followable> Follow<T> {
-    async fn open(client: &Client, topic: &'static str, params: Params) -> Result<Self, Error> {
-        let source = Some(Source::of(client.subscribe(topic, &params).await?));
-        let client = client.clone();
-        Ok(Self { client, topic, params, source, reopened: false, failures: 0, is_over: false, items: PhantomData })
+    async fn open(client: &Client, topic: &str, params: Params, cursor: Option<&str>) -> Result<Self, Error> {
+        let (client, topic, cursor) = (client.clone(), topic.to_owned(), cursor.map(str::to_owned));
+        let mut this =
+            Self { client, topic, params, cursor, source: None, reopened: false, failures: 0, is_over: false, items: PhantomData };
+        this.source = Some(this.subscribe().await?);
+        Ok(this)
+    }
+
+    /// Opens it behind the last item that was read.
+    async fn subscribe(&self) -> Result<Source, Error> {
+        let mut params = self.params.clone();
+        params.extend(self.cursor.as_ref().map(|cursor| (CURSOR.to_owned(), written(cursor))));
+        self.client.subscribe(&self.topic, params).await.map(Source::of)
     }
 
     /// What is heard next. After an error one can go on.
@@ -198,11 +235,11 @@ impl<T: Followable> Follow<T> {
                 Ok(Heard::Item(item)) => {
                     (self.reopened, self.failures) = (false, 0);
                     if let Some(cursor) = item.cursor() {
-                        self.params.cursor = Some(cursor.to_owned());
+                        self.cursor = Some(cursor.to_owned());
                     }
                     return Ok(Followed::Item(item));
                 }
-                Ok(Heard::Began(cursor)) => self.params.cursor = Some(cursor),
+                Ok(Heard::Began(cursor)) => self.cursor = Some(cursor),
                 Ok(Heard::Lagged(cursor)) => {
                     if self.has_lost(cursor) {
                         return Ok(Followed::Lagged);
@@ -220,11 +257,11 @@ impl<T: Followable> Follow<T> {
         if self.failures > 0 {
             tokio::time::sleep(self.client.link.way.reconnect.delay(self.failures)).await;
         }
-        match self.client.subscribe(self.topic, &self.params).await {
+        match self.subscribe().await {
             Ok(opened) => {
-                (self.source, self.reopened) = (Some(Source::of(opened)), true);
+                (self.source, self.reopened) = (Some(opened), true);
                 // What is of one job or flow begins with how that is now.
-                Ok(self.params.cursor.is_none() && self.params.job_id.is_none() && self.params.flow_id.is_none())
+                Ok(self.cursor.is_none() && !["job_id", "flow_id"].iter().any(|one| self.params.contains_key(*one)))
             }
             // Redis may come back later than the server.
             Err(error) if error.may_pass() && error.rpc().is_some() && self.failures < MOST_REFUSED => {
@@ -242,15 +279,15 @@ impl<T: Followable> Follow<T> {
             return if error.may_pass() { Ok(()) } else { Err(error) };
         }
         self.failures += 1;
-        if self.failures > MOST_REOPENED { Err(Error::Broken { topic: self.topic }) } else { Ok(()) }
+        if self.failures > MOST_REOPENED { Err(Error::Broken { topic: self.topic.clone() }) } else { Ok(()) }
     }
 
     /// Usually the items that were missed are still there behind the last one that was read. They are lost if the server says so once more.
     fn has_lost(&mut self, cursor: String) -> bool {
-        let is_told = self.params.cursor.as_ref() == Some(&cursor);
-        let is_lost = !is_told && (self.params.cursor.is_none() || self.reopened);
+        let is_told = self.cursor.as_ref() == Some(&cursor);
+        let is_lost = !is_told && (self.cursor.is_none() || self.reopened);
         if is_lost {
-            self.params.cursor = Some(cursor);
+            self.cursor = Some(cursor);
         }
         if !is_told {
             self.source = None;
@@ -260,32 +297,42 @@ impl<T: Followable> Follow<T> {
 
     /// The cursor behind the last item that was read.
     pub fn cursor(&self) -> Option<&str> {
-        self.params.cursor.as_deref()
+        self.cursor.as_deref()
     }
 }
 
 impl Client {
     /// Follows what a job logs, from its first line or from `cursor` on.
     pub async fn follow_logs(&self, context_id: ContextId, job_id: &JobId, cursor: Option<&str>) -> Result<Follow<LogLine>, Error> {
-        let params = Params { job_id: Some(job_id.clone()), cursor: cursor.map(str::to_owned), context_id, ..Params::default() };
-        Follow::open(self, LogLine::TOPIC, params).await
+        let params = named([("job_id", written(job_id)), ("context_id", written(&context_id))]);
+        Follow::open(self, "logs", params, cursor).await
     }
 
     /// Follows the changes of a job; the first item is its present state.
     pub async fn follow_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Follow<JobEvent>, Error> {
-        let params = Params { job_id: Some(job_id.clone()), context_id, ..Params::default() };
-        Follow::open(self, JobEvent::TOPIC, params).await
+        let params = named([("job_id", written(job_id)), ("context_id", written(&context_id))]);
+        Follow::open(self, "job", params, None).await
     }
 
     /// Follows the changes of all jobs that `filter` lets through, from now or from `cursor` on.
     pub async fn follow_events(&self, context_id: ContextId, filter: JobFilter, cursor: Option<&str>) -> Result<Follow<JobEvent>, Error> {
-        let params = Params { filter: Some(filter), cursor: cursor.map(str::to_owned), context_id, ..Params::default() };
-        Follow::open(self, "events", params).await
+        let params = named([("filter", written(&filter)), ("context_id", written(&context_id))]);
+        Follow::open(self, "events", params, cursor).await
     }
 
     /// Follows a flow: where it is, then each change of its jobs, and its end last.
     pub async fn follow_flow(&self, context_id: ContextId, flow_id: FlowId, cursor: Option<&str>) -> Result<Follow<FlowEvent>, Error> {
-        let params = Params { flow_id: Some(flow_id), cursor: cursor.map(str::to_owned), context_id, ..Params::default() };
-        Follow::open(self, FlowEvent::TOPIC, params).await
+        let params = named([("flow_id", written(&flow_id)), ("context_id", written(&context_id))]);
+        Follow::open(self, "flow", params, cursor).await
+    }
+
+    /// Follows whatever `subscribe_{topic}` gives for these parameters, by their names.
+    pub async fn follow(&self, topic: &str, mut params: BTreeMap<String, Box<RawValue>>) -> Result<Follow<AnyItem>, Error> {
+        // What is no text is sent as it is, for the server to refuse.
+        let cursor = params.get(CURSOR).and_then(|cursor| serde_json::from_str::<String>(cursor.get()).ok());
+        if cursor.is_some() {
+            params.remove(CURSOR);
+        }
+        Follow::open(self, topic, params, cursor.as_deref()).await
     }
 }

@@ -76,7 +76,7 @@ mod wire;
 
 pub use connection::{Client, Options};
 pub use error::{Error, JobFailure, RpcError, code};
-pub use follow::{Follow, Followable, Followed};
+pub use follow::{AnyItem, Follow, Followable, Followed};
 pub use hero_model as model;
 pub use reconnect::{Reconnect, State};
 pub use trust::Trust;

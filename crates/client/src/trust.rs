@@ -27,21 +27,25 @@ impl Trust {
         file.map_or(Self::Machine, |file| Self::File(file.to_owned()))
     }
 
-    fn roots(&self) -> Result<RootCertStore, String> {
+    fn roots(&self) -> Result<RootCertStore, Error> {
         let mut roots = RootCertStore::empty();
         match self {
             Self::Machine => {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             }
             Self::File(path) => {
-                let shown = path.display();
-                let certificates = CertificateDer::pem_file_iter(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;
-                for certificate in certificates {
-                    let certificate = certificate.map_err(|error| format!("{shown} has no certificate in PEM: {error}"))?;
-                    roots.add(certificate).map_err(|error| format!("a certificate in {shown} cannot be used: {error}"))?;
+                let unusable = |reason: String| Error::Authority { file: path.clone(), reason };
+                // Read whole, so that what cannot be read is told from what is none.
+                let text = std::fs::read(path).map_err(|error| unusable(format!("it cannot be read: {error}")))?;
+                if text.is_empty() {
+                    return Err(unusable("it is empty".to_owned()));
+                }
+                for certificate in CertificateDer::pem_slice_iter(&text) {
+                    let certificate = certificate.map_err(|error| unusable(format!("it has no certificate in PEM: {error}")))?;
+                    roots.add(certificate).map_err(|error| unusable(format!("a certificate in it is none: {error}")))?;
                 }
                 if roots.is_empty() {
-                    return Err(format!("{shown} has no certificate in PEM (-----BEGIN CERTIFICATE-----)"));
+                    return Err(unusable("it has no certificate in PEM (-----BEGIN CERTIFICATE-----)".to_owned()));
                 }
             }
         }
@@ -56,7 +60,7 @@ impl Trust {
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let builder = builder.with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12]);
         let builder = builder.map_err(|error| untrusted(error.to_string()))?;
-        let mut config = builder.with_root_certificates(self.roots().map_err(untrusted)?).with_no_client_auth();
+        let mut config = builder.with_root_certificates(self.roots()?).with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let unreachable = |error: std::io::Error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() };
         let socket = TcpStream::connect(authority).await.map_err(unreachable)?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use hero_jobs::dispatch::check_bounds;
-use hero_model::{ContextId, Input, JobSpec, Json, ScriptType, Seconds, exact, without_position};
+use hero_model::{ContextId, Input, JobSpec, Json, ScriptType, Seconds, each_once, exact, without_position};
 use hero_store::{AwayJob, RunnerJob};
 
 /// How many jobs one message has at most.
@@ -28,7 +28,7 @@ struct Told {
     timeout: Option<Seconds>,
     #[serde(default)]
     retries: u32,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "each_once")]
     env_vars: BTreeMap<String, String>,
     #[serde(default)]
     prerequisites: Vec<Json>,
@@ -145,6 +145,12 @@ mod tests {
         assert!(of_one(r#""args":{"n":[-0,9223372036854775807]}"#).unwrap().contains(&("args", r#"{"n":[0,9223372036854775807]}"#.into())));
         let error = of_one(r#""args":{"n":99999999999999999999}"#).unwrap_err();
         assert!(error.starts_with("job[0].args.n is 99999999999999999999, beyond the integers of scripts"), "{error}");
+    }
+
+    #[test]
+    fn a_variable_that_stands_twice_is_refused() {
+        let error = of_one(r#""env_vars":{"K":"a","K":"b"}"#).unwrap_err();
+        assert_eq!(error, r#"job: is no list of jobs: the name "K" stands there twice"#);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct JobFilter {
     #[schemars(with = "JobId")]
     pub parent_id: Option<JobId>,
     /// Only jobs that have all these labels; 16 at most.
-    #[serde(deserialize_with = "super::or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(deserialize_with = "super::each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Only jobs created at this time or later.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,10 +6,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use super::{ContextId, ErrorKind, JobError, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Status, Timestamp, or_default};
+use super::{
+    ContextId, ErrorKind, JobError, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Status, Timestamp, each_once,
+    each_once_or_none, or_default,
+};
 
 /// The number of a flow in its context. It is never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -154,10 +156,10 @@ pub struct FlowJobSpec {
     #[schemars(with = "Seconds")]
     pub retry_backoff: Option<Seconds>,
     /// What the script sees as `env` besides what the flow gives; the same name here counts.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Labels to find the job by.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
 
@@ -175,7 +177,7 @@ pub struct FlowSpec {
     #[schemars(with = "String")]
     pub name: Option<String>,
     /// What the scripts of all its jobs see as `env`. The values are secrets, but for those of the variables that `HERO_PLAIN` names.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those go on that do not wait for it.
     #[serde(default, deserialize_with = "or_default")]
@@ -198,32 +200,6 @@ pub struct FlowSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub idempotency_key: Option<String>,
-}
-
-/// Reads a map in which no name stands twice: the second would silently take the place of the first.
-fn each_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, FlowJobSpec>, D::Error> {
-    struct Jobs;
-
-    impl<'de> Visitor<'de> for Jobs {
-        type Value = BTreeMap<String, FlowJobSpec>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut jobs = BTreeMap::new();
-            while let Some(name) = map.next_key::<String>()? {
-                if jobs.contains_key(&name) {
-                    return Err(A::Error::custom(format_args!("two jobs are called {name:?}")));
-                }
-                jobs.insert(name, map.next_value()?);
-            }
-            Ok(jobs)
-        }
-    }
-
-    deserializer.deserialize_map(Jobs)
 }
 
 /// One job of a flow, as it is now.

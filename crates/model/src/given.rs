@@ -1,7 +1,14 @@
+use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::Visitor;
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+
+use super::excerpt;
+
+/// How many characters of a name are repeated.
+const NAME: usize = 64;
 
 /// Reads a value, and the default for `null`, which means "not given" for every member of what callers send.
 pub fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
@@ -25,4 +32,43 @@ pub fn whole_number<'de, D: Deserializer<'de>>(deserializer: D, expected: &'stat
     }
 
     deserializer.deserialize_u64(Whole(expected))
+}
+
+/// Reads an object in which no name stands twice: the second would silently take the place of the first.
+pub fn each_once<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error> {
+    struct Names<V>(PhantomData<V>);
+
+    impl<'de, V: Deserialize<'de>> Visitor<'de> for Names<V> {
+        type Value = BTreeMap<String, V>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = BTreeMap::new();
+            while let Some(name) = map.next_key::<String>()? {
+                if members.contains_key(&name) {
+                    return Err(A::Error::custom(format_args!("the name {:?} stands there twice", excerpt(&name, NAME))));
+                }
+                members.insert(name, map.next_value()?);
+            }
+            Ok(members)
+        }
+    }
+
+    deserializer.deserialize_map(Names(PhantomData))
+}
+
+/// The same, and nothing for `null`.
+pub fn each_once_or_none<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error> {
+    struct Once<V>(BTreeMap<String, V>);
+
+    impl<'de, V: Deserialize<'de>> Deserialize<'de> for Once<V> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            each_once(deserializer).map(Self)
+        }
+    }
+
+    Ok(Option::<Once<V>>::deserialize(deserializer)?.map_or_else(BTreeMap::new, |Once(members)| members))
 }

@@ -50,7 +50,7 @@ pub use excerpt::excerpt;
 pub use explanation::{Explanation, Reason, WaitsFor};
 pub use filter::{JobFilter, JobPage};
 pub use flow::{Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowPage, FlowSpec, FlowStatus, FlowSummary, OnFailure};
-pub use given::{or_default, whole_number};
+pub use given::{each_once, each_once_or_none, or_default, whole_number};
 pub use hex::{hex, unhex};
 pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
 pub use identity::{Identity, IdentityId, IdentityPage, InvalidPublicKey, InvalidTokenId, PublicKey, Role, Token, TokenId};

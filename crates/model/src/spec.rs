@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, JobId, Json, Name, Priority, ScriptType, Seconds, Timestamp, or_default};
+use super::{ContextId, JobId, Json, Name, Priority, ScriptType, Seconds, Timestamp, each_once_or_none, or_default};
 
 /// What a job is to be. Only `script` is needed.
 ///
@@ -39,10 +39,10 @@ pub struct JobSpec {
     #[schemars(with = "String")]
     pub name: Option<String>,
     /// Labels to find it by.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// What the script sees as `env`. The values are secrets, masked in logs and in `get_job`, but for those of the variables that `HERO_PLAIN` among them names: `"HERO_PLAIN": "MODE,CUSTOMER"`.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "each_once_or_none", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Not before this time (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]

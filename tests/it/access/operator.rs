@@ -145,7 +145,7 @@ async fn a_server_with_a_certificate_is_used_by_wss_and_reads_a_new_one_at_sighu
     let ca = authority.file("ca.pem").display().to_string();
     assert_eq!(run(&ca), (0, "42".to_owned(), String::new()));
     let (code, _, told) = run(&file("key.pem"));
-    assert!(code == 7 && told.contains("has no certificate in PEM") && told.contains("--ca"), "{code} {told}");
+    assert!(code == 2 && told.contains("has no certificate in PEM") && told.contains("--ca"), "{code} {told}");
     put("renewed");
     std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     server.signal(rustix::process::Signal::HUP);

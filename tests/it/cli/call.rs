@@ -1,11 +1,15 @@
 //! `hero call`, against a server that has whatever the document names, and one that has nothing.
 
+use std::process::Stdio;
+
 use futures_util::{SinkExt as _, StreamExt as _};
 use jsonrpsee::PendingSubscriptionSink;
 use jsonrpsee::server::{RpcModule, Server, ServerHandle, SubscriptionMessage};
 use jsonrpsee::types::{ErrorObjectOwned, Params};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{Ended, Hero};
@@ -61,9 +65,17 @@ async fn call_reaches_every_method_and_every_subscription_of_the_document() {
             Some(("unsubscribe", _)) => "false\n".to_owned(),
             _ => format!("{{\"called\":\"{name}\",{given}}}\n"),
         };
-        assert_eq!((ended.code, ended.out), (0, expected), "{name}: {}", ended.err);
+        // What is run and waited for is known before it is answered.
+        let out = ended.out.split_once(r#""job_id":""#).filter(|_| name == "run_and_wait").map_or(ended.out.clone(), |(head, rest)| {
+            let (id, tail) = rest.split_once("\",").unwrap();
+            assert!(id.parse::<hero::model::JobId>().is_ok(), "{id}");
+            head.to_owned() + tail
+        });
+        assert_eq!((ended.code, out), (0, expected), "{name}: {}", ended.err);
     }
     assert!(call(&url, &["ping"]).out.contains(r#""given":{}"#), "parameters may be left out");
+    let twice = call(&url, &["ping", r#"{"n":1,"m":2,"\u006e":3}"#]);
+    assert!(twice.code == 2 && twice.err.contains(r#"the name "n" stands there twice"#), "{}", twice.err);
     for wrong in ["40 + 2", "\"text\"", "[1", r#"{"n":[99999999999999999999]}"#] {
         assert_eq!(call(&url, &["ping", wrong]).code, 2, "{wrong}");
     }
@@ -128,4 +140,58 @@ async fn what_is_no_hero_server_and_one_that_leaves_in_mid_call_are_told_apart()
     assert!(ended.code == 7 && ended.err.contains("no hero server") && ended.err.contains("check that the address"), "{}", ended.err);
     let ended = call(&stranger(None).await, &["ping"]);
     assert!(ended.code == 7 && ended.err.contains("was lost") && ended.err.contains("still runs"), "{}", ended.err);
+}
+
+const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_ctrl_c_leaves_names_what_goes_on_and_how_it_is_stopped() {
+    let (asked, mut asks) = mpsc::unbounded_channel::<Value>();
+    let mut module = RpcModule::new(asked);
+    for method in ["run_and_wait", "wait_job", "wait_flow", "run_flow_and_wait"] {
+        let wait =
+            async |params: Params<'static>, asked: std::sync::Arc<mpsc::UnboundedSender<Value>>, _| -> Result<Value, ErrorObjectOwned> {
+                asked.send(params.parse()?).unwrap();
+                std::future::pending().await
+            };
+        module.register_async_method(method, wait).unwrap();
+    }
+    let server = Server::builder().build("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}", server.local_addr().unwrap());
+    let _server = server.start(module);
+    for (options, method, params, told) in [
+        (&[][..], "wait_job", json!({ "job_id": ID }), format!("job {ID} goes on, unless it has ended; `hero job stop {ID}` stops it")),
+        (&[], "wait_job", json!([ID, 60, 3]), format!("`hero job stop {ID} --context 3` stops it")),
+        (&[], "wait_flow", json!({ "flow_id": 7 }), "flow 7 goes on, unless it has ended; `hero flow stop 7` stops it".to_owned()),
+        (
+            &[],
+            "run_flow_and_wait",
+            json!({ "jobs": {} }),
+            "its flow goes on, if the server took the call; `hero flow list` shows".to_owned(),
+        ),
+        (
+            &[],
+            "run_and_wait",
+            json!({ "script": "1", "idempotency_key": "k" }),
+            "the same call waits on for it, and create_job with".to_owned(),
+        ),
+        (
+            &[],
+            "run_and_wait",
+            json!({ "script": "1" }),
+            "job ID goes on, if the server took the call; `hero job stop ID` stops it".to_owned(),
+        ),
+        (&["--json"], "wait_job", json!({ "job_id": ID }), format!("`hero job stop {ID}`")),
+    ] {
+        let hero = Hero::new().env("HERO_SERVER", &url);
+        let params = params.to_string();
+        let mut command = hero.command(&[options, &["call", method, &params]].concat());
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let given = asks.recv().await.unwrap();
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        let ended: Ended = tokio::task::block_in_place(|| child.wait_with_output()).unwrap().into();
+        let told = told.replace("ID", given["job_id"].as_str().unwrap_or("ID"));
+        let said = if options.is_empty() { ended.err } else { ended.out };
+        assert!(ended.code == 130 && said.contains("interrupted; ") && said.contains(&told), "{method}: {} {said}", ended.code);
+    }
 }

@@ -165,6 +165,48 @@ fn a_script_in_a_list_of_jobs_is_checked_before_anything_is_sent() {
 }
 
 #[test]
+fn a_token_that_no_server_can_be_shown_is_told_as_that_and_where_it_came_from() {
+    use std::os::unix::ffi::OsStrExt as _;
+    for (token, told) in [
+        (&b"abc\n"[..], "its character 4 of 4 is a line break"),
+        (b"abc def", "its character 4 of 7 is white space"),
+        (b"abc\x1b", "its character 4 of 4 is a control character"),
+        (b"abc\xff", "its character 4 of 4 is a character that no token has"),
+    ] {
+        let hero = Hero::new();
+        let mut command = hero.command(&["queue", "list", "--server", "ws://127.0.0.1:1"]);
+        command.env("HERO_TOKEN", std::ffi::OsStr::from_bytes(token));
+        let ended: Ended = command.output().unwrap().into();
+        let said = ended.err.replace("\n       ", " ");
+        assert!(ended.code == 2 && said.starts_with("error: the token cannot be used: ") && said.contains(told), "{} {said}", ended.code);
+        assert!(said.contains("HERO_TOKEN") && !said.contains("abc") && !said.contains("not an address"), "{said}");
+    }
+}
+
+#[test]
+fn a_file_of_an_authority_that_cannot_be_used_is_told_with_the_reason() {
+    let hero = Hero::new();
+    let file = |name: &str, text: &str| hero.file(name, text);
+    let (empty, text) = (file("empty.pem", ""), file("text.pem", "no certificate"));
+    let broken = file("broken.pem", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n");
+    let (absent, folder) = (format!("{text}.none"), hero.home().to_str().unwrap().to_owned());
+    for (path, told) in [
+        (&empty, "it is empty"),
+        (&text, "it has no certificate in PEM"),
+        (&broken, "it has no certificate in PEM"),
+        (&absent, "it cannot be read: No such file"),
+        (&folder, "it cannot be read: Is a directory"),
+    ] {
+        let by_variable = Hero::new().env("HERO_CA", path).run(&["queue", "list", "--server", "wss://127.0.0.1:1"]);
+        let by_option = Hero::new().run(&["queue", "list", "--server", "wss://127.0.0.1:1", "--ca", path]);
+        for ended in [by_variable, by_option] {
+            assert!(ended.code == 2 && ended.err.contains(path.as_str()) && ended.err.contains(told), "{} {}", ended.code, ended.err);
+            assert!(ended.err.contains("--ca or HERO_CA") && !ended.err.contains("not to be trusted"), "{}", ended.err);
+        }
+    }
+}
+
+#[test]
 fn usage_shows_no_option_that_was_not_given() {
     let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
     let ended = hero.run(&["job", "show"]);

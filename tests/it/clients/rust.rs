@@ -1,4 +1,4 @@
-//! jsonrpsee's own client: it ends a connection, with every call in flight, at an answer to nothing that it asked.
+//! The first program in Rust, and jsonrpsee's own client: that ends a connection, with every call in flight, at an answer to nothing that it asked.
 
 use futures_util::future;
 use jsonrpsee::core::client::{ClientT as _, Error, Subscription, SubscriptionClientT as _};
@@ -7,6 +7,17 @@ use jsonrpsee::ws_client::{WsClient, WsClientBuilder};
 use serde_json::{Value, json};
 
 use super::*;
+
+/// Here it is compiled.
+#[path = "../../../examples/rust/first.rs"]
+#[expect(dead_code, clippy::disallowed_macros, reason = "it calls a server at a fixed place, and prints as programs of others do")]
+mod first;
+
+#[test]
+fn the_first_program_of_the_document_is_the_one_that_is_compiled() {
+    let block = format!("```rust\n{}```\n", include_str!("../../../examples/rust/first.rs"));
+    assert!(include_str!("../../../docs/clients.md").contains(&block), "print it there as it stands:\n{block}");
+}
 
 async fn connect(server: &Server) -> WsClient {
     WsClientBuilder::default().request_timeout(LONG).build(server.url()).await.unwrap()

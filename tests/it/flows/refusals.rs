@@ -53,7 +53,7 @@ async fn a_name_that_stands_twice_is_refused() {
     let (_house, server, _client) = open(0).await;
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"create_flow","params":{"jobs":{"a":{"script":"1"},"a":{"script":"2"}}}}"#;
     let (_, answer) = server.post(body).await;
-    assert!(answer.contains("-32602") && answer.contains(r#"two jobs are called \"a\""#), "{answer}");
+    assert!(answer.contains("-32602") && answer.contains(r#"parameter `jobs`: the name \"a\" stands there twice"#), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -95,3 +95,31 @@ fn the_program_reads_numbers_to_the_last_digit_as_the_tests_do() {
     let number = "2.2250738585072011e-308";
     assert_eq!(serde_json::from_str::<Value>(number).unwrap().as_f64(), Some(number.parse().unwrap()));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_stands_twice_is_refused_wherever_it_is_the_name_of_something_and_not_in_free_json() {
+    let (_house, server, _client) = open(1).await;
+    let answer = async |method: &str, params: &str| {
+        server.post(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)).await.1
+    };
+    let twice = r#"{"KEY":"a","OTHER":"b","\u004bEY":"c"}"#;
+    for (method, params, at) in [
+        ("create_job", format!(r#"{{"script":"1","env_vars":{twice}}}"#), "env_vars"),
+        ("run_and_wait", format!(r#"{{"script":"1","env_vars":{twice}}}"#), "env_vars"),
+        ("run_and_wait", format!(r#"{{"script":"1","labels":{twice}}}"#), "labels"),
+        ("create_jobs", format!(r#"{{"jobs":[{{"script":"1"}},{{"script":"1","env_vars":{twice}}}]}}"#), "jobs[1].env_vars"),
+        ("create_schedule", format!(r#"{{"job":{{"script":"1","env_vars":{twice}}},"every":60}}"#), "job.env_vars"),
+        ("create_flow", format!(r#"{{"jobs":{{"a":{{"script":"1"}}}},"env_vars":{twice}}}"#), "env_vars"),
+        ("create_flow", format!(r#"{{"jobs":{{"a":{{"script":"1","env_vars":{twice}}}}}}}"#), "jobs.a.env_vars"),
+        ("list_jobs", format!(r#"{{"filter":{{"labels":{twice}}}}}"#), "filter.labels"),
+        ("find_objects", format!(r#"{{"collection":"c","filter":{twice}}}"#), "filter"),
+    ] {
+        let said = answer(method, &params).await;
+        assert!(
+            said.contains("-32602") && said.contains(&format!(r#"parameter `{at}`: the name \"KEY\" stands there twice"#)),
+            "{method}: {said}"
+        );
+    }
+    let said = answer("run_and_wait", r#"{"script":"args.a","args":{"a":1,"b":3,"a":2},"env_vars":null,"labels":null}"#).await;
+    assert!(said.contains(r#""value":2"#), "{said}");
+}

@@ -123,13 +123,15 @@ async fn a_server_that_is_not_who_it_says_is_not_talked_to() {
     for (trust, url) in [
         (Trust::Machine, encrypted.url()),
         (Trust::File(strange.file("ca.pem")), encrypted.url()),
-        (Trust::File(strange.file("server.key")), encrypted.url()),
-        (Trust::File("/nonexistent.pem".into()), encrypted.url()),
         // Not a name in the certificate.
         (encrypted.trust(), format!("wss://[::ffff:127.0.0.1]:{port}")),
     ] {
         let refused = HeroClient::connect_with(&url, trusting(trust.clone())).await.err();
         assert!(matches!(refused, Some(Error::Untrusted { .. })), "{trust:?} {url}: {refused:?}");
+    }
+    for file in [strange.file("server.key"), "/nonexistent.pem".into()] {
+        let refused = HeroClient::connect_with(&encrypted.url(), trusting(Trust::File(file.clone()))).await.err();
+        assert!(matches!(&refused, Some(Error::Authority { file: named, .. }) if *named == file), "{file:?}: {refused:?}");
     }
     let plain = HeroClient::connect(&format!("ws://localhost:{port}"), None).await.err();
     assert!(matches!(plain, Some(Error::Refused { status: 400, .. })), "{plain:?}");

@@ -13,9 +13,10 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::lines::JobLines;
+use super::spawned;
 use crate::limits::size;
 use crate::{Answer, HostCall, JobCall};
-use hero_model::{Input, Json, LogLevel, Progress, exact, excerpt, without_position};
+use hero_model::{Input, Json, LogLevel, Progress, excerpt};
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
@@ -225,9 +226,7 @@ fn progress(text: &str) -> Result<Progress, String> {
 fn host_call(word: &str, text: &str) -> Result<(HostCall, Asked), String> {
     match (word, text) {
         ("spawn" | "then", spec) => {
-            let beyond = |error: &dyn std::fmt::Display| format!("the job is not what a job may be: {error}");
-            let spec = exact(spec, "job").map_err(|error| beyond(&error))?;
-            let spec: Json = serde_json::from_str(&spec).map_err(|error| beyond(&without_position(&error.to_string())))?;
+            let spec = spawned::read(spec).map_err(|wrong| format!("the job is not what a job may be: {wrong}"))?;
             Ok((HostCall::Jobs(JobCall::Spawn { spec, as_continuation: word == "then" }), Asked::Value))
         }
         ("inputs", "") => Ok((HostCall::Jobs(JobCall::Inputs), Asked::Inputs)),

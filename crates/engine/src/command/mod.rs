@@ -19,6 +19,7 @@ mod program;
 mod python;
 mod result;
 mod shell;
+mod spawned;
 mod usage;
 mod v;
 

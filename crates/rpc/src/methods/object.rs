@@ -17,7 +17,7 @@ use crate::guard::Concern;
 use crate::memory::Size;
 use crate::method::{Example, Method, Within};
 use hero_jobs::dispatch::{self, Room};
-use hero_model::{Collection, Condition, ContextId, Find, Json, Name, ObjectId, ObjectPage};
+use hero_model::{Collection, Condition, ContextId, Find, Json, Name, ObjectId, ObjectPage, each_once};
 
 fn people() -> Name {
     "people".parse().expect("people is a name")
@@ -169,7 +169,7 @@ pub struct FindObjects {
     collection: Name,
     /// What fields have to be: `{"city": "Ghent", "born": {"gte": 1800, "lt": 1900}, "name": {"prefix": "A"}}`. A field that is an array
     /// fits if one of its elements does, and one that is not there is `null`; `address.zip` is a field of a field.
-    #[serde(default, rename = "filter", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, rename = "filter", deserialize_with = "each_once", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, Value>")]
     conditions: BTreeMap<String, Condition>,
     /// The field to sort by, which needs an index; the id by default.

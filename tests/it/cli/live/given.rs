@@ -113,3 +113,17 @@ fn jobs_are_created_of_json_lines() {
         assert!(ended.code == 2 && ended.err.contains(told), "{text}: {} {}", ended.code, ended.err);
     }
 }
+
+#[test]
+fn a_call_says_what_it_was_given_so_that_the_server_refuses_a_name_that_stands_twice() {
+    let server = Server::start();
+    let ended = server.run(&["call", "create_job", r#"{"script":"1","env_vars":{"K":"a","K":"b"}}"#]);
+    assert!(
+        ended.code == 2 && ended.err.contains(r#"parameter `env_vars`: the name "K" stands there twice"#),
+        "{} {}",
+        ended.code,
+        ended.err
+    );
+    let ended = server.run(&["call", "run_and_wait", r#"{"script":"args.a","args":{"a":1,"a":2}}"#]);
+    assert!(ended.code == 0 && ended.out.contains(r#""value":2"#), "{} {}", ended.code, ended.err);
+}

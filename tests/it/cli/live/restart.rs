@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 
 use rustix::process::Signal;
+use serde_json::{Value, json};
 
 use super::{Hero, Server, signal};
 use crate::support::free_ports;
@@ -65,5 +66,53 @@ fn who_waits_for_a_flow_goes_on_when_the_server_is_back() {
         run.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         assert_eq!((run.wait().unwrap().code(), out.as_str()), (Some(0), "42\n"), "{end:?}");
         assert!(lines.any(|line| line == "b finished"), "it is shown to its end");
+    }
+}
+
+#[test]
+fn what_a_call_follows_goes_on_when_the_server_is_back_without_a_gap_or_a_repetition() {
+    let listen = format!("127.0.0.1:{}", free_ports()[0]);
+    let arguments = ["--pool", "osis=1", "--listen", &listen];
+    for end in [Signal::TERM, Signal::KILL] {
+        let mut server = Server::with(Hero::new(), &arguments);
+        let script = "print(`begun`); while ATTEMPT < 2 { sleep(0.05) } for n in 0..50 { print(n) }";
+        let made = server.ok(&["call", "create_job", &json!({ "script": script, "retries": 1, "timeout": 5 }).to_string()]);
+        let id: String = serde_json::from_str(&made).unwrap();
+        let mut log = server.piped(&["call", "subscribe_logs", &json!([id]).to_string()]);
+        let mut events = server.piped(&["call", "subscribe_events"]);
+        let lines = |child: &mut std::process::Child| {
+            let out = BufReader::new(child.stdout.take().unwrap()).lines();
+            out.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
+        };
+        let (mut logged, mut heard) = (lines(&mut log), lines(&mut events));
+        assert_eq!(heard.next().unwrap()["type"], "began");
+        server.ok(&["job", "start", &id]);
+        let mut seen = vec![logged.next().unwrap()];
+        let mut statuses = vec![];
+        while statuses.last().is_none_or(|status| status != "started") {
+            statuses.push(heard.next().unwrap()["status"].clone());
+        }
+        signal(&server.child, end);
+        server.child.wait().unwrap();
+        for child in [&mut log, &mut events] {
+            let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+            told.find(|line| line.contains("goes on; looking for the server")).expect("what it does");
+        }
+        let home = std::mem::replace(&mut server.hero, Hero::new());
+        drop(server);
+        let server = Server::with(home, &arguments);
+        seen.extend(logged);
+        assert_eq!((log.wait().unwrap().code(), seen.pop().unwrap()), (Some(0), json!({ "type": "ended" })), "{end:?}");
+        let all = server.json(&["call", "get_logs", &json!({ "job_id": id, "limit": 1000 }).to_string()]);
+        let cursors = |lines: &[Value]| lines.iter().map(|line| line["cursor"].clone()).collect::<Vec<_>>();
+        assert_eq!(cursors(&seen), cursors(all["lines"].as_array().unwrap()), "{end:?}: each line once");
+        while statuses.last().is_none_or(|status| status != "finished") {
+            let event = heard.next().unwrap();
+            assert_eq!(event["type"], "event");
+            statuses.push(event["status"].clone());
+        }
+        assert_eq!(statuses.iter().filter(|status| **status == "started").count(), 2, "{end:?}: {statuses:?}");
+        events.kill().unwrap();
+        events.wait().unwrap();
     }
 }

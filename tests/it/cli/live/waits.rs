@@ -222,3 +222,34 @@ fn a_script_that_is_too_long_is_told_with_the_limit_and_its_setting() {
         assert_eq!(ended.err.contains("jobs[1]"), arguments.contains(&"create-many"), "{}", ended.err);
     }
 }
+
+#[test]
+fn what_a_call_that_was_left_names_is_what_runs() {
+    let server = Server::start();
+    let script = "print(`begun`); loop {}";
+    let running = || server.json(&["job", "list", "--status", "started"])["jobs"].as_array().unwrap().clone();
+    for key in [None, Some("k")] {
+        let mut params = serde_json::json!({ "script": script, "timeout": 3600, "wait_timeout": 3600 });
+        if let Some(key) = key {
+            params["idempotency_key"] = key.into();
+        }
+        let call = server.piped(&["call", "run_and_wait", &params.to_string()]);
+        let id = loop {
+            if let [job] = running().as_slice() {
+                break job["job_id"].as_str().unwrap().to_owned();
+            }
+        };
+        signal(&call, Signal::INT);
+        let ended: super::super::Ended = call.wait_with_output().unwrap().into();
+        assert_eq!(ended.code, 130, "{}", ended.err);
+        if key.is_some() {
+            params.as_object_mut().unwrap().remove("wait_timeout");
+            assert_eq!(server.ok(&["call", "create_job", &params.to_string()]), format!("\"{id}\""), "{}", ended.err);
+        } else {
+            assert!(ended.err.contains(&format!("`hero job stop {id}`")), "{}", ended.err);
+        }
+        assert_eq!(running().len(), 1, "it goes on");
+        server.ok(&["job", "stop", &id]);
+        server.is(&id, "stopped");
+    }
+}

@@ -1,0 +1,46 @@
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
+use serde_json::value::RawValue;
+
+use hero_model::{Json, each_once, exact, without_position};
+
+/// What members of a job are objects in which no name may stand twice.
+const ONCE: [&str; 2] = ["env_vars", "labels"];
+
+/// Reads the job that a command asks for. Behind this no name stands twice in it, so that is refused here.
+pub(super) fn read(text: &str) -> Result<Json, String> {
+    let text = exact(text, "job").map_err(|error| error.to_string())?;
+    let said = |error: &dyn Display| without_position(&error.to_string()).to_owned();
+    let spec: Json = serde_json::from_str(&text).map_err(|error| said(&error))?;
+    // What is no object is refused as what it is.
+    let is_object = |text: &str| text.trim_ascii_start().starts_with('{');
+    if is_object(&text) {
+        let members: BTreeMap<String, &RawValue> = each_once(&mut Deserializer::from_str(&text)).map_err(|error| said(&error))?;
+        for (name, value) in ONCE.iter().filter_map(|name| Some((name, members.get(*name)?.get()))).filter(|(_, value)| is_object(value)) {
+            each_once::<IgnoredAny, _>(&mut Deserializer::from_str(value)).map_err(|error| format!("{name}: {}", said(&error)))?;
+        }
+    }
+    Ok(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_stands_twice_is_refused_but_in_free_json() {
+        for (text, told) in [
+            (r#"{"script":"1","script":"2"}"#, r#"the name "script" stands there twice"#),
+            (r#"{"script":"1","env_vars":{"K":"a","L":"b","\u004b":"c"}}"#, r#"env_vars: the name "K" stands there twice"#),
+            (r#"{"script":"1", "labels": {"K":"a","K":"a"}}"#, r#"labels: the name "K" stands there twice"#),
+        ] {
+            assert_eq!(read(text).unwrap_err(), told);
+        }
+        let free = read(r#" {"script":"1","args":{"a":1,"a":2},"env_vars":null,"labels":[]}"#).unwrap();
+        assert_eq!(free.as_str(), r#"{"script":"1","args":{"a":2},"env_vars":null,"labels":[]}"#);
+        assert_eq!(read("[1]").unwrap().as_str(), "[1]");
+    }
+}
