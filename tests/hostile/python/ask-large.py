@@ -1,5 +1,5 @@
 # Asks for a child of three megabytes.
 # expect: script
-# says: Refused: a question has 2 MB at most
+# says: Refused: a host call has 2 MB at most
 import hero
 hero.spawn(script="x" * 3_000_000)
