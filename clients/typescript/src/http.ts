@@ -19,6 +19,7 @@ import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
 import { needSeconds } from "./seconds.js";
 import { loginFailed } from "./transport.js";
+import { GRACE, LONGEST } from "./underway.js";
 import type { Token } from "./websocket.js";
 
 /** How calls are made over HTTP. */
@@ -37,7 +38,6 @@ export interface HttpOptions {
 
 /** What fetch is given up after in some places, without being asked, is more than this. */
 const LONGEST_WAIT = 100;
-const GRACE = 30;
 
 /** Calls over HTTP, each by itself: for programs that live for one request. There are no subscriptions. */
 export class HttpClient implements Client {
@@ -93,7 +93,7 @@ export class HttpClient implements Client {
     needSeconds(options.callTimeout);
     const until = options.wait === undefined ? 0 : Date.now() + options.wait * 1000;
     const seconds = Math.min(options.callTimeout ?? Infinity, (options.wait ?? Infinity) + GRACE);
-    const limit = seconds < 2 ** 31 / 1000 ? AbortSignal.timeout(seconds * 1000) : undefined;
+    const limit = seconds < LONGEST ? AbortSignal.timeout(Math.ceil(seconds * 1000)) : undefined;
     const signal = AbortSignal.any([this.#closing.signal, options.signal, limit].filter((each) => each !== undefined));
     for (let failures = 1; ; failures += 1) {
       try {

@@ -416,3 +416,13 @@ test("an error that is printed does not show what was sent, which its reader can
   expect(JSON.stringify(error)).not.toContain("hero_secret");
   expect(Object.keys(error)).not.toContain("params");
 });
+
+test("a duration that is no whole number of milliseconds limits a call over HTTP as any other", async () => {
+  using server = await web((request, response) => reply(response, request, { job_id: "j", value: 1 }));
+  using hero = connectHttp(server.url);
+  await hero.ping({ callTimeout: 1.001 });
+  await hero.run("1", { wait_timeout: 2.3 }).catch(() => undefined);
+  expect(server.said.map(({ method }) => method)).toEqual(["ping", "run_and_wait"]);
+  using socket = connect(server.url, { connectTimeout: 1.001, reconnect: false });
+  expect((await failure(socket.ping())).message).toMatch(/answers over HTTP, but no WebSocket opens/);
+});
