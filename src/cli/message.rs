@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::coordinator::{Draft, LONGEST_MESSAGE};
 use crate::model::{
     Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong, PongAnswer,
-    Timestamp,
+    Timestamp, exact,
 };
 
 /// What to do with messages.
@@ -136,6 +136,7 @@ impl Send {
         let job = match &self.jobs {
             Some(path) => {
                 let text = read_text("list of jobs", path)?;
+                exact(&text, "it").map_err(|beyond| Usage(format!("{}: {beyond}", name(path))))?;
                 serde_json::from_str(&text).with_context(|| format!("{} is no JSON list of jobs", name(path)))?
             }
             None => Vec::new(),
