@@ -19,7 +19,7 @@ use crate::exit::{Exit, Usage};
 use crate::input::{read_at_most, read_text};
 use crate::model::{
     Address, ContextId, Draft, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageStatus, MessageType, Name, Pong,
-    PongAnswer, Timestamp,
+    PongAnswer, Timestamp, exact,
 };
 
 /// What to do with messages.
@@ -137,6 +137,7 @@ impl Send {
         let job = match &self.jobs {
             Some(path) => {
                 let text = read_text("list of jobs", path)?;
+                exact(&text, "it").map_err(|beyond| Usage(format!("{}: {beyond}", name(path))))?;
                 serde_json::from_str(&text).with_context(|| format!("{} is no JSON list of jobs", name(path)))?
             }
             None => Vec::new(),

@@ -131,7 +131,7 @@ impl Watch<'_> {
         let known = RefCell::new(News { told: format!("waiting for job {job_id}"), runs: false });
         let news = news(client, context, job_id, progress.news(), &known);
         tokio::pin!(news);
-        let (mut following, mut stopping) = (self.logs.is_some(), Stopping::default());
+        let (mut following, mut stopping, mut is_stopped) = (self.logs.is_some(), Stopping::default(), false);
         let result = loop {
             tokio::select! {
                 biased;
@@ -152,10 +152,13 @@ impl Watch<'_> {
                 _ = presence.tell() => {}
                 _ = signals.interrupts.recv() => {
                     presence.check()?;
+                    // The second Ctrl-C ends the command at once.
+                    if std::mem::replace(&mut is_stopped, self.interrupt_stops) {
+                        anyhow::bail!("interrupted; job {job_id} is being stopped");
+                    }
                     if !self.interrupt_stops {
                         anyhow::bail!("interrupted; job {job_id} goes on");
                     }
-                    self.interrupt_stops = false; // The second Ctrl-C ends the command at once.
                     stopping.ask(async { client.stop_job(context, job_id).await.map(drop) });
                 },
                 unanswered = stopping.failed() => break Err(unanswered),

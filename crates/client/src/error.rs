@@ -134,8 +134,8 @@ pub enum Error {
         /// How long the answer was waited for.
         after: Duration,
     },
-    /// The wait ran out while the server was away. What was waited for goes on.
-    #[error("the server was away when the wait of {} s ran out", after.as_secs_f64())]
+    /// The wait ran out while the server was away. What was started goes on.
+    #[error("the server was away when the wait of {} s ran out", (after.as_secs_f64() * 1000.0).round() / 1000.0)]
     WaitedOut {
         /// How long it was waited.
         after: Duration,

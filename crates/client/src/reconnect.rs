@@ -111,7 +111,7 @@ impl Link {
         Self { way, known, _ends_with_this: over.drop_guard() }
     }
 
-    /// The connection, when it is open. With `wants`, a server that was given up is looked for again.
+    /// The connection, when it is open. With `wants`, a server that was given up before is looked for again.
     pub(super) async fn wire(&self, mut wants: bool) -> Result<Arc<Wire>, Error> {
         let mut known = self.known.clone();
         // Nobody looks for the server of a client that is never to come back.
@@ -121,7 +121,8 @@ impl Link {
                 Known { wire: Some(wire), .. } if wire.is_connected() => return Ok(Arc::clone(wire)),
                 Known { state: State::Down(_), .. } if std::mem::take(&mut wants) => self.way.wanted.notify_waiters(),
                 Known { state: State::Down(error), .. } => return Err(error.clone()),
-                _ => {}
+                // It is being looked for: another search would make the patience twice what it is.
+                _ => wants = false,
             }
             // Who tells of it lives as long as this.
             known.changed().await.map_err(|_| Error::Closed("this client has ended".to_owned()))?;

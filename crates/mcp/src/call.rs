@@ -1,5 +1,7 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -9,13 +11,16 @@ use super::follow::Teller;
 use super::link::Link;
 use super::result::{failure, refusal, success};
 use super::{Advice, Leaving};
-use hero_client::{Client, Error, code};
+use hero_client::{Client, Error, State, code};
 use hero_model::ContextId;
 use hero_rpc::methods::Wait;
 use hero_service::away;
 
 /// How long the last lines of a job that has ended are waited for.
 const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// What is said of a call that was cancelled before the server was there.
+const NOT_MADE: &str = "the call was cancelled while the server was looked for; it was not made";
 
 /// A call of a tool.
 pub(super) struct Call<'a> {
@@ -77,9 +82,12 @@ impl Call<'_> {
             Some(Ok(wait)) => wait,
             None => Duration::ZERO,
         };
-        let client = match self.link.client().await {
-            Ok(client) => client,
-            Err(error) => return failure(&error, self.advice),
+        let client = tokio::select! {
+            client = self.link.client() => match client {
+                Ok(client) => client,
+                Err(error) => return failure(&error, self.advice),
+            },
+            _ = self.leaving.left() => return refusal(NOT_MADE),
         };
         let answer = match waits {
             Some((subject, starts)) => self.waited(&client, subject, starts, wait).await,
@@ -102,13 +110,39 @@ impl Call<'_> {
         }
     }
 
+    /// What the call gave that starts it, or why it was not made: its client has left before the server was there, or the connection was lost since.
+    async fn started(&self, client: &Client, wait: Duration) -> Result<Result<Box<RawValue>, Error>, Ended> {
+        let is_sent = AtomicBool::new(false);
+        let starting = client.call_waiting(wait, self.tool, |_| {
+            is_sent.store(true, Ordering::Relaxed);
+            &self.arguments
+        });
+        tokio::pin!(starting);
+        tokio::select! {
+            biased;
+            answer = &mut starting => return Ok(answer),
+            _ = self.leaving.left() => {}
+        }
+        if !is_sent.load(Ordering::Relaxed) {
+            return Err(Ended::Left(NOT_MADE.to_owned()));
+        }
+        // What has started is stopped by its id, which the answer has. Where that cannot come, nothing is started a second time.
+        let mut states = client.states();
+        let lost = async { while let Some(State::Open) = states.next().await {} };
+        tokio::select! {
+            biased;
+            answer = starting => Ok(answer),
+            () = lost => Err(Ended::Left("the call was cancelled, and the connection was lost; whether it was carried out is not known".to_owned())),
+        }
+    }
+
     /// Has it start, if the tool starts it, and waits for its end. Its id is known before it is waited for, so that it can be followed and stopped.
     async fn waited(&mut self, client: &Client, subject: Subject, starts: bool, wait: Duration) -> Result<Box<RawValue>, Ended> {
         let deadline = Instant::now() + wait;
         let context = self.arguments.get("context_id").cloned().unwrap_or(json!(0));
         let params = if starts {
             self.arguments.insert("wait_timeout".to_owned(), json!(0));
-            let id = match client.call::<Box<RawValue>>(self.tool, &self.arguments).await {
+            let id = match self.started(client, wait).await? {
                 Err(Error::Rpc(error)) if error.code == code::WAIT_RAN_OUT && !wait.is_zero() => {
                     error.data.as_ref().and_then(|data| data.get(subject.id())).cloned().ok_or(error.into())
                 }

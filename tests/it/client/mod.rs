@@ -178,6 +178,30 @@ async fn a_wait_is_no_longer_than_was_said_where_its_server_does_not_come_back()
     let error = client.wait_job(CONTEXT, &id, Duration::from_millis(300)).await.unwrap_err();
     assert!(matches!(error, Error::WaitedOut { after } if after == Duration::from_millis(300)), "{error:?}");
     assert!(error.is_wait_run_out());
+    let error = Error::WaitedOut { after: Duration::from_nanos(2_999_997_384) };
+    assert!(error.to_string().contains(" 3 s "), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_comes_during_a_search_begins_no_other() {
+    let (odd, url) = Odd::new().await;
+    let serving = tokio::spawn(async move { drop(odd.accept().await) });
+    let reconnect = Reconnect { patience: Duration::from_secs(1), shortest: Duration::from_millis(50), longest: Duration::from_millis(50) };
+    let client = Client::connect_with(&url, Options { reconnect, ..Options::default() }).await.unwrap();
+    serving.await.unwrap();
+    let attempts =
+        || client.states().filter_map(async |state| if let State::Waiting { attempt, .. } = state { Some(attempt) } else { None });
+    std::pin::pin!(attempts()).next().await.unwrap();
+    let (mut seen, mut after) = (Vec::new(), std::pin::pin!(attempts()));
+    let mut call = std::pin::pin!(client.call::<Value>("ping", json!({})));
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut call => break assert!(answer.is_err()),
+            attempt = after.next() => seen.push(attempt.unwrap()),
+        }
+    }
+    assert!(seen.len() > 2 && seen.is_sorted(), "{seen:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -154,6 +154,34 @@ async fn a_call_that_waits_goes_on_when_its_server_was_killed_and_is_back() {
 }
 
 #[tokio::test]
+async fn what_is_cancelled_or_waited_out_while_its_server_is_away_does_not_run_when_that_is_back() {
+    let [port, ..] = free_ports();
+    let (home, listen) = (tempfile::tempdir().unwrap(), format!("127.0.0.1:{port}"));
+    let data = home.path().join("data");
+    let arguments = ["serve", "--listen", &listen, "--data", data.to_str().unwrap(), "--pool", "osis=1"];
+    let mut server = Process::start(&arguments).until_ready().await;
+    let (_child, assistant) = assistant(&format!("ws://{listen}")).await;
+    assert_eq!(assistant.data("list_jobs", json!({})).await["jobs"], json!([]));
+    server.kill().await;
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    let told = assistant.refusal("wait_job", json!({"job_id": nobody, "wait_timeout": 0.2})).await;
+    assert!(told.contains("when the wait of 0.2 s ran out"), "{told}");
+    let told = assistant.refusal("run_and_wait", json!({"script": "1", "wait_timeout": 0.2})).await;
+    assert!(told.contains("when the wait of 0.2 s ran out"), "{told}");
+    let call = assistant.begin("run_and_wait", json!({"script": "2"})).await;
+    // What is answered behind a message says that this was read.
+    assistant.tools().await;
+    in_time(call.cancel(None)).await;
+    assistant.tools().await;
+    let server = Process::start(&arguments).until_ready().await;
+    assert_eq!(assistant.data("run_and_wait", json!({"script": "40 + 2"})).await["value"], 42);
+    let jobs = assistant.data("list_jobs", json!({})).await;
+    assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1, "{jobs}");
+    assistant.close().await;
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn nothing_but_the_protocol_is_on_stdout() {
     let [port, ..] = free_ports();
     let mut child = program(&format!("ws://127.0.0.1:{port}"), Some("no token"));

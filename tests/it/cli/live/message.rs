@@ -13,6 +13,9 @@ fn a_message_comes_from_stdin_and_is_no_longer_than_one_may_be() {
     assert!(long.code == 1 && long.err.contains("the message from stdin has more than 1 MB"), "{} {}", long.code, long.err);
     let twice = server.run(&["message", "send", "-", "--jobs", "-", "--to", "here"]);
     assert!(twice.code == 2 && twice.err.contains("only one of"), "{} {}", twice.code, twice.err);
+    let jobs = r#"[{"script": "1", "args": {"n": 18446744073709551616}}]"#;
+    let rounded = server.feed(&["message", "send", "--jobs", "-", "--to", "here"], jobs);
+    assert!(rounded.code == 2 && rounded.err.contains("18446744073709551616, beyond"), "{} {}", rounded.code, rounded.err);
 }
 
 #[test]
