@@ -193,7 +193,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "make it smaller, or start the server with a larger --script-source".to_owned()
         }
         code::UNKNOWN_SCRIPT_TYPE => {
-            "name another type (--type, or script_type in a file), which else the name of the file says; a server has those of its pools, and --pool replaces the usual ones: `hero serve --pool osis=2 --pool sal=1 --pool python=2`; for workers of your own it starts with --script-types TYPE, or they are there first"
+            "name another type (--type, or script_type in a file; otherwise the name of the file decides), or start the server with a pool for this one. --pool replaces the usual pools: `hero serve --pool osis=2 --pool sal=1 --pool python=2`. For actors of your own, start them first, or the server with --script-types TYPE"
                 .to_owned()
         }
         code::METHOD_NOT_FOUND => OF_ANOTHER_VERSION.to_owned(),
