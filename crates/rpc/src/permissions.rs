@@ -1,4 +1,4 @@
-//! Who may call which method, for people: `docs/permissions.md`.
+//! The right that each method and each function requires: `docs/permissions.md`.
 
 use super::auth::Permission;
 use super::guard::Concern;
@@ -9,16 +9,26 @@ use hero_jobs::actor::script_right;
 use hero_model::{ContextId, JobId, Role};
 
 /// What stands before the table.
-pub(super) const HEAD: &str = "# Who may call what
+pub(super) const HEAD: &str = "# Permissions
 
-Where callers have to log in (`--login`), each method asks for a right. `own` is what a caller created itself: its jobs and schedules, its identity and tokens;
-jobs that it creates may name its own jobs only. Of identities it sees itself, and those that have a role in a context in which it has one. The operator may do everything: whoever connects to the socket `hero.sock` in the data directory. Without login, everybody may.
+Where callers have to log in (`--login`), each method requires a right. `own` means what a caller created itself: its
+jobs and schedules, its identity and its tokens. Jobs that it creates may name only its own jobs. A caller sees itself
+and the identities that share a context with it. The operator, who connects to `hero.sock` in the data directory, may do
+everything. Without login, everybody may.
 
-What each role is for: `admin` may do everything in its context, and grant rights in it; `caller` creates jobs, and shares the objects of the context;
-`reader` reads everything; `executor` starts, stops and retries the jobs and flows that others have made, which it has to read, and makes, deletes and changes nothing else. `identity` is anybody who has logged in, whatever its roles. Roles are those of the context that a call names.
-A message or runner that leads into another context of the server (`here`) needs admin or caller there, too; one to a Redis by its address is the operator's ([messages.md](messages.md)).
+The roles are those of the context that a call names:
 
-This page is made of the same definitions that decide, and a test makes every call in every role, and calls every function.
+- `admin` may do everything in its context, and grants roles in it.
+- `caller` creates jobs, and shares the objects of the context.
+- `reader` reads everything.
+- `executor` reads everything, and starts, stops and retries the jobs and flows of others. It creates, deletes and
+  changes nothing else.
+- `identity` stands for everybody who has logged in, with or without a role.
+
+A message or runner that leads into another context of the server (`here`) needs `admin` or `caller` there, too. Only
+the operator may name a Redis by its address ([messages.md](messages.md)).
+
+hero makes this page of the definitions that decide. A test makes every call, and calls every function, in every role.
 
 | method | nobody | identity | reader | executor | caller | admin |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -45,9 +55,14 @@ pub(super) fn line(name: &str, permission: Permission, concern: &Concern<'_>) ->
 const FUNCTIONS: &str = "
 ## Functions of scripts
 
-A script asks in the name of the caller of its job, each time that it calls a function which reaches beyond its engine. Where callers have to log in, that is allowed if the roles which the caller has then, in the context of the job, allow it; a refusal is an error
-that the script may catch. A job whose caller is no number of an identity (`anonymous`, `operator`, what other programs wrote) may call all of them: that is the column `nobody`. Functions that are not here reach nothing. Those of other languages that do the same
-(`hero.spawn`, say) need the same; `inputs` and `SLOT` are constants. What a function needs besides that is in [functions.md](functions.md); what processes reach by themselves is up to their confinement.
+A script has the rights of the caller of its job. hero checks them at each call of a function that reaches beyond the
+engine, by the roles that the caller has at that moment in the context of the job. A refusal is an error that the script
+may catch. A job whose caller is no identity (`anonymous`, `operator`, a name that another program wrote) may call all
+of these functions: see the column `nobody`. Functions that the table does not name reach nothing.
+
+The functions of other languages (`hero.spawn` in Python) need the same rights as those of Rhai; `inputs` and `SLOT` are
+constants. [functions.md](functions.md) says what a function needs besides. Confinement decides what the processes of a
+script reach by themselves.
 
 | function | nobody | identity | reader | executor | caller | admin |
 | --- | --- | --- | --- | --- | --- | --- |
