@@ -1,4 +1,4 @@
-import { parse, rpcError } from "./answer.js";
+import { beginning, parse, rpcError } from "./answer.js";
 import { backoff } from "./backoff.js";
 import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
 import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
@@ -6,12 +6,12 @@ import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
 import { needSeconds } from "./seconds.js";
 import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
-import { type Call, GRACE, late, LONGEST, newCall, type Opening, whyNot } from "./underway.js";
+import { type Call, encode, GRACE, late, LONGEST, newCall, type Opening, whyNot } from "./underway.js";
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
 export class SocketClient implements Client {
   readonly url: string;
-  readonly longestWait = longestWait;
+  readonly longestWait: number;
   readonly maxMessage: number;
   readonly #transport: Transport;
   readonly #options: SocketOptions;
@@ -40,6 +40,7 @@ export class SocketClient implements Client {
   constructor(transport: Transport, options: SocketOptions = {}) {
     this.#transport = transport;
     this.#options = options;
+    this.longestWait = longestWait;
     this.maxMessage = options.maxMessage ?? 64e6;
     this.url = transport.url;
   }
@@ -170,13 +171,9 @@ export class SocketClient implements Client {
   }
 
   #send(call: Call): void {
-    let params = call.params;
-    const left = call.until ? Math.max(0, (call.until - Date.now()) / 1000) : 0;
-    // It was sent before, or waited for a connection.
-    if (call.until && left < (call.options?.wait ?? 0) - 0.01) params = { ...params, wait_timeout: left };
     let text: string;
     try {
-      text = JSON.stringify({ jsonrpc: "2.0", id: call.id, method: call.method, params });
+      text = encode(call);
     } catch (error) {
       return this.#drop(call, error);
     }
@@ -325,13 +322,15 @@ export class SocketClient implements Client {
     const text = String(data);
     if (text.length > this.maxMessage) {
       const why = `an answer had ${text.length} characters, more than maxMessage`;
-      // Whose it is stands at its beginning, as hero writes it.
-      const id = /^\{"jsonrpc":"2.0","id":(\d+)/.exec(text)?.[1];
+      const [, id, to] = beginning.exec(text) ?? [];
       const call = this.#calls.get(Number(id));
-      if (!id) return this.#break(1009, why);
+      const listener = this.#listeners.get(String(to));
+      if (!id && !listener) return this.#break(1009, why);
       this.#good();
-      if (call) this.#drop(call, new ProtocolError(`${why}: that to ${call.method}`));
-      return;
+      const error = new ProtocolError(call ? `${why}: that to ${call.method}` : why);
+      if (call) this.#drop(call, error);
+      // It would come again: that subscription ends, which its listener tells the server.
+      return listener?.ended(error);
     }
     const message = parse(text);
     if (!message) return this.#strange(text);
@@ -377,7 +376,7 @@ export class SocketClient implements Client {
     this.#ready = false;
     const why = `the connection to ${this.url} ended (${code}${reason ? `: ${reason}` : ""})`;
     const sent = [...this.#calls.values()].filter((call) => call.sentOn === connection);
-    const largest = Math.max(0, ...sent.map((call) => call.size));
+    const largest = Math.max(...sent.map((call) => call.size));
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;

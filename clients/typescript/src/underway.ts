@@ -57,6 +57,13 @@ export const newCall = (
   clear: undefined,
 });
 
+/** What is sent of a call: of a wait that was sent before, or waited for a connection, with what is left of its time. */
+export const encode = ({ id, method, params, options, until }: Call): string => {
+  const left = Math.max(0, (until - Date.now()) / 1000);
+  const isShorter = until && left < (options?.wait ?? 0) - 0.01;
+  return JSON.stringify({ jsonrpc: "2.0", id, method, params: isShorter ? { ...params, wait_timeout: left } : params });
+};
+
 /** Why a call that was sent on a connection that ended is not sent again, if it is not. */
 export const whyNot = (
   { method, params, options, lost, size }: Call,

@@ -47,7 +47,11 @@ export const webSocket = (url: string, options: WebSocketOptions = {}): Transpor
     } catch (error) {
       failed = error;
     }
-    throw await why(url, token, seconds, failed);
+    // What finds out why is loaded only when it is needed.
+    throw await import("./explain.js").then(
+      ({ explain }) => explain(Refusal, url, token, seconds, failed),
+      (cause: unknown) => new Error(`no connection to ${url}`, { cause }),
+    );
   },
 });
 
@@ -76,14 +80,7 @@ const listen = (
   signal.addEventListener("abort", fail);
   socket.onopen = () => {
     open = true;
-    settle({
-      send: (text) => {
-        socket.send(text);
-      },
-      close: (code, reason) => {
-        socket.close(code, reason);
-      },
-    });
+    settle(socket);
   };
   socket.onmessage = (event: { data: unknown }) => {
     ear.message(event.data);
@@ -94,13 +91,4 @@ const listen = (
     settle(undefined);
     if (open) ear.closed(code, reason);
   };
-};
-
-/** Why there is no connection. What finds out is loaded only when it is needed. */
-const why = async (url: string, token: string | undefined, seconds: number, failed: unknown): Promise<Error> => {
-  try {
-    return await (await import("./explain.js")).explain(Refusal, url, token, seconds, failed);
-  } catch (cause) {
-    return new Error(`no connection to ${url}`, { cause });
-  }
 };

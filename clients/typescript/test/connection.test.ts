@@ -8,6 +8,7 @@ import {
   connect,
   ConnectionFailed,
   createClient,
+  followLogs,
   getJob,
   LoginRefused,
   OutcomeUnknown,
@@ -314,6 +315,22 @@ test("a message that is larger than allowed and that nobody waits for ends the c
   expect(await ping(client)).toBe("pong");
   expect(await changes).toBeInstanceOf(OutcomeUnknown);
   expect((await changes).message).toMatch(/an answer had \d+ characters, more than maxMessage/);
+});
+
+test("an item that is larger than allowed ends its subscription, there too, and what is beside it goes on", async () => {
+  await using server = await fake((request, socket) => {
+    answer(socket, request, request.method.startsWith("subscribe") ? "s" : "pong");
+    if (request.method.startsWith("subscribe")) item(socket, "s", { type: "line", line: "x".repeat(10_000) });
+  });
+  using client = createClient(server.url, { ...quick, maxMessage: 1000 });
+  const items = followLogs(client, "a");
+  const error = await failure(items.next());
+  expect(error).toBeInstanceOf(ProtocolError);
+  expect(error.message).toMatch(/had \d+ characters, more than maxMessage/);
+  expect(await ping(client)).toBe("pong");
+  expect(server.connections).toBe(1);
+  const said = server.requests.map(({ method, params }) => `${method} ${String(params["subscription"])}`);
+  expect(said).toEqual([expect.stringMatching(/^subscribe_logs/), expect.stringMatching(/^unsubscribe_logs s$/), "ping undefined"]);
 });
 
 test("a call that is too large for the server fails, and the small ones beside it go on", async () => {
