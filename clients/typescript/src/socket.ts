@@ -4,9 +4,9 @@ import type { Client, Listener, Sending, Status, Subscribed } from "./client.js"
 import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
-import { needSeconds } from "./seconds.js";
+import { after, LONGEST, needNumbers } from "./numbers.js";
 import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
-import { type Call, encode, GRACE, late, LONGEST, newCall, type Opening, whyNot } from "./underway.js";
+import { type Call, encode, GRACE, late, newCall, type Opening, whyNot } from "./underway.js";
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
 export class SocketClient implements Client {
@@ -38,10 +38,12 @@ export class SocketClient implements Client {
   #skip: (() => void) | undefined;
 
   constructor(transport: Transport, options: SocketOptions = {}) {
+    const { heartbeat, maxCalls, maxMessage, reconnect } = options;
+    needNumbers({ heartbeat, maxCalls, maxMessage, ...reconnect });
     this.#transport = transport;
     this.#options = options;
     this.longestWait = longestWait;
-    this.maxMessage = options.maxMessage ?? 64e6;
+    this.maxMessage = maxMessage ?? 64e6;
     this.url = transport.url;
   }
 
@@ -56,7 +58,7 @@ export class SocketClient implements Client {
 
   call(method: string, params: object, options?: Sending): Promise<never> {
     return new Promise((resolve, reject) => {
-      needSeconds(options?.callTimeout);
+      needNumbers({ callTimeout: options?.callTimeout });
       const most = this.#options.maxCalls ?? 10_000;
       if (this.#closed) throw new ClientClosed();
       if (options?.signal?.aborted) throw options.signal.reason as Error;
@@ -130,10 +132,9 @@ export class SocketClient implements Client {
   /** Has the call end when its signal is aborted, or when its time is over. */
   #limit(call: Call): void {
     const { signal, callTimeout: seconds = Infinity } = call.options ?? {};
-    if (call.until) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
-    const isLimited = seconds < LONGEST;
-    if (!signal && !isLimited) return;
-    const timer = isLimited ? setTimeout(() => this.#expire(call, seconds), seconds * 1000) : undefined;
+    if (call.until < Infinity) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
+    const timer = after(seconds, () => this.#expire(call, seconds));
+    if (!signal && !timer) return;
     const abort = () => this.#drop(call, signal?.reason);
     signal?.addEventListener("abort", abort);
     call.clear = () => {
@@ -146,8 +147,7 @@ export class SocketClient implements Client {
   #sweep(): void {
     let waits = false;
     for (const call of this.#calls.values()) {
-      if (!call.until) continue;
-      waits = true;
+      waits ||= call.until < Infinity;
       if (Date.now() > call.until + GRACE * 1000) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
     }
     if (!waits) {
@@ -211,13 +211,12 @@ export class SocketClient implements Client {
   }
 
   async #keepTrying(): Promise<void> {
-    while (!this.#closed) {
+    let error: Error | undefined;
+    do {
       this.#attempt += 1;
       this.#set({ state: "connecting", attempt: this.#attempt });
-      const error = (await this.#open().catch((reason: unknown) => reason)) as Error | undefined;
-      if (!error || this.#closed) return;
-      if (!(await this.#pause(error))) return;
-    }
+      error = (await this.#open().catch((reason: unknown) => reason)) as Error | undefined;
+    } while (error && !this.#closed && (await this.#pause(error)));
   }
 
   get #closed(): boolean {
@@ -226,7 +225,7 @@ export class SocketClient implements Client {
 
   /** Waits before the next attempt. Gives whether there is one. */
   async #pause(error: Error): Promise<boolean> {
-    const kind = error instanceof Refusal ? error.kind : "away";
+    const { kind } = error as Partial<Refusal>;
     const hopeless = kind === "login" || (kind === "other" && !this.#heard);
     const delay = hopeless ? undefined : this.delay(this.#attempt, !this.#reached);
     if (delay === undefined) {
@@ -265,21 +264,19 @@ export class SocketClient implements Client {
     this.#beat();
     const { login } = this.#options;
     if (login) {
-      let refusal: Refusal | undefined;
+      // Whether it ended meanwhile, and another attempt is under way.
+      const isOver = () => connection !== this.#connection || over;
       try {
         await login((method, params) => this.#first(method, params), new URL(this.url).host);
-      } catch (error) {
-        refusal = new Refusal(loginFailed(error), "login", { cause: error });
-      }
-      // It ended meanwhile, and another attempt is under way.
-      if (connection !== this.#connection || over) return;
-      if (refusal) {
+      } catch (cause) {
+        if (isOver()) return;
         over = true;
         clearInterval(this.#heart);
         this.#channel = undefined;
         channel.close(1000);
-        throw refusal;
+        throw new Refusal(loginFailed(cause), "login", { cause });
       }
+      if (isOver()) return;
     }
     this.#ready = true;
     this.#set({ state: "open" });
@@ -298,7 +295,7 @@ export class SocketClient implements Client {
   /** Asks a connection that says nothing whether it is still there. */
   #beat(): void {
     const every = this.#options.heartbeat ?? 20;
-    if (!every) return;
+    if (!every || every >= LONGEST) return;
     let seen = this.#heard;
     let silent = 0;
     // A timer that is left keeps a program from ending.
