@@ -35,3 +35,6 @@ export const parse = (text: string): Message | undefined => {
     return undefined;
   }
 };
+
+/** Whose a message is stands at its beginning, as hero writes it: the id of a call, or of a subscription. */
+export const beginning = /^.{17,80}?"(?:id":(\d+)|subscription":"?([^",]+))/;

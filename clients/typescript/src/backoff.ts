@@ -1,3 +1,5 @@
+import { LONGEST } from "./numbers.js";
+
 /** How a client comes back after its connection has ended. */
 export interface Reconnect {
   /** How often in a row it is tried without a message of the server before the client gives up. 20 by default, `Infinity` for ever. */
@@ -15,4 +17,4 @@ export type Chance = () => number;
 
 /** How many seconds to wait after so many failures, with full jitter: anything from nothing to twice the last limit. */
 export const backoff = (failures: number, { minDelay = 0.25, maxDelay = 10 }: Reconnect, chance: Chance): number =>
-  chance() * Math.min(maxDelay, minDelay * 2 ** (failures - 1));
+  chance() * Math.min(LONGEST, maxDelay, minDelay * 2 ** (failures - 1));

@@ -171,7 +171,7 @@ export class ProtocolError extends HeroError<"ProtocolError"> {
 /** More calls are under way than this client holds (`maxCalls`). Nothing was sent. */
 export class TooManyCalls extends HeroError<"TooManyCalls"> {
   constructor(limit: number) {
-    super("TooManyCalls", `${limit} calls are under way, the most that this client holds (maxCalls)`);
+    super("TooManyCalls", `${limit} calls are under way, as many as maxCalls`);
   }
 }
 

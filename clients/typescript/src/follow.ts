@@ -196,13 +196,12 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       },
       ended: (error) => {
         if (this.#live !== mine) return;
-        this.#live = 0;
-        this.#subscribed = undefined;
+        // The server goes on with what ended here alone.
+        this.#letGo();
         if (error && mayPass(error)) {
           this.#failures += 1;
           this.#last = error;
         } else if (error) this.#failure ??= error;
-        this.#wake?.();
       },
     };
   }

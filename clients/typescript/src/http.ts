@@ -17,9 +17,9 @@ import type { LoggedIn } from "./generated/types.js";
 import { BAD_PORT, BAD_TOKEN, noHttp, passing, untrusted } from "./explain.js";
 import { Hero } from "./hero.js";
 import type { Login } from "./options.js";
-import { needSeconds } from "./seconds.js";
+import { LONGEST, needNumbers } from "./numbers.js";
 import { loginFailed } from "./transport.js";
-import { GRACE, LONGEST } from "./underway.js";
+import { GRACE } from "./underway.js";
 import type { Token } from "./websocket.js";
 
 /** How calls are made over HTTP. */
@@ -59,6 +59,7 @@ export class HttpClient implements Client {
     if (/^\w+:\/\/[^/?#]*@/.test(url)) {
       throw new TypeError("the address of a server has no name and no password in it: give `token` or `login`");
     }
+    needNumbers({ maxMessage: options.maxMessage, ...options.reconnect });
     this.#options = options;
     this.maxMessage = options.maxMessage ?? 64e6;
   }
@@ -90,7 +91,7 @@ export class HttpClient implements Client {
   }
 
   async call(method: string, params: object, options: Sending = {}): Promise<never> {
-    needSeconds(options.callTimeout);
+    needNumbers({ callTimeout: options.callTimeout });
     const until = options.wait === undefined ? 0 : Date.now() + options.wait * 1000;
     const seconds = Math.min(options.callTimeout ?? Infinity, (options.wait ?? Infinity) + GRACE);
     const limit = seconds < LONGEST ? AbortSignal.timeout(Math.ceil(seconds * 1000)) : undefined;

@@ -14,7 +14,7 @@ import type {
   WaitJobOptions,
 } from "./generated/types.js";
 import { key } from "./key.js";
-import { needSeconds } from "./seconds.js";
+import { needNumbers } from "./numbers.js";
 
 /** The result of a job, with the type of its value. */
 export type TypedResult<T> = Omit<JobResult, "value"> & {
@@ -57,7 +57,7 @@ const wait = async (
   first?: keyof Methods,
 ): Promise<unknown> => {
   const { signal, callTimeout, stopOnAbort } = options;
-  needSeconds(seconds, callTimeout);
+  needNumbers({ wait_timeout: seconds, callTimeout });
   const begun = Date.now();
   const passed = () => (Date.now() - begun) / 1000;
   let method = first;

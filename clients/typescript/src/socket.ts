@@ -1,17 +1,17 @@
-import { parse, rpcError } from "./answer.js";
+import { beginning, parse, rpcError } from "./answer.js";
 import { backoff } from "./backoff.js";
 import type { Client, Listener, Sending, Status, Subscribed } from "./client.js";
 import { ClientClosed, ConnectionFailed, LoginRefused, ProtocolError, TooManyCalls } from "./errors.js";
 import { longestWait } from "./generated/limits.js";
 import type { SocketOptions } from "./options.js";
-import { needSeconds } from "./seconds.js";
+import { after, LONGEST, needNumbers } from "./numbers.js";
 import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
-import { type Call, GRACE, late, LONGEST, newCall, type Opening, whyNot } from "./underway.js";
+import { type Call, encode, GRACE, late, newCall, type Opening, whyNot } from "./underway.js";
 
 /** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
 export class SocketClient implements Client {
   readonly url: string;
-  readonly longestWait = longestWait;
+  readonly longestWait: number;
   readonly maxMessage: number;
   readonly #transport: Transport;
   readonly #options: SocketOptions;
@@ -38,9 +38,12 @@ export class SocketClient implements Client {
   #skip: (() => void) | undefined;
 
   constructor(transport: Transport, options: SocketOptions = {}) {
+    const { heartbeat, maxCalls, maxMessage, reconnect } = options;
+    needNumbers({ heartbeat, maxCalls, maxMessage, ...reconnect });
     this.#transport = transport;
     this.#options = options;
-    this.maxMessage = options.maxMessage ?? 64e6;
+    this.longestWait = longestWait;
+    this.maxMessage = maxMessage ?? 64e6;
     this.url = transport.url;
   }
 
@@ -55,7 +58,7 @@ export class SocketClient implements Client {
 
   call(method: string, params: object, options?: Sending): Promise<never> {
     return new Promise((resolve, reject) => {
-      needSeconds(options?.callTimeout);
+      needNumbers({ callTimeout: options?.callTimeout });
       const most = this.#options.maxCalls ?? 10_000;
       if (this.#closed) throw new ClientClosed();
       if (options?.signal?.aborted) throw options.signal.reason as Error;
@@ -129,10 +132,9 @@ export class SocketClient implements Client {
   /** Has the call end when its signal is aborted, or when its time is over. */
   #limit(call: Call): void {
     const { signal, callTimeout: seconds = Infinity } = call.options ?? {};
-    if (call.until) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
-    const isLimited = seconds < LONGEST;
-    if (!signal && !isLimited) return;
-    const timer = isLimited ? setTimeout(() => this.#expire(call, seconds), seconds * 1000) : undefined;
+    if (call.until < Infinity) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
+    const timer = after(seconds, () => this.#expire(call, seconds));
+    if (!signal && !timer) return;
     const abort = () => this.#drop(call, signal?.reason);
     signal?.addEventListener("abort", abort);
     call.clear = () => {
@@ -145,8 +147,7 @@ export class SocketClient implements Client {
   #sweep(): void {
     let waits = false;
     for (const call of this.#calls.values()) {
-      if (!call.until) continue;
-      waits = true;
+      waits ||= call.until < Infinity;
       if (Date.now() > call.until + GRACE * 1000) this.#expire(call, (call.options?.wait ?? 0) + GRACE);
     }
     if (!waits) {
@@ -170,13 +171,9 @@ export class SocketClient implements Client {
   }
 
   #send(call: Call): void {
-    let params = call.params;
-    const left = call.until ? Math.max(0, (call.until - Date.now()) / 1000) : 0;
-    // It was sent before, or waited for a connection.
-    if (call.until && left < (call.options?.wait ?? 0) - 0.01) params = { ...params, wait_timeout: left };
     let text: string;
     try {
-      text = JSON.stringify({ jsonrpc: "2.0", id: call.id, method: call.method, params });
+      text = encode(call);
     } catch (error) {
       return this.#drop(call, error);
     }
@@ -214,13 +211,12 @@ export class SocketClient implements Client {
   }
 
   async #keepTrying(): Promise<void> {
-    while (!this.#closed) {
+    let error: Error | undefined;
+    do {
       this.#attempt += 1;
       this.#set({ state: "connecting", attempt: this.#attempt });
-      const error = (await this.#open().catch((reason: unknown) => reason)) as Error | undefined;
-      if (!error || this.#closed) return;
-      if (!(await this.#pause(error))) return;
-    }
+      error = (await this.#open().catch((reason: unknown) => reason)) as Error | undefined;
+    } while (error && !this.#closed && (await this.#pause(error)));
   }
 
   get #closed(): boolean {
@@ -229,7 +225,7 @@ export class SocketClient implements Client {
 
   /** Waits before the next attempt. Gives whether there is one. */
   async #pause(error: Error): Promise<boolean> {
-    const kind = error instanceof Refusal ? error.kind : "away";
+    const { kind } = error as Partial<Refusal>;
     const hopeless = kind === "login" || (kind === "other" && !this.#heard);
     const delay = hopeless ? undefined : this.delay(this.#attempt, !this.#reached);
     if (delay === undefined) {
@@ -268,21 +264,19 @@ export class SocketClient implements Client {
     this.#beat();
     const { login } = this.#options;
     if (login) {
-      let refusal: Refusal | undefined;
+      // Whether it ended meanwhile, and another attempt is under way.
+      const isOver = () => connection !== this.#connection || over;
       try {
         await login((method, params) => this.#first(method, params), new URL(this.url).host);
-      } catch (error) {
-        refusal = new Refusal(loginFailed(error), "login", { cause: error });
-      }
-      // It ended meanwhile, and another attempt is under way.
-      if (connection !== this.#connection || over) return;
-      if (refusal) {
+      } catch (cause) {
+        if (isOver()) return;
         over = true;
         clearInterval(this.#heart);
         this.#channel = undefined;
         channel.close(1000);
-        throw refusal;
+        throw new Refusal(loginFailed(cause), "login", { cause });
       }
+      if (isOver()) return;
     }
     this.#ready = true;
     this.#set({ state: "open" });
@@ -301,7 +295,7 @@ export class SocketClient implements Client {
   /** Asks a connection that says nothing whether it is still there. */
   #beat(): void {
     const every = this.#options.heartbeat ?? 20;
-    if (!every) return;
+    if (!every || every >= LONGEST) return;
     let seen = this.#heard;
     let silent = 0;
     // A timer that is left keeps a program from ending.
@@ -325,13 +319,15 @@ export class SocketClient implements Client {
     const text = String(data);
     if (text.length > this.maxMessage) {
       const why = `an answer had ${text.length} characters, more than maxMessage`;
-      // Whose it is stands at its beginning, as hero writes it.
-      const id = /^\{"jsonrpc":"2.0","id":(\d+)/.exec(text)?.[1];
+      const [, id, to] = beginning.exec(text) ?? [];
       const call = this.#calls.get(Number(id));
-      if (!id) return this.#break(1009, why);
+      const listener = this.#listeners.get(String(to));
+      if (!id && !listener) return this.#break(1009, why);
       this.#good();
-      if (call) this.#drop(call, new ProtocolError(`${why}: that to ${call.method}`));
-      return;
+      const error = new ProtocolError(call ? `${why}: that to ${call.method}` : why);
+      if (call) this.#drop(call, error);
+      // It would come again: that subscription ends, which its listener tells the server.
+      return listener?.ended(error);
     }
     const message = parse(text);
     if (!message) return this.#strange(text);
@@ -377,7 +373,7 @@ export class SocketClient implements Client {
     this.#ready = false;
     const why = `the connection to ${this.url} ended (${code}${reason ? `: ${reason}` : ""})`;
     const sent = [...this.#calls.values()].filter((call) => call.sentOn === connection);
-    const largest = Math.max(0, ...sent.map((call) => call.size));
+    const largest = Math.max(...sent.map((call) => call.size));
     const again: Call[] = [];
     for (const call of sent) {
       call.lost = this.#heard > call.heardBefore ? 1 : call.lost + 1;

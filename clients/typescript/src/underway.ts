@@ -22,17 +22,15 @@ export interface Call {
   /** How many messages the connection had said when it was sent. */
   heardBefore: number;
   size: number;
-  /** When its wait is over. */
+  /** When its wait is over; never if it is none. */
   until: number;
-  clear: (() => void) | undefined;
+  clear?: () => void;
 }
 
 /** How often a call is sent to a server that ends the connection without another word. */
 const MOST_LOST = 4;
 /** How many seconds more than its wait a call may take to be answered. */
 export const GRACE = 30;
-/** The most seconds that a timer takes, nearly. */
-export const LONGEST = 2e6;
 
 /** A call that was not sent yet. */
 export const newCall = (
@@ -53,9 +51,15 @@ export const newCall = (
   lost: 0,
   heardBefore: 0,
   size: 0,
-  until: options?.wait === undefined ? 0 : Date.now() + options.wait * 1000,
-  clear: undefined,
+  until: Date.now() + (options?.wait ?? Infinity) * 1000,
 });
+
+/** What is sent of a call: of a wait that was sent before, or waited for a connection, with what is left of its time. */
+export const encode = ({ id, method, params, options, until }: Call): string => {
+  const left = (until - Date.now()) / 1000;
+  const given = left < (options?.wait ?? 0) - 0.01 ? { ...params, wait_timeout: Math.max(0, left) } : params;
+  return JSON.stringify({ jsonrpc: "2.0", id, method, params: given });
+};
 
 /** Why a call that was sent on a connection that ended is not sent again, if it is not. */
 export const whyNot = (

@@ -1,3 +1,4 @@
+import { after, needNumbers } from "./numbers.js";
 import { type Channel, type Ear, Refusal, type Transport } from "./transport.js";
 
 /** A token, or what gives the one to show on the next connection. */
@@ -27,29 +28,36 @@ export interface WebSocketLike {
 export type WebSocketClass = new (url: string, options?: never) => WebSocketLike;
 
 /** Connections over WebSockets. */
-export const webSocket = (url: string, options: WebSocketOptions = {}): Transport => ({
-  url,
-  renews: typeof options.token === "function",
-  open: async (ear, signal) => {
-    const token = typeof options.token === "function" ? await options.token() : options.token;
-    const seconds = options.connectTimeout ?? 10;
-    let failed: unknown;
-    try {
-      const Class = options.WebSocket ?? (await platform());
-      // A browser takes no second argument but names of protocols.
-      const socket = token
-        ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never)
-        : new Class(url);
-      const channel = await new Promise<Channel | undefined>((resolve) => {
-        listen(socket, ear, resolve, seconds, signal);
-      });
-      if (channel) return channel;
-    } catch (error) {
-      failed = error;
-    }
-    throw await why(url, token, seconds, failed);
-  },
-});
+export const webSocket = (url: string, options: WebSocketOptions = {}): Transport => {
+  const { connectTimeout: seconds = 10 } = options;
+  needNumbers({ connectTimeout: seconds });
+  return {
+    url,
+    renews: typeof options.token === "function",
+    open: async (ear, signal) => {
+      const token = typeof options.token === "function" ? await options.token() : options.token;
+      let failed: unknown;
+      try {
+        const Class = options.WebSocket ?? (await platform());
+        // A browser takes no second argument but names of protocols.
+        const socket = token
+          ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never)
+          : new Class(url);
+        const channel = await new Promise<Channel | undefined>((resolve) => {
+          listen(socket, ear, resolve, seconds, signal);
+        });
+        if (channel) return channel;
+      } catch (error) {
+        failed = error;
+      }
+      // What finds out why is loaded only when it is needed.
+      throw await import("./explain.js").then(
+        ({ explain }) => explain(Refusal, url, token, seconds, failed),
+        (cause: unknown) => new Error(`no connection to ${url}`, { cause }),
+      );
+    },
+  };
+};
 
 const platform = async (): Promise<WebSocketClass> =>
   ((globalThis as { WebSocket?: unknown }).WebSocket ?? (await import("#ws")).default) as WebSocketClass;
@@ -67,7 +75,7 @@ const listen = (
     settle(undefined);
     socket.close();
   };
-  const timer = setTimeout(fail, seconds * 1000);
+  const timer = after(seconds, fail);
   const settle = (channel: Channel | undefined) => {
     clearTimeout(timer);
     signal.removeEventListener("abort", fail);
@@ -76,14 +84,7 @@ const listen = (
   signal.addEventListener("abort", fail);
   socket.onopen = () => {
     open = true;
-    settle({
-      send: (text) => {
-        socket.send(text);
-      },
-      close: (code, reason) => {
-        socket.close(code, reason);
-      },
-    });
+    settle(socket);
   };
   socket.onmessage = (event: { data: unknown }) => {
     ear.message(event.data);
@@ -94,13 +95,4 @@ const listen = (
     settle(undefined);
     if (open) ear.closed(code, reason);
   };
-};
-
-/** Why there is no connection. What finds out is loaded only when it is needed. */
-const why = async (url: string, token: string | undefined, seconds: number, failed: unknown): Promise<Error> => {
-  try {
-    return await (await import("./explain.js")).explain(Refusal, url, token, seconds, failed);
-  } catch (cause) {
-    return new Error(`no connection to ${url}`, { cause });
-  }
 };

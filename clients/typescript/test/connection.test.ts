@@ -8,6 +8,7 @@ import {
   connect,
   ConnectionFailed,
   createClient,
+  followLogs,
   getJob,
   LoginRefused,
   OutcomeUnknown,
@@ -288,6 +289,60 @@ test("a server that takes the connection and never opens it is told after connec
   expect(await failure(ping(client))).toBeInstanceOf(ConnectionFailed);
 });
 
+test.each(["heartbeat", "connectTimeout", "maxCalls", "maxMessage"])(
+  "a client is not made with a %s that is no number from 0 on, nor with such numbers of reconnect",
+  (name) => {
+    for (const odd of [NaN, -1, "20", null]) {
+      expect(() => createClient("ws://127.0.0.1:1", { [name]: odd })).toThrow(
+        new TypeError(`${name} has to be a number from 0 on`),
+      );
+      for (const part of ["attempts", "firstAttempts", "minDelay", "maxDelay"])
+        expect(() => connect("ws://127.0.0.1:1", { reconnect: { [part]: odd } })).toThrow(
+          new TypeError(`${part} has to be a number from 0 on`),
+        );
+    }
+  },
+);
+
+test("a client over HTTP is not made with numbers that are none", () => {
+  for (const odd of [NaN, -1, "20"] as number[]) {
+    expect(() => connectHttp("127.0.0.1:1", { maxMessage: odd })).toThrow(/^maxMessage has to be/);
+    expect(() => connectHttp("127.0.0.1:1", { reconnect: { attempts: odd } })).toThrow(/^attempts has to be/);
+  }
+});
+
+test.each([Infinity, 1e7])("times of %d s, longer than any timer, are no limits", async (most) => {
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  const beats = vi.spyOn(globalThis, "setInterval");
+  try {
+    await using server = await fake((request, socket) => {
+      if (server.connections === 1) socket.terminate();
+      else answer(socket, request, "pong");
+    });
+    using client = createClient(server.url, {
+      heartbeat: most,
+      connectTimeout: most,
+      maxCalls: most,
+      maxMessage: most,
+      reconnect: { minDelay: 0.01, maxDelay: most },
+    });
+    expect(await ping(client, { callTimeout: most })).toBe("pong");
+    expect(client.delay(19)).toBeLessThanOrEqual(2e6);
+    const set = [...timers.mock.calls, ...beats.mock.calls].map(([, milliseconds = 0]) => milliseconds);
+    expect(set.filter((milliseconds) => milliseconds >= 2 ** 31)).toEqual([]);
+    expect(beats).not.toHaveBeenCalled();
+  } finally {
+    vi.restoreAllMocks();
+  }
+});
+
+test("a server that is not there is told also by a client that would wait for it for ever", async () => {
+  await using server = await fake(() => undefined);
+  await server.close();
+  using client = createClient(server.url, { connectTimeout: Infinity });
+  expect((await failure(ping(client))).message).toMatch(/nobody answers at .*ECONNREFUSED/);
+});
+
 test("a call whose answer is larger than allowed fails, and those beside it go on", async () => {
   await using server = await fake((request, socket) => {
     if (request.method === "get_job") return answer(socket, request, "x".repeat(10_000));
@@ -314,6 +369,26 @@ test("a message that is larger than allowed and that nobody waits for ends the c
   expect(await ping(client)).toBe("pong");
   expect(await changes).toBeInstanceOf(OutcomeUnknown);
   expect((await changes).message).toMatch(/an answer had \d+ characters, more than maxMessage/);
+});
+
+test("an item that is larger than allowed ends its subscription, there too, and what is beside it goes on", async () => {
+  await using server = await fake((request, socket) => {
+    answer(socket, request, request.method.startsWith("subscribe") ? "s" : "pong");
+    if (request.method.startsWith("subscribe")) item(socket, "s", { type: "line", line: "x".repeat(10_000) });
+  });
+  using client = createClient(server.url, { ...quick, maxMessage: 1000 });
+  const items = followLogs(client, "a");
+  const error = await failure(items.next());
+  expect(error).toBeInstanceOf(ProtocolError);
+  expect(error.message).toMatch(/had \d+ characters, more than maxMessage/);
+  expect(await ping(client)).toBe("pong");
+  expect(server.connections).toBe(1);
+  const said = server.requests.map(({ method, params }) => `${method} ${String(params["subscription"])}`);
+  expect(said).toEqual([
+    expect.stringMatching(/^subscribe_logs/),
+    expect.stringMatching(/^unsubscribe_logs s$/),
+    "ping undefined",
+  ]);
 });
 
 test("a call that is too large for the server fails, and the small ones beside it go on", async () => {

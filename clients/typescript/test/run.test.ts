@@ -140,7 +140,7 @@ test.each([NaN, -1, "1s", "1", null])("a duration of %s is refused, and nothing 
   ]) {
     const error = await failure(call);
     expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toMatch(/a number of seconds/);
+    expect(error.message).toMatch(/^(wait_timeout|callTimeout) has to be a number from 0 on$/);
   }
   expect(sent).toEqual([]);
   hero.close();
