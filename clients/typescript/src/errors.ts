@@ -195,7 +195,7 @@ export class NotStopped extends HeroError<"NotStopped"> {
     readonly jobId: string | undefined,
     options: ErrorOptions,
   ) {
-    super("NotStopped", `job ${jobId ?? "(its id is not known)"} was to be stopped and may still run`, options);
+    super("NotStopped", `job ${jobId ?? "of unknown id"} was to be stopped and may still run`, options);
   }
 }
 

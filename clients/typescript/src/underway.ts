@@ -69,7 +69,7 @@ export const whyNot = (
   last: boolean,
   url: string,
 ): Error | undefined => {
-  if (tooLarge) return new ProtocolError(`${why}: a message was too large, probably ${method} (${size} characters)`);
+  if (tooLarge) return new ProtocolError(`${why}: ${method} may be too large (${size} characters)`);
   const before = `${why} before the answer to ${method}`;
   if (!options?.again) {
     const what = `${before}: whether it was done is not known, so it was not sent again`;
