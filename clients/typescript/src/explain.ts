@@ -35,6 +35,9 @@ const unmade = (url: string, token: string | undefined, cause: Error & { code?: 
 /** The most seconds that are waited for an answer, so that a timer takes them. */
 const LONGEST = 2e6;
 
+/** What ends a request after so many seconds: a whole number of milliseconds, that a timer takes. */
+const within = (seconds: number): AbortSignal => AbortSignal.timeout(Math.ceil(Math.min(seconds, LONGEST) * 1000));
+
 /** The most bytes of an answer that are looked at. */
 const MOST = 4096;
 
@@ -43,7 +46,7 @@ const MOST = 4096;
  * nothing, cannot be told to follow nowhere.
  */
 const isThere = (at: string, seconds: number): Promise<boolean> =>
-  fetch(at, { mode: "no-cors", signal: AbortSignal.timeout(Math.ceil(Math.min(seconds, LONGEST) * 1000)) }).then(
+  fetch(at, { mode: "no-cors", signal: within(seconds) }).then(
     () => true,
     () => false,
   );
@@ -99,7 +102,7 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
       headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
       body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
       redirect: "manual",
-      signal: AbortSignal.timeout(Math.ceil(Math.min(seconds, LONGEST) * 1000)),
+      signal: within(seconds),
     });
     away = redirection(answer);
     text = away === undefined ? (await readText(answer, MOST)).text : "";
