@@ -345,13 +345,13 @@ fn bounded(error: &JobError) -> bool {
     error.message.len() + data + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
 }
 
-/// What is given of a job whose engine had to be killed.
+/// The result of a job whose engine had to be killed.
 fn ended(kind: ErrorKind, began: Instant) -> RunResult {
     let message = if kind == ErrorKind::Stopped { "stopped_by_request" } else { "timeout" };
     failed(JobError::new(kind, message), began)
 }
 
-/// What is given of a job that failed with its engine.
+/// The result of a job that failed with its engine.
 fn failed(error: JobError, began: Instant) -> RunResult {
     let run_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     RunResult { result: Err(error), usage: Usage { run_ms, ..Usage::default() } }

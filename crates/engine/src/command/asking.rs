@@ -1,4 +1,4 @@
-//! What the process of a job asks its actor: each host call is a line on a socket of its own, and so is each answer.
+//! Host calls of the process of a job: each is a line on a socket of its own, and so is each answer.
 //!
 //! Host calls are asked one after another. While one is not answered, or its answer was not read, nothing more is read from the socket,
 //! so what a process can leave here is bounded by the longest host call, the longest answer, and the socket.
@@ -94,7 +94,7 @@ impl Asking {
 
     /// Reads and writes what is possible at once, and gives the next host call for the actor.
     ///
-    /// What is wrong with a host call its process is told. Once the job `is_ending`, nothing is asked any more.
+    /// A process is told what is wrong with its host call. Once the job `is_ending`, nothing is asked any more.
     pub(super) fn next(&mut self, is_ending: bool, lines: &mut JobLines) -> Option<HostCall> {
         self.flush();
         if self.asked.is_some() || !self.unread.is_empty() {
