@@ -91,7 +91,7 @@ pub(super) const SECTIONS: [Section; 8] = [
         "docs/decisions/08-created-jobs-stand-among-the-scheduled-ones.md"
         "docs/decisions/09-several-servers-may-wait-for-one-job.md"
         "docs/decisions/10-a-new-job-may-start-in-the-call-that-stores-it.md"
-        "docs/decisions/11-creates-and-turns-share-a-connection.md"
+        "docs/decisions/11-creates-and-fetches-share-a-connection.md"
         "docs/decisions/12-one-server-thread-less-than-processors.md"
         "docs/decisions/13-create-jobs-stores-up-to-1-000-jobs-in-one-call.md"
         "docs/decisions/14-at-most-eight-concurrent-jobs-in-one-actor.md"

@@ -4,7 +4,7 @@ use hero_model::{JobId, JobSpec, Seconds, Timestamp};
 /// A job that was taken. Its attempt has begun, and it belongs to this server until its lease is over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
-    /// The actor it was taken for, by its number among those of the turn, from 0.
+    /// The actor it was taken for, by its number among those of the fetch, from 0.
     pub actor_index: usize,
     /// Whether only that actor may run it.
     pub owned: bool,
@@ -39,7 +39,7 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    /// The fields of the hash that a turn gives of a job; `jobs.GIVEN` in the library.
+    /// The fields of the hash that a fetch gives of a job; `jobs.GIVEN` in the library.
     #[doc(hidden)]
     pub const GIVEN: [&str; 11] = [
         "created_at",
@@ -77,8 +77,8 @@ impl Claimed {
         }
     }
 
-    /// A job that a turn took, from its answer: first what `turn.lua` says of the claim, then the fields of the hash.
-    pub(super) fn from_turn(values: Vec<Text>, started_at: Timestamp) -> Option<Self> {
+    /// A job that a fetch took, from its answer: first what `fetch.lua` says of the claim, then the fields of the hash.
+    pub(super) fn from_fetch(values: Vec<Text>, started_at: Timestamp) -> Option<Self> {
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or_default();
         let [actor, owned, job, attempt, claim] = std::array::from_fn(|_| next());
@@ -121,7 +121,7 @@ mod tests {
     fn claimed(timeout: &str, retry_backoff: &str) -> Claimed {
         let id = JobId::random();
         let values = ["1", "", id.as_str(), "1", "1", "", "1", "", "", timeout, "", "", "", "", retry_backoff, ""];
-        Claimed::from_turn(values.map(|text| Text(Some(text.to_owned()))).into(), Timestamp::local()).unwrap()
+        Claimed::from_fetch(values.map(|text| Text(Some(text.to_owned()))).into(), Timestamp::local()).unwrap()
     }
 
     #[test]

@@ -2,16 +2,16 @@
 //!
 //! | key | type | written by | lives |
 //! | --- | --- | --- | --- |
-//! | `hero:job:{id}` | hash | create, turn, every transition, set_object, delete_object, drop_index (`asked`), foreign clients and actors | retention after its end |
+//! | `hero:job:{id}` | hash | create, fetch, every transition, set_object, delete_object, drop_index (`asked`), foreign clients and actors | retention after its end |
 //! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | whoever makes a job ready to run (`queues.push`) or stores it (create); foreign clients | while not empty |
 //! | `hero:q:ctl:type:{t}[:group:{g}:inst:{i}]` | list | stop; foreign clients | 60 s |
 //! | `hero:q:reply:{id}` | list | every end; foreign actors | 5 min |
 //! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign actor runs | 60 s |
 //! | `hero:q:scheduled` | zset by ms | whoever delays a job or a retry | an entry until it is due |
-//! | `hero:q:leases` | zset by ms, of jobs that are away by 10^14 ms more | create, turn, renew, recover | an entry until the job leaves its actor, or its result is there |
-//! | `hero:q:unwritten` · `hero:q:watched` | zset by ms | turn, import_queues: ids whose hash is not there yet · whoever enqueues a job | an entry 5 s, and as long again when nobody looked for a while · until an actor of ours takes the job, or it has ended |
-//! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
-//! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
+//! | `hero:q:leases` | zset by ms, of jobs that are away by 10^14 ms more | create, fetch, renew, recover | an entry until the job leaves its actor, or its result is there |
+//! | `hero:q:unwritten` · `hero:q:watched` | zset by ms | fetch, import_queues: ids whose hash is not there yet · whoever enqueues a job | an entry 5 s, and as long again when nobody looked for a while · until an actor of ours takes the job, or it has ended |
+//! | `hero:q:capped` | zset by ms | fetch: types that found no room in their context | an entry 5 s |
+//! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | fetch: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
 //! | `hero:q:release` · `hero:q:created` | list | every end of a job with relations · commit_jobs: groups of jobs that were created together, and are to come to their places and be entered where those have them that they wait for | an entry until its relatives are released · until link_jobs or the releaser has done it |
 //! | `hero:q:staged` | zset by ms | create: groups that are staged, with how many places they have, by when they are taken away; 0 where that has begun | an entry until commit_jobs, unstage_jobs or the releaser takes it |
 //! | `hero:q:holding` | zset by ms | hold_dependents: those of these groups for which jobs wait that are there | a member until commit_jobs, unstage_jobs or the releaser takes it |
@@ -22,7 +22,7 @@
 //! | `hero:meta:displaced:{server}` | string | a server whose actors lost their registrations, while it lives | 15 s |
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
 //! | `hero:q:left:{…}` · `hero:meta:left` | hash · set | stop, control, delete: ids of jobs that do not run from the queue `hero:q:work:{…}` any more and lie far back in it, with how often; `all` counts them · those queues | until they have come out of it; 30 days after the last |
-//! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · turn: queues that keep jobs sorted by caller | until resumed · until those are taken |
+//! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · fetch: queues that keep jobs sorted by caller | until resumed · until those are taken |
 //! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the surveyor, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
 //! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this Redis from others | for ever |
@@ -64,14 +64,14 @@
 //! | `hero:staged:{group}` | hash | create: what is known, by their keys, of jobs that commit_jobs is about to create together | until they are at their places, or the releaser takes them away (`hero:q:staged`); 30 days |
 //! | `hero:staged:{group}:{place}` · `:lines` · `:held` | hash · list · list | create: these jobs · what is to be done then, which commit_jobs adds to · hold_dependents: jobs that wait for one of these | the same |
 //! | `hero:idem:{sha256}` | hash | create, link_jobs, the releaser · create_flow · schedule | 24 h |
-//! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
+//! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, fetch, promote, reap as shadows | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients, create_flow · and every transition | while not empty · as long as its job |
 //! | `flow:{n}` | hash | create_flow, advance_flow, every transition of a job of it: fields as in the coordinator's specification | 7 days after its end, or its retention; 7 days if nobody starts it |
 //! | `hero:meta:flows` | zset by number | create_flow, advance_flow | an entry as long as its flow |
 //! | `hero:q:flows` | zset by ms | create_flow, advance_flow, an end of a job in error, or of the last one: flows with all of whose jobs something is to be done | an entry until that is done |
-//! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
+//! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · fetch, stop | hints only |
 //!
 //! A job that stands in a list of `hero:rel` says so in its hash (`waits:{list}:{id}`), else the entry counts for nothing.
 //!

@@ -94,10 +94,10 @@ pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use flows::{FlowState, StoredFlow, StoredFlowJob};
 pub use functions::{
-    ActorRoom, Advanced, AttemptEnd, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange,
-    IdentityStored, IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, Numbered,
-    ObjectStored, OpenJobs, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerStored, Scheduling, Started, Stopping,
-    TokenCreated, Turn, Turned, Unlisted, Walked, Written,
+    ActorRoom, Advanced, AttemptEnd, ContextChange, Created, Deleted, Ended, Evicted, Fetch, Fetched, FlowAction, FlowCreated, Granted,
+    IdentityChange, IdentityStored, IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired,
+    Numbered, ObjectStored, OpenJobs, Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerStored, Scheduling, Started, Stopping,
+    TokenCreated, Unlisted, Walked, Written,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use functions::{
@@ -188,7 +188,7 @@ struct Inner {
     memory_throttle: memory_throttle::MemoryThrottle,
     push: Push,
     commands: Arc<Link>,
-    turns: Link,
+    fetches: Link,
     inbox: Arc<Inbox>,
     wake_ups: WakeUps,
     direct_starts: DirectStarts,
@@ -250,7 +250,7 @@ impl Store {
         }
         commands.load_library().await?;
         commands.load_public().await?;
-        let (turns, push) = (Link::to(&home)?, settings.push);
+        let (fetches, push) = (Link::to(&home)?, settings.push);
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),
             create: functions::create_batch(inner.clone()),
@@ -270,7 +270,7 @@ impl Store {
             settings,
             memory: memory::Memory::default(),
             memory_throttle: memory_throttle::MemoryThrottle::default(),
-            turns,
+            fetches,
             push,
             commands,
             inbox: Arc::default(),

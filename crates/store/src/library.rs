@@ -39,7 +39,7 @@ const FUNCTIONS: Files = files!("lua/functions/",
     "note_progress" "number_job" "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "read_relations" "reap"
     "receive_message" "receive_result" "receive_stop" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "runners_with_jobs" "schedule"
     "send_jobs" "send_message" "set_context" "set_identity" "set_object" "set_runner" "settle_message" "settle_stop" "skip_missed" "start"
-    "stop" "store_flow_jobs" "summary" "sweep_conveyor" "take_spoilt" "tend_messages" "turn" "turn_when_full"
+    "stop" "store_flow_jobs" "summary" "sweep_conveyor" "take_spoilt" "tend_messages" "fetch" "fetch_when_full"
     "unschedule" "unstage_jobs" "wait"
 );
 
@@ -152,7 +152,7 @@ impl Public {
         // Inner names, so that a public `renew` can use the one of ours.
         let used: Vec<(String, &str)> = FUNCTIONS
             .iter()
-            .filter(|(name, _)| matches!(*name, "turn" | "renew"))
+            .filter(|(name, _)| matches!(*name, "fetch" | "renew"))
             .map(|(name, code)| ((*name).to_owned(), *code))
             .chain(PUBLIC.iter().map(|(name, code)| (format!("public_{name}"), *code)))
             .collect();
@@ -265,7 +265,7 @@ mod tests {
             let head: Vec<&str> = code.lines().take_while(|line| line.starts_with("--")).collect();
             let says = |word: &str| head.iter().any(|line| line.starts_with(word));
             Flags::of(code);
-            let is_another = *name == "turn_when_full";
+            let is_another = *name == "fetch_when_full";
             assert!(is_another || says("-- ARGV"), "{name} does not say what it is given");
             assert!(is_another || says("-- Gives"), "{name} does not say what it gives");
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{Attempt, ErrorKind, JobId, JobSpec, Output, OutputFormat, Reason, ScriptType, Seconds, Status, Timestamp};
-use hero::store::{ActorRoom, AttemptEnd, Ended, NewJob, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Ended, Fetch, NewJob, Store};
 
 use crate::support::{CONTEXT, House, Redis, spec};
 
@@ -59,8 +59,8 @@ async fn errors_of_earlier_attempts_are_kept_with_their_places_once_a_later_one_
 async fn take(store: &Store, ends: &[Ended]) -> Option<(u32, u32)> {
     let (script_type, queues) = (ScriptType::osis(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:7".into(), room: 1 }];
-    let turned = store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap();
-    turned.taken.first().map(|job| (job.attempt, job.claim))
+    let fetched = store.fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap();
+    fetched.taken.first().map(|job| (job.attempt, job.claim))
 }
 
 async fn put(store: &Store, spec: JobSpec) -> JobId {

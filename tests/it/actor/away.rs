@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hero::dispatch::{Error, Objects};
 use hero::model::{JobId, JobResult, JobSpec, Json, Status};
-use hero::store::{ActorRoom, Store, Turn};
+use hero::store::{ActorRoom, Fetch, Store};
 
 use crate::support::{CONTEXT, Hole, House, PATIENCE, Redis, objects, pool_settings, spec, until};
 
@@ -167,8 +167,8 @@ async fn a_child_with_a_key_whose_creation_was_done_and_not_answered_is_found_by
 async fn claim(store: &Store) -> u32 {
     let actors = [ActorRoom { actor: "osis:default:7".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
-    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
-    store.turn(&turn).await.unwrap().taken[0].claim
+    let fetch = Fetch { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
+    store.fetch(&fetch).await.unwrap().taken[0].claim
 }
 
 fn thing(size: u32) -> Json {

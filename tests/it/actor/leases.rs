@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::dispatch::Reaper;
 use hero::model::{JobId, JobSpec, Status};
 use hero::service::Service as _;
-use hero::store::{ActorRoom, NewJob, Periods, Store, Turn};
+use hero::store::{ActorRoom, Fetch, NewJob, Periods, Store};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
@@ -17,10 +17,10 @@ async fn held_up(house: &House) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_crash() {
+async fn a_fetch_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_crash() {
     let house = House::open(1).await;
     house.run("1").await.unwrap();
-    // A turn of the pool and a script of another loop are sent, and their connections break.
+    // A fetch of the pool and a script of another loop are sent, and their connections break.
     let _: () = house.redis.run(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
     let clients =
         until("two connections with a script under way", || async { Some(held_up(&house).await).filter(|clients| clients.len() >= 2) })
@@ -31,13 +31,13 @@ async fn a_turn_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_c
     let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
     // The pool has looked what it holds, and works again.
     until("a job that runs", || async { house.run("1").await.ok() }).await;
-    // Only now the turn arrives. It finds what nobody else takes.
+    // Only now the fetch arrives. It finds what nobody else takes.
     let late = house.redis.plan().named(house.store.server().clone()).store().await;
     let id = house.start(JobSpec { group: Some("other".parse().unwrap()), ..spec("1") }).await;
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis:group:other".to_owned(), 0)];
-    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
-    assert_eq!(late.turn(&turn).await.unwrap().taken[0].job, id);
+    let fetch = Fetch { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
+    assert_eq!(late.fetch(&fetch).await.unwrap().taken[0].job, id);
     house.is(&id, Status::Dispatched).await;
     let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
     assert_eq!((job.attempt, job.crashes), (0, 0), "its lease was over before somebody looked");
@@ -100,8 +100,8 @@ async fn with_a_short_lease() -> (Redis, Store, JobId, Reaper) {
     store.create(new).await.unwrap();
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
-    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
-    assert_eq!(store.turn(&turn).await.unwrap().taken.len(), 1);
+    let fetch = Fetch { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
+    assert_eq!(store.fetch(&fetch).await.unwrap().taken.len(), 1);
     let reaper = Reaper::new(store.clone());
     (redis, store, id, reaper)
 }
@@ -124,7 +124,7 @@ async fn a_reaper_that_may_read_again_leaves_jobs_to_the_renewals_that_may_so_on
 async fn a_reaper_that_was_held_up_leaves_jobs_to_the_renewals_that_were_held_up_with_it_but_once() {
     let (_redis, store, id, mut reaper) = with_a_short_lease().await;
     reaper.tick().await.unwrap();
-    // Neither it nor the renewals of this process come to their turn for so long.
+    // Neither it nor the renewals of this process come to be sent for so long.
     let over = store.clock().now().plus(Duration::from_millis(1500));
     until("the end of the lease", || async { (store.clock().now() > over).then_some(()) }).await;
     reaper.tick().await.unwrap();

@@ -97,7 +97,7 @@ async fn a_caller_with_few_jobs_does_not_wait_behind_one_with_many() {
     let soon = jobs[200..].iter().filter(|id| started[..12].contains(&&id.to_string())).count();
     assert_eq!(soon, 5, "of the twelve first");
     assert_eq!(changes.iter().filter(|(_, status)| status == "finished").count(), 205);
-    until("nothing is left of the turns", || async {
+    until("nothing is left of the fetches", || async {
         let left: Vec<String> = house.redis.run(&["KEYS", "hero:q:fair:*"]).await;
         left.is_empty().then_some(())
     })
@@ -105,22 +105,22 @@ async fn a_caller_with_few_jobs_does_not_wait_behind_one_with_many() {
     house.close().await;
 }
 
-/// The lists of queues that turns came with so far; the slow log keeps the beginning of each.
-async fn queues_of_turns(house: &House) -> Vec<String> {
+/// The lists of queues that fetches came with so far; the slow log keeps the beginning of each.
+async fn queues_of_fetches(house: &House) -> Vec<String> {
     let entries: Vec<(u64, u64, u64, Vec<String>, String, String)> = house.redis.run(&["SLOWLOG", "GET", "-1"]).await;
-    let turns =
-        entries.into_iter().map(|(_, _, _, words, _, _)| words).filter(|words| words.get(1).is_some_and(|name| name.ends_with("_turn")));
-    turns.filter_map(|words| words.into_iter().find(|word| word.starts_with("hero:q:work:"))).collect()
+    let fetches =
+        entries.into_iter().map(|(_, _, _, words, _, _)| words).filter(|words| words.get(1).is_some_and(|name| name.ends_with("_fetch")));
+    fetches.filter_map(|words| words.into_iter().find(|word| word.starts_with("hero:q:work:"))).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn turns_look_into_the_queues_of_instances_only_where_something_may_lie_there() {
+async fn fetches_look_into_the_queues_of_instances_only_where_something_may_lie_there() {
     let house = House::open(1).await;
     let instance_queue = "hero:q:work:type:osis:group:default:inst:1";
     let _: () = house.redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]).await;
-    until("a turn that does not look there", || async {
+    until("a fetch that does not look there", || async {
         house.run("1").await.unwrap();
-        queues_of_turns(&house).await.iter().any(|queues| !queues.contains(":inst:")).then_some(())
+        queues_of_fetches(&house).await.iter().any(|queues| !queues.contains(":inst:")).then_some(())
     })
     .await;
     // What is put there by this server, another one or a foreign program is found all the same.
@@ -135,7 +135,7 @@ async fn turns_look_into_the_queues_of_instances_only_where_something_may_lie_th
     let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{foreign}"), "script", "3", "script_type", "osis"]).await;
     let _: i64 = house.redis.run(&["LPUSH", instance_queue, foreign.as_str()]).await;
     house.is(&foreign, Status::Finished).await;
-    assert!(queues_of_turns(&house).await.iter().any(|queues| queues.contains(instance_queue)));
+    assert!(queues_of_fetches(&house).await.iter().any(|queues| queues.contains(instance_queue)));
     house.close().await;
 }
 
@@ -144,7 +144,7 @@ async fn stays(house: &House, id: &JobId) -> bool {
     house.dispatcher.wait(CONTEXT, id, std::time::Duration::from_secs(2)).await.is_err()
 }
 
-/// A job that nobody takes any more. A turn that is under way when a pool is told to take none may take one yet.
+/// A job that nobody takes any more. A fetch that is under way when a pool is told to take none may take one yet.
 async fn not_taken(house: &House) -> JobId {
     let started = std::time::Instant::now();
     loop {

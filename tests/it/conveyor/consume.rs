@@ -4,7 +4,7 @@ use hero::service::Service as _;
 use hero::store::Store;
 
 use super::{Message, consume, consumer, conveyor_keys, elements, exists, gone, hget, hire, id, is, push, run, runs, settings};
-use crate::layouts::reuse::{later, turn};
+use crate::layouts::reuse::{fetch, later};
 use crate::support::{CONTEXT, House, Process, Redis, spec, until};
 
 fn text(bytes: &[u8]) -> String {
@@ -286,15 +286,15 @@ async fn the_end_of_a_lost_run_is_not_recorded_for_a_job_that_was_added_again() 
         Consumer::new(store.clone(), settings()).tick().await.unwrap();
     };
     add(&store).await;
-    let lost = turn(&store, None).await.1.remove(0);
+    let lost = fetch(&store, None).await.1.remove(0);
     assert_eq!(later.reap(128).await.unwrap(), Some(1));
-    let second = turn(&store, None).await.1.remove(0);
-    assert_eq!(turn(&store, Some(&second)).await.0, [Some(Status::Finished)]);
+    let second = fetch(&store, None).await.1.remove(0);
+    assert_eq!(fetch(&store, Some(&second)).await.0, [Some(Status::Finished)]);
     add(&later).await;
-    let again = turn(&store, None).await.1.remove(0);
+    let again = fetch(&store, None).await.1.remove(0);
     assert_eq!((&again.job, again.attempt), (&lost.job, 1));
-    assert_eq!(turn(&store, Some(&lost)).await.0, [None]);
-    assert_eq!(turn(&store, Some(&again)).await.0, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, Some(&lost)).await.0, [None]);
+    assert_eq!(fetch(&store, Some(&again)).await.0, [Some(Status::Finished)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

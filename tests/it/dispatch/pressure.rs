@@ -7,7 +7,7 @@ use std::time::Duration;
 use hero::dispatch::{Error, Indexer};
 use hero::model::{JobError, JobId, JobSpec, Output, OutputFormat, Seconds, Status};
 use hero::service::Service as _;
-use hero::store::{ActorRoom, AttemptEnd, Created, Ended, NewJob, Pace, Periods, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Created, Ended, Fetch, NewJob, Pace, Periods, Store};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
@@ -128,11 +128,11 @@ async fn ended(store: &Store, specs: &[JobSpec], outcome: &AttemptEnd) -> Vec<Jo
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 128 }];
     for new in new.chunks(128) {
         store.create_all_or_none(new).await.unwrap();
-        let taken = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken;
+        let taken = store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken;
         let end = |job: hero::store::Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome.clone());
         let ends: Vec<Ended> = taken.into_iter().map(end).collect();
         assert_eq!(ends.len(), new.len());
-        store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
+        store.fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
     }
     new.into_iter().map(|job| job.id).collect()
 }
@@ -180,9 +180,9 @@ async fn relief_spares_what_somebody_counts_on() {
         let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
         store.create(new.clone()).await.unwrap();
         let taken =
-            store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0);
+            store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0);
         let end = Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, failed);
-        store.turn(&Turn { script_type: &script_type, ends: &[end], actors: &[], queues: &[] }).await.unwrap();
+        store.fetch(&Fetch { script_type: &script_type, ends: &[end], actors: &[], queues: &[] }).await.unwrap();
         new.id
     };
 

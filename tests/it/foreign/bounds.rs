@@ -1,9 +1,9 @@
-//! What actors in other languages may do by functions, and what is refused: turns, time limits, sizes, secrets.
+//! What actors in other languages may do by functions, and what is refused: fetches, time limits, sizes, secrets.
 
 use std::collections::BTreeMap;
 
 use hero::model::{JobId, JobSpec, ScriptType, Status};
-use hero::store::{ActorRoom, Created, NewJob, Store, Turn};
+use hero::store::{ActorRoom, Created, Fetch, NewJob, Store};
 
 use crate::support::{Redis, connection, spec, until};
 
@@ -35,8 +35,8 @@ async fn an_actor_in_any_language_takes_turns_while_jobs_are_sorted_by_caller() 
     }
     let (script_type, queues) = (ScriptType::default(), [(QUEUE.to_owned(), 0)]);
     let rooms = [ActorRoom { actor: "osis:default:9".into(), room: 1 }];
-    let turn = Turn { script_type: &script_type, ends: &[], actors: &rooms, queues: &queues };
-    assert_eq!(store.fair_turn(&turn).await.unwrap().taken[0].job, order[0]);
+    let fetch = Fetch { script_type: &script_type, ends: &[], actors: &rooms, queues: &queues };
+    assert_eq!(store.fair_fetch(&fetch).await.unwrap().taken[0].job, order[0]);
     order.push(put(&store, "carl").await);
     for next in [3, 1, 2, 4] {
         assert_eq!(claim(&redis, "30000").await.get("id"), Some(&order[next].to_string()), "{next}");

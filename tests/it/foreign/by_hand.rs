@@ -341,17 +341,17 @@ async fn odd_numbers_in_one_hash_harm_no_other_job() {
 
 #[tokio::test]
 async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
-    use hero::store::{ActorRoom, AttemptEnd, Ended, Turn};
+    use hero::store::{ActorRoom, AttemptEnd, Ended, Fetch};
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (id, queue) = (id(), "hero:q:work:type:osis:group:io:inst:3");
     hset(&redis, &id, "1", &[]).await;
     lpush(&redis, queue, &id).await;
     let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:3".into(), room: 1 }]);
-    let turn = Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &[(queue.to_owned(), 1)] };
-    let taken = store.turn(&turn).await.unwrap().taken.remove(0);
+    let fetch = Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &[(queue.to_owned(), 1)] };
+    let taken = store.fetch(&fetch).await.unwrap().taken.remove(0);
     let given_back = [Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, AttemptEnd::Requeued)];
-    store.turn(&Turn { ends: &given_back, actors: &[], queues: &[], ..turn }).await.unwrap();
+    store.fetch(&Fetch { ends: &given_back, actors: &[], queues: &[], ..fetch }).await.unwrap();
     let back: Vec<String> = redis.run(&["LRANGE", queue, "0", "-1"]).await;
     assert_eq!(back, [id]);
 }

@@ -228,7 +228,7 @@ impl Whole {
         store.stop(&id).await.unwrap();
         store.read_log(&id, None, 9, 999).await.unwrap();
         store.control(&control).await.unwrap();
-        store.turn(&hero::store::Turn { script_type: &sal, ends: &[], actors: &actors, queues: &served }).await.unwrap();
+        store.fetch(&hero::store::Fetch { script_type: &sal, ends: &[], actors: &actors, queues: &served }).await.unwrap();
         store.queues().await.unwrap();
         store.evict("2001010101", 0, false).await.unwrap();
         store.advance_flow("900".parse().unwrap(), hero::store::FlowAction::On).await.unwrap();

@@ -6,7 +6,7 @@ use hero::actor::{Instances, Pool, PoolSettings};
 use hero::client::Client;
 use hero::model::{ContextId, JobId, JobSpec, Presence, Status};
 use hero::process::Spawner;
-use hero::store::{ActorRoom, Claimed, Recovered, Registration, RegistrationClaim, Store, Turn};
+use hero::store::{ActorRoom, Claimed, Fetch, Recovered, Registration, RegistrationClaim, Store};
 use tokio_util::sync::CancellationToken;
 
 use super::{hget, hset, lpush};
@@ -99,7 +99,7 @@ async fn taken(redis: &Redis, store: &Store) -> Claimed {
 async fn take(store: &Store) -> Claimed {
     let (script_type, queues) = ("osis".parse().unwrap(), [(super::OSIS.to_owned(), 0)]);
     let actors = [ActorRoom { actor: registration().to_string(), room: 1 }];
-    store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0)
+    store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0)
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status};
-use hero::store::{ActorRoom, Layouts, Push, Turn};
+use hero::store::{ActorRoom, Fetch, Layouts, Push};
 
 use super::{becomes, blpop, empties, hget, hset, llen};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec};
@@ -65,8 +65,8 @@ async fn a_job_that_a_foreign_actor_has_just_started_is_not_started_again() {
     let _: i64 = house.redis.run(&["LREM", SHADOW, "1", job.as_str()]).await;
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "started")]).await;
     let (osis, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:default:1".into(), room: 1 }]);
-    let turn = Turn { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
-    assert_eq!(house.store.turn(&turn).await.unwrap().taken, []);
+    let fetch = Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
+    assert_eq!(house.store.fetch(&fetch).await.unwrap().taken, []);
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "finished"), ("output", "theirs")]).await;
     assert_eq!(house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap().output, "theirs");
     house.close().await;
@@ -87,8 +87,8 @@ async fn is_in_shadow(redis: &Redis, job: &JobId) -> bool {
 /// What a pool with much room would start.
 async fn taken(house: &House) -> usize {
     let (osis, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:default:1".into(), room: 64 }]);
-    let turn = Turn { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
-    house.store.turn(&turn).await.unwrap().taken.len()
+    let fetch = Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
+    house.store.fetch(&fetch).await.unwrap().taken.len()
 }
 
 #[tokio::test(flavor = "multi_thread")]

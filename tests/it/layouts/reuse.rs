@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use hero::model::{Output, OutputFormat, ScriptType, Status};
-use hero::store::{ActorRoom, AttemptEnd, Claimed, Deleted, Ended, Layouts, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Claimed, Deleted, Ended, Fetch, Layouts, Store};
 
 use super::{hset, id, lpush};
 use crate::support::Redis;
 
-/// One turn of an actor of the type queue of osis.
-pub async fn turn(store: &Store, ended: Option<&Claimed>) -> (Vec<Option<Status>>, Vec<Claimed>) {
+/// One fetch of an actor of the type queue of osis.
+pub async fn fetch(store: &Store, ended: Option<&Claimed>) -> (Vec<Option<Status>>, Vec<Claimed>) {
     let outcome = || AttemptEnd::Finished(Output { text: "1".into(), format: OutputFormat::Json });
     let ends: Vec<Ended> =
         ended.into_iter().map(|run| Ended::of(run.job.clone(), run.attempt, run.claim, run.started_at, outcome())).collect();
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: usize::from(ended.is_none()) }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
-    let turn = Turn { script_type: &ScriptType::osis(), ends: &ends, actors: &actors, queues: &queues };
-    let turned = store.turn(&turn).await.unwrap();
-    (turned.statuses, turned.taken)
+    let fetch = Fetch { script_type: &ScriptType::osis(), ends: &ends, actors: &actors, queues: &queues };
+    let fetched = store.fetch(&fetch).await.unwrap();
+    (fetched.statuses, fetched.taken)
 }
 
 /// A store of another server, half a minute later: leases are over.
@@ -38,14 +38,14 @@ async fn the_end_of_a_run_of_a_former_task_is_not_recorded_for_the_new_one() {
     };
     push().await;
     assert!(store.import_queues(&ScriptType::osis(), &queues, 1).await.unwrap());
-    let old = turn(&store, None).await.1.remove(0);
+    let old = fetch(&store, None).await.1.remove(0);
     // Its lease is lost and it is deleted, but its script runs on.
     assert_eq!(later.reap(128).await.unwrap(), Some(1));
     assert_eq!(store.delete(&old.job).await.unwrap(), Deleted::Deleted);
     push().await;
     assert!(later.import_queues(&ScriptType::osis(), &queues, 1).await.unwrap());
-    let new = turn(&store, None).await.1.remove(0);
+    let new = fetch(&store, None).await.1.remove(0);
     assert_eq!((&new.job, new.attempt), (&old.job, 1));
-    assert_eq!(turn(&store, Some(&old)).await.0, [None]);
-    assert_eq!(turn(&store, Some(&new)).await.0, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, Some(&old)).await.0, [None]);
+    assert_eq!(fetch(&store, Some(&new)).await.0, [Some(Status::Finished)]);
 }

@@ -1,9 +1,9 @@
 //! The plain model: what the functions promise, without Redis, time or concurrency.
 
 mod create;
+mod fetch;
 mod loops;
 mod relations;
-mod turn;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

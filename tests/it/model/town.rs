@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Priority, Queue, Status, Target, Timestamp};
-use hero::store::{ActorRoom, AttemptEnd, Created, Deleted, Ended, NewJob, Retried, Started, Stopping, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Created, Deleted, Ended, Fetch, NewJob, Retried, Started, Stopping, Store};
 use redis::aio::MultiplexedConnection;
 
 use super::plain::{Number, Plain, RETRY_IN, Refusal, Relations};
@@ -273,9 +273,9 @@ impl<'r> Town<'r> {
         let (script_type, queues) = ("osis".parse().unwrap(), [(QUEUE.to_owned(), 0)]);
         let actors = [ActorRoom { actor: format!("osis:default:{}", place + 1), room }];
         let server = &mut self.servers[place];
-        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+        let fetched = server.store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
         let expected = self.plain.claim(server.number, place, room);
-        let real: Vec<(JobId, u32)> = turned.taken.into_iter().map(|job| (job.job, job.claim)).collect();
+        let real: Vec<(JobId, u32)> = fetched.taken.into_iter().map(|job| (job.job, job.claim)).collect();
         let ids: Vec<(JobId, u32)> = expected.iter().map(|(job, claim)| (self.plain.job(*job).id.clone(), *claim)).collect();
         assert_eq!(real, ids, "taken");
         server.running.extend(expected);
@@ -294,8 +294,8 @@ impl<'r> Town<'r> {
         let id = self.plain.job(job).id.clone();
         let ended = Ended::of(id, claim, claim, Timestamp::local(), outcome);
         let script_type = "osis".parse().unwrap();
-        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] }).await.unwrap();
-        assert_eq!(turned.statuses, [self.plain.finish(server.number, job, claim, end)], "ended");
+        let fetched = server.store.fetch(&Fetch { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] }).await.unwrap();
+        assert_eq!(fetched.statuses, [self.plain.finish(server.number, job, claim, end)], "ended");
     }
 
     async fn take_foreign(&mut self, step: &Step) {

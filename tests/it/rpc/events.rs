@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Status};
-use hero::store::{ActorRoom, AttemptEnd, Ended, NewJob, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Ended, Fetch, NewJob, Store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -28,8 +28,8 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
             store.create_all_or_none(&new).await.unwrap();
             ids.extend(new.into_iter().map(|job| job.id));
         }
-        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
-        ends = turned
+        let fetched = store.fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
+        ends = fetched
             .taken
             .into_iter()
             .map(|job| {

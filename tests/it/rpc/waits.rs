@@ -209,14 +209,14 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let take = async || {
-        let turn = hero::store::Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
-        store.turn(&turn).await.unwrap().taken.remove(0)
+        let fetch = hero::store::Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
+        store.fetch(&fetch).await.unwrap().taken.remove(0)
     };
     let end = async |outcome| {
         let claimed = take().await;
         let ended = hero::store::Ended::of(claimed.job, claimed.attempt, claimed.claim, claimed.started_at, outcome);
-        let turn = hero::store::Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] };
-        store.turn(&turn).await.unwrap();
+        let fetch = hero::store::Fetch { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] };
+        store.fetch(&fetch).await.unwrap();
     };
     let error = hero::model::JobError::new(hero::model::ErrorKind::Script, "no");
     end(hero::store::AttemptEnd::Failed { error, retry_in: Duration::ZERO }).await;

@@ -3,7 +3,7 @@
 use hero::model::{JobId, JobSpec};
 use hero::store::{AttemptEnd, Ended, NewJob, Store};
 
-use super::relations::{create, ended, turn};
+use super::relations::{create, ended, fetch};
 use crate::support::Redis;
 
 fn job(script_type: &str) -> NewJob {
@@ -81,18 +81,18 @@ async fn a_job_that_is_given_back_and_taken_again_has_started_once() {
     let (id, _) = create(&store, JobSpec { retries: 1, ..JobSpec::default() }).await;
     let mut end = ended(&id);
     for claim in 1..=3 {
-        assert_eq!(turn(&store, &[], 1).await, std::slice::from_ref(&id));
+        assert_eq!(fetch(&store, &[], 1).await, std::slice::from_ref(&id));
         end.claim = claim;
         if claim < 3 {
-            turn(&store, &[Ended { end: AttemptEnd::Requeued, ..end.clone() }], 0).await;
+            fetch(&store, &[Ended { end: AttemptEnd::Requeued, ..end.clone() }], 0).await;
         }
         assert_eq!(counted(&store, "started").await, 1, "claim {claim}");
     }
     // A crash is another matter: what runs then is the second attempt.
-    turn(&store, &[Ended { end: AttemptEnd::Crashed, ..end.clone() }], 0).await;
-    assert_eq!(turn(&store, &[], 1).await, std::slice::from_ref(&id));
+    fetch(&store, &[Ended { end: AttemptEnd::Crashed, ..end.clone() }], 0).await;
+    assert_eq!(fetch(&store, &[], 1).await, std::slice::from_ref(&id));
     assert_eq!(counted(&store, "started").await, 2);
-    turn(&store, &[Ended { claim: 4, ..end }], 0).await;
+    fetch(&store, &[Ended { claim: 4, ..end }], 0).await;
     let job = store.job(&id).await.unwrap().unwrap();
     assert_eq!((job.status, job.attempt, counted(&store, "finished").await), (hero::model::Status::Finished, 2, 1));
 }

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Status};
 use hero::store::{AttemptEnd, Created, Ended, NewJob, Retried};
 
-use super::relations::{create, ended, job, now, release, turn};
+use super::relations::{create, ended, fetch, job, now, release};
 use crate::support::Redis;
 
 const QUEUE: &str = "hero:q:work:type:osis";
@@ -36,7 +36,7 @@ async fn a_spoilt_number_of_a_dependent_costs_no_other_job() {
             };
             assert_eq!(answers, vec![Created::Created(Status::Dispatched); 10]);
             assert_eq!(redis.run::<String>(&["HGET", &job_key, field]).await, "1");
-            let mut taken = turn(&store, &[], 20).await;
+            let mut taken = fetch(&store, &[], 20).await;
             taken.sort();
             let mut expected = ids;
             expected.sort();
@@ -57,7 +57,7 @@ async fn a_dispatched_job_that_never_came_into_its_queue_is_pushed_again() {
         store.reap(128).await.unwrap();
         store.clock().advance(std::time::Duration::from_secs(31));
     }
-    assert_eq!(turn(&store, &[], 9).await, [id]);
+    assert_eq!(fetch(&store, &[], 9).await, [id]);
 }
 
 #[tokio::test]
@@ -66,8 +66,8 @@ async fn an_ended_job_that_became_another_key_still_releases_its_relatives() {
     let store = redis.store().await;
     let (first, _) = create(&store, JobSpec::default()).await;
     let (second, _) = create(&store, JobSpec { prerequisites: vec![first.clone()], ..JobSpec::default() }).await;
-    assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(&first));
-    turn(&store, &[ended(&first)], 0).await;
+    assert_eq!(fetch(&store, &[], 9).await, std::slice::from_ref(&first));
+    fetch(&store, &[ended(&first)], 0).await;
     let _: () = redis.run(&["SET", &key(&first), "x"]).await;
     release(&store).await;
     assert_eq!(now(&store, &second).await, Status::Dispatched);
@@ -80,17 +80,17 @@ async fn a_predecessor_that_is_no_job_is_not_waited_for() {
     let (predecessor, _) = create(&store, JobSpec::default()).await;
     let (continuation, _) = create(&store, JobSpec { predecessor_id: Some(predecessor.clone()), ..JobSpec::default() }).await;
     for id in [&predecessor, &continuation] {
-        assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(id));
-        turn(&store, &[ended(id)], 0).await;
+        assert_eq!(fetch(&store, &[], 9).await, std::slice::from_ref(id));
+        fetch(&store, &[ended(id)], 0).await;
         release(&store).await;
     }
     let _: () = redis.run(&["SET", &key(&predecessor), "x"]).await;
     assert_eq!(store.retry(&continuation).await.unwrap(), Retried::OnItsWay(Status::Dispatched));
-    // The same from outside, with one of ours in the same turn.
+    // The same from outside, with one of ours in the same fetch.
     let outside = JobId::random();
     let _: i64 = redis.run(&["HSET", &key(&outside), "script", "1", "predecessor_id", predecessor.as_str()]).await;
     let _: i64 = redis.run(&["LPUSH", QUEUE, outside.as_str()]).await;
-    assert_eq!(turn(&store, &[], 9).await, [continuation, outside]);
+    assert_eq!(fetch(&store, &[], 9).await, [continuation, outside]);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_spoilt_idempotency_key_costs_no_other_job() {
         assert_eq!(created.unwrap(), Created::Created(Status::Dispatched));
     }
     assert_eq!(store.create(job(keyed)).await.unwrap(), Created::Same(last, Status::Dispatched));
-    assert_eq!(turn(&store, &[], 9).await.len(), 4);
+    assert_eq!(fetch(&store, &[], 9).await.len(), 4);
 }
 
 #[tokio::test]
@@ -122,8 +122,8 @@ async fn a_spoilt_key_of_ours_gives_way_to_what_a_create_and_an_end_write_there(
         assert_eq!(status, Status::Dispatched, "{spoilt}");
         let (second, _) = create(&store, JobSpec { prerequisites: vec![first.clone()], ..JobSpec::default() }).await;
         for id in [&first, &second] {
-            assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(id), "{spoilt}");
-            turn(&store, &[ended(id)], 0).await;
+            assert_eq!(fetch(&store, &[], 9).await, std::slice::from_ref(id), "{spoilt}");
+            fetch(&store, &[ended(id)], 0).await;
             release(&store).await;
             assert_eq!(now(&store, id).await, Status::Finished, "{spoilt}");
         }
@@ -131,7 +131,7 @@ async fn a_spoilt_key_of_ours_gives_way_to_what_a_create_and_an_end_write_there(
 }
 
 #[tokio::test]
-async fn a_spoilt_set_of_ours_costs_a_turn_none_of_the_jobs_that_it_took_out_of_a_queue() {
+async fn a_spoilt_set_of_ours_costs_a_fetch_none_of_the_jobs_that_it_took_out_of_a_queue() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     for spoilt in ["hero:q:leases", "hero:q:watched", "hero:q:unwritten"] {
@@ -140,7 +140,7 @@ async fn a_spoilt_set_of_ours_costs_a_turn_none_of_the_jobs_that_it_took_out_of_
         // One whose hash is still to come.
         let _: i64 = redis.run(&["LPUSH", QUEUE, JobId::random().as_str()]).await;
         let _: () = redis.run(&["SET", spoilt, "x"]).await;
-        assert_eq!(turn(&store, &[], 9).await, [first, second], "{spoilt}");
+        assert_eq!(fetch(&store, &[], 9).await, [first, second], "{spoilt}");
     }
 }
 
@@ -160,12 +160,12 @@ async fn a_job_of_ours_that_is_found_in_none_of_the_sets_is_listed_once() {
 }
 
 #[tokio::test]
-async fn what_is_spoilt_in_the_middle_of_a_turn_loses_no_job() {
+async fn what_is_spoilt_in_the_middle_of_a_fetch_loses_no_job() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     for list in ["hero:q:scheduled", "hero:q:watched", "hero:q:unwritten"] {
         let (failing, _) = create(&store, JobSpec { retries: 1, ..JobSpec::default() }).await;
-        assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(&failing));
+        assert_eq!(fetch(&store, &[], 9).await, std::slice::from_ref(&failing));
         // More than one, so that they are taken together; and one without a hash.
         let mut ids = vec![create(&store, JobSpec::default()).await.0, create(&store, JobSpec::default()).await.0];
         let late = JobId::random();
@@ -173,7 +173,7 @@ async fn what_is_spoilt_in_the_middle_of_a_turn_loses_no_job() {
         let _: () = redis.run(&["SET", list, "x"]).await;
         let error = JobError::new(ErrorKind::Script, "no luck");
         let failed = Ended { end: AttemptEnd::Failed { error, retry_in: Duration::from_secs(3600) }, ..ended(&failing) };
-        let mut taken = turn(&store, &[failed], 9).await;
+        let mut taken = fetch(&store, &[failed], 9).await;
         ids.sort_unstable();
         taken.sort_unstable();
         assert_eq!(taken, ids, "{list}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hero::model::{JobId, JobSpec};
-use hero::store::{ActorRoom, NewJob, Pruning, Store, Turn};
+use hero::store::{ActorRoom, Fetch, NewJob, Pruning, Store};
 
 use crate::support::Redis;
 
@@ -74,8 +74,8 @@ async fn a_look_at_what_a_pool_holds_misses_nothing_while_leases_are_renewed() {
     let mut running = BTreeSet::new();
     while running.len() < 1000 {
         store.create_all_or_none(&jobs(200)).await.unwrap();
-        let turned = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
-        running.extend(turned.taken.into_iter().map(|job| (job.job, job.attempt)));
+        let fetched = store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+        running.extend(fetched.taken.into_iter().map(|job| (job.job, job.attempt)));
     }
     let all: Vec<(JobId, u32)> = running.iter().cloned().collect();
     let renewing = {

@@ -5,7 +5,7 @@ use hero::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target};
 use hero::store::{Created, NewJob, Retried, Store};
 use rand::seq::SliceRandom as _;
 
-use super::turn;
+use super::fetch;
 use crate::support::{Redis, random};
 
 const QUEUE: &str = "hero:q:work:type:osis";
@@ -44,11 +44,11 @@ async fn notes(redis: &Redis) -> Vec<String> {
 async fn take_all(store: &Store) -> Vec<JobId> {
     let mut taken = Vec::new();
     loop {
-        let turned = turn(store, &[], 64).await;
-        if turned.taken.is_empty() && !turned.more {
+        let fetched = fetch(store, &[], 64).await;
+        if fetched.taken.is_empty() && !fetched.more {
             return taken;
         }
-        taken.extend(turned.taken.into_iter().map(|job| job.job));
+        taken.extend(fetched.taken.into_iter().map(|job| job.job));
     }
 }
 
@@ -202,8 +202,8 @@ async fn a_deleted_job_that_was_sorted_by_caller_does_not_count_any_more() {
     let script_type = ScriptType::osis();
     let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [(QUEUE.to_owned(), 0)];
-    let sorting = hero::store::Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
-    let first = store.fair_turn(&sorting).await.unwrap().taken.remove(0).job;
+    let sorting = hero::store::Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
+    let first = store.fair_fetch(&sorting).await.unwrap().taken.remove(0).job;
     assert_eq!((first, length(&redis).await, depth(&store).await), (jobs.remove(0), 0, 5));
     let gone = jobs.remove(2);
     store.delete(&gone).await.unwrap();

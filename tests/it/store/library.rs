@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Secrets, Status, Timestamp};
 use hero::server::settings::{self, SETTINGS, parse_time};
-use hero::store::{AttemptEnd, Claimed, Created, ERROR_FIELDS, Ended, NewJob, Periods, Store, Turn, Walked, script_behind_the_modules};
+use hero::store::{AttemptEnd, Claimed, Created, ERROR_FIELDS, Ended, Fetch, NewJob, Periods, Store, Walked, script_behind_the_modules};
 use rand::Rng as _;
 
-use super::turn;
+use super::fetch;
 use crate::support::Redis;
 
 fn new() -> NewJob {
@@ -17,7 +17,7 @@ fn new() -> NewJob {
 }
 
 async fn take(store: &Store) -> Ended {
-    let taken = turn(store, &[], 1).await.taken.remove(0);
+    let taken = fetch(store, &[], 1).await.taken.remove(0);
     let outcome = AttemptEnd::Finished(Output { text: "1".into(), format: OutputFormat::Json });
     Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, outcome)
 }
@@ -84,7 +84,7 @@ async fn where_a_user_may_not_load_functions_scripts_do_their_work() {
     let store = redis.store().await;
     assert_eq!(store.create(new()).await.unwrap(), Created::Created(Status::Dispatched));
     let ended = take(&store).await;
-    assert_eq!(turn(&store, std::slice::from_ref(&ended), 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, std::slice::from_ref(&ended), 0).await.statuses, [Some(Status::Finished)]);
     assert_eq!(libraries(&redis).await, BTreeSet::new());
     assert_eq!(store.job(&ended.job).await.unwrap().unwrap().status, Status::Finished);
 }
@@ -124,7 +124,7 @@ async fn a_library_that_is_lost_while_redis_is_full_keeps_no_end_from_being_reco
     let ended = take(&store).await;
     let _: () = redis.run(&["FUNCTION", "FLUSH"]).await;
     let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "1"]).await;
-    assert_eq!(turn(&store, std::slice::from_ref(&ended), 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, std::slice::from_ref(&ended), 0).await.statuses, [Some(Status::Finished)]);
     assert!(store.create(new()).await.unwrap_err().out_of_memory());
     let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
     assert_eq!(store.create(new()).await.unwrap(), Created::Created(Status::Dispatched));
@@ -179,7 +179,7 @@ async fn what_the_functions_take_for_granted_is_what_the_program_does() {
     assert_eq!(evaluated::<String>(&redis, "return jobs.DEFAULT_TYPE", "").await, ScriptType::default().to_string());
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.GIVEN", "").await, Claimed::GIVEN);
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.ERROR", "").await, ERROR_FIELDS);
-    let late = Turn::LATE.as_millis().to_string();
+    let late = Fetch::LATE.as_millis().to_string();
     assert_eq!(evaluated::<String>(&redis, "return tostring(request.LATE)", "").await, late);
     assert_eq!(evaluated::<u64>(&redis, "return news.STATS_SECONDS", "").await, Walked::COUNTERS_LAST.as_secs());
     let (kept, periods) = (evaluated::<Vec<u64>>(&redis, "return calling.KEPT", "").await, Periods::default());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::model::{ErrorKind, JobError, JobFilter, JobId, JobSpec, Status, Timestamp};
 use hero::store::{AttemptEnd, Ended, NewJob, Pruning, Store};
 
-use super::relations::{create, ended, job, turn};
+use super::relations::{create, ended, fetch, job};
 use crate::support::Redis;
 
 /// Jobs as a server leaves them that finished, in one script: from a time (ms) on, so many for each millisecond, each with its number as name.
@@ -99,7 +99,7 @@ async fn prune(store: &Store) {
 async fn fail(store: &Store, id: &JobId, claim: u32) {
     let error = JobError::new(ErrorKind::Script, "no");
     let end = AttemptEnd::Failed { error, retry_in: Duration::ZERO };
-    turn(store, &[Ended { end, claim, ..ended(id) }], 0).await;
+    fetch(store, &[Ended { end, claim, ..ended(id) }], 0).await;
 }
 
 fn of(status: Status) -> JobFilter {
@@ -113,7 +113,7 @@ async fn errors_among_many_jobs_are_found_without_a_look_at_the_others() {
     let mut failed = Vec::new();
     for _ in 0..4 {
         let id = create(&store, JobSpec::default()).await.0;
-        turn(&store, &[], 1).await;
+        fetch(&store, &[], 1).await;
         fail(&store, &id, 1).await;
         failed.insert(0, id);
     }
@@ -142,7 +142,7 @@ async fn errors_among_many_jobs_are_found_without_a_look_at_the_others() {
     prune(&store).await;
     let index: Vec<String> = redis.run(&["ZRANGE", "hero:index:error", "0", "-1"]).await;
     assert_eq!(index, ["".to_owned(), old[0].clone(), failed[3].to_string()], "what is gone is taken out");
-    assert_eq!(turn(&store, &[], 1).await, failed[..1]);
+    assert_eq!(fetch(&store, &[], 1).await, failed[..1]);
     fail(&store, &failed[0], 2).await;
     assert_eq!(
         sorted(listed(&redis, &store, &of(Status::Error), 100).await),
@@ -164,7 +164,7 @@ async fn jobs_that_have_not_ended_are_found_without_a_look_at_those_that_have() 
     let mut of_status = std::collections::BTreeMap::<Status, Vec<JobId>>::new();
     for _ in 0..3 {
         let started = create(&store, JobSpec::default()).await.0;
-        assert_eq!(turn(&store, &[], 1).await, std::slice::from_ref(&started));
+        assert_eq!(fetch(&store, &[], 1).await, std::slice::from_ref(&started));
         let later = JobSpec { run_at: Some("2999-01-01T00:00:00Z".parse().unwrap()), ..JobSpec::default() };
         let scheduled = create(&store, later).await.0;
         let created = NewJob { start: false, ..job(JobSpec::default()) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat};
-use hero::store::{ActorRoom, AttemptEnd, Ended, NewJob, Periods, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Ended, Fetch, NewJob, Periods, Store};
 
 use crate::support::{Redis, until};
 
@@ -26,16 +26,16 @@ async fn run(redis: &Redis, store: &Store, jobs: usize) {
         };
         let new: Vec<NewJob> = (0..BATCH).map(new).collect();
         store.create_all_or_none(&new).await.unwrap();
-        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
-        assert_eq!((turned.taken.len(), turned.statuses.len()), (BATCH, ends.len()));
+        let fetched = store.fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
+        assert_eq!((fetched.taken.len(), fetched.statuses.len()), (BATCH, ends.len()));
         let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let outcome = AttemptEnd::Finished(Output { text: "42".into(), format: OutputFormat::Json });
         let end = |job: hero::store::Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome.clone());
         replies.truncate(1);
         replies.extend(new.iter().filter(|job| !job.waited).map(|job| format!("hero:q:reply:{}", job.id)));
-        ends = turned.taken.into_iter().map(end).collect();
+        ends = fetched.taken.into_iter().map(end).collect();
     }
-    store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
+    store.fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
     let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
 }
 

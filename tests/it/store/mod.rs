@@ -21,11 +21,11 @@ mod time;
 mod unreadable;
 
 use hero::model::ScriptType;
-use hero::store::{ActorRoom, Ended, Store, Turn, Turned};
+use hero::store::{ActorRoom, Ended, Fetch, Fetched, Store};
 
-/// A turn of an actor of osis that serves the queue of the type alone.
-async fn turn(store: &Store, ends: &[Ended], room: usize) -> Turned {
+/// A fetch of an actor of osis that serves the queue of the type alone.
+async fn fetch(store: &Store, ends: &[Ended], room: usize) -> Fetched {
     let (script_type, queues) = (ScriptType::default(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
+    store.fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }

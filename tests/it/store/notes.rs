@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Status, Timestamp};
 use hero::store::{AttemptEnd, Claimed, Created, Ended, NewJob, Store, script_behind_the_modules};
 
-use super::turn;
+use super::fetch;
 use crate::support::Redis;
 
 /// A new job that lies in its queue: its id, and the key of its hash.
@@ -19,7 +19,7 @@ async fn queued(store: &Store) -> (JobId, String) {
 }
 
 async fn taken(store: &Store) -> Claimed {
-    turn(store, &[], 1).await.taken.remove(0)
+    fetch(store, &[], 1).await.taken.remove(0)
 }
 
 fn finished(claimed: &Claimed) -> Ended {
@@ -53,7 +53,7 @@ async fn what_is_written_into_a_waiting_job_counts_when_it_is_taken() {
     let claimed = taken(&store).await;
     assert_eq!(claimed.retry_backoff.map(|wait| wait.to_string()), Some("5".into()));
     assert_eq!((claimed.failures, claimed.attempt), (2, 3));
-    assert_eq!(turn(&store, &[finished(&claimed)], 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, &[finished(&claimed)], 0).await.statuses, [Some(Status::Finished)]);
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn what_is_written_into_a_job_between_its_start_and_its_end_counts_though_
     let (_, key) = queued(&store).await;
     let claimed = taken(&store).await;
     let _: i64 = redis.run(&["HSET", &key, "reply_to", "my:replies", "retention", "5000"]).await;
-    assert_eq!(turn(&store, &[finished(&claimed)], 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, &[finished(&claimed)], 0).await.statuses, [Some(Status::Finished)]);
     assert_eq!(redis.run::<i64>(&["LLEN", "my:replies"]).await, 1);
     assert!((4900..=5000).contains(&redis.run::<i64>(&["TTL", &key]).await));
 }
@@ -97,8 +97,8 @@ async fn a_job_that_ran_and_is_pushed_again_gets_another_claim_though_it_started
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
     let claimed = taken(&store).await;
     assert_eq!((lost.attempt, lost.claim, claimed.attempt, claimed.claim), (1, 1, 2, 2));
-    assert_eq!(turn(&store, &[finished(&lost)], 0).await.statuses, [None]);
-    assert_eq!(turn(&store, &[finished(&claimed)], 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, &[finished(&lost)], 0).await.statuses, [None]);
+    assert_eq!(fetch(&store, &[finished(&claimed)], 0).await.statuses, [Some(Status::Finished)]);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_stop_that_is_written_into_a_waiting_job_stops_it_before_it_starts() {
     let store = redis.store().await;
     let (id, key) = queued(&store).await;
     let _: i64 = redis.run(&["HSET", &key, "stop_requested_at", "2020-01-01T00:00:00.000Z"]).await;
-    assert_eq!(turn(&store, &[], 1).await.taken, []);
+    assert_eq!(fetch(&store, &[], 1).await.taken, []);
     assert_eq!(store.job(&id).await.unwrap().unwrap().status, Status::Error);
 }
 

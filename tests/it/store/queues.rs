@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Priority, Queue, ScriptType, Status, Target, Timestamp};
-use hero::store::{ActorRoom, AttemptEnd, Created, Ended, NewJob, Retried, Store, Turn, Turned};
+use hero::store::{ActorRoom, AttemptEnd, Created, Ended, Fetch, Fetched, NewJob, Retried, Store};
 
 use crate::support::Redis;
 
@@ -31,20 +31,20 @@ fn of_type(script_type: &str) -> Queue {
     Queue { script_type: script_type.parse().unwrap(), target: Target::Type, priority: Priority::Normal }
 }
 
-/// One turn of a pool of a type, with its queues in the order of service.
-async fn take(store: &Store, script_type: &str, ends: &[Ended], room: usize, fair: bool) -> Turned {
+/// One fetch of a pool of a type, with its queues in the order of service.
+async fn take(store: &Store, script_type: &str, ends: &[Ended], room: usize, fair: bool) -> Fetched {
     let queues: Vec<(String, usize)> =
         [":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:{script_type}{suffix}"), 0)).into();
     let actors = [ActorRoom { actor: format!("{script_type}:io:1"), room }];
     let script_type: ScriptType = script_type.parse().unwrap();
     let actors = if room == 0 { &[][..] } else { &actors[..] };
     let queues = if room == 0 { &[][..] } else { &queues[..] };
-    let turn = Turn { script_type: &script_type, ends, actors, queues };
-    if fair { store.fair_turn(&turn).await.unwrap() } else { store.turn(&turn).await.unwrap() }
+    let fetch = Fetch { script_type: &script_type, ends, actors, queues };
+    if fair { store.fair_fetch(&fetch).await.unwrap() } else { store.fetch(&fetch).await.unwrap() }
 }
 
-fn ids(turned: &Turned) -> Vec<JobId> {
-    turned.taken.iter().map(|job| job.job.clone()).collect()
+fn ids(fetched: &Fetched) -> Vec<JobId> {
+    fetched.taken.iter().map(|job| job.job.clone()).collect()
 }
 
 fn finished(id: &JobId) -> Ended {
@@ -80,9 +80,9 @@ async fn nothing_is_taken_from_a_paused_queue_in_any_priority_and_all_from_other
         store.pause(&of_type("osis")).await.unwrap();
     }
     for fair in [false, true] {
-        let turned = take(&store, "osis", &[], 9, fair).await;
-        assert_eq!(ids(&turned), if fair { vec![] } else { vec![other.clone()] });
-        assert!(!turned.more);
+        let fetched = take(&store, "osis", &[], 9, fair).await;
+        assert_eq!(ids(&fetched), if fair { vec![] } else { vec![other.clone()] });
+        assert!(!fetched.more);
     }
     let paused: Vec<(String, u64)> =
         store.queues().await.unwrap().into_iter().filter(|queue| queue.paused).map(|queue| (queue.name, queue.depth)).collect();
@@ -199,9 +199,9 @@ async fn callers_take_turns_and_each_job_is_taken_once() {
     given.extend(of_bob.iter().cloned());
     let mut taken = Vec::new();
     while taken.len() < 205 {
-        let turned = take(&store, "osis", &[], 2, true).await;
-        assert!(!turned.taken.is_empty());
-        taken.extend(ids(&turned));
+        let fetched = take(&store, "osis", &[], 2, true).await;
+        assert!(!fetched.taken.is_empty());
+        taken.extend(ids(&fetched));
     }
     let first: Vec<JobId> = taken.iter().take(10).filter(|id| of_bob.contains(id)).cloned().collect();
     assert_eq!(first, of_bob, "within a caller the oldest comes first");
@@ -220,10 +220,10 @@ async fn many_callers_get_the_same_and_priority_comes_first() {
     let mut urgent = job_of("caller 1");
     urgent.spec.priority = Priority::Urgent;
     let urgent = put(&store, urgent).await;
-    let turned = take(&store, "osis", &[], 41, true).await;
-    assert_eq!(turned.taken[0].job, urgent);
+    let fetched = take(&store, "osis", &[], 41, true).await;
+    assert_eq!(fetched.taken[0].job, urgent);
     let mut of: BTreeMap<String, usize> = BTreeMap::new();
-    for job in &turned.taken[1..] {
+    for job in &fetched.taken[1..] {
         *of.entry(job.caller_id.clone().unwrap()).or_default() += 1;
     }
     assert_eq!(of, [("caller 1".into(), 20), ("caller 2".into(), 20)].into());

@@ -25,9 +25,9 @@ pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
     }
 }
 
-pub(super) async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobId> {
-    let turned = super::turn(store, ends, room).await;
-    turned.taken.into_iter().map(|claimed| claimed.job).collect()
+pub(super) async fn fetch(store: &Store, ends: &[Ended], room: usize) -> Vec<JobId> {
+    let fetched = super::fetch(store, ends, room).await;
+    fetched.taken.into_iter().map(|claimed| claimed.job).collect()
 }
 
 pub(super) fn ended(id: &JobId) -> Ended {
@@ -55,8 +55,8 @@ async fn a_family_runs_in_order_and_leaves_nothing_behind() {
     let (continuation, _) = create(&store, JobSpec { predecessor_id: Some(parent.clone()), ..JobSpec::default() }).await;
     let (dependent, _) = create(&store, JobSpec { prerequisites: vec![continuation.clone(), parent.clone()], ..JobSpec::default() }).await;
     for id in [&parent, &child, &grandchild, &continuation, &dependent] {
-        assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(id));
-        turn(&store, &[ended(id)], 0).await;
+        assert_eq!(fetch(&store, &[], 9).await, std::slice::from_ref(id));
+        fetch(&store, &[ended(id)], 0).await;
         release(&store).await;
         assert_eq!(now(&store, id).await, Status::Finished);
     }

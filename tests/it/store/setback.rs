@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::model::{ContextId, ErrorKind, JobError, JobId, JobSpec, Status, Timestamp};
 use hero::store::{AttemptEnd, Ended, NewJob, Store};
 
-use super::turn;
+use super::fetch;
 use crate::support::Redis;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -33,13 +33,13 @@ async fn failed(store: &Store) -> JobId {
     let id = new_started(store).await;
     let outcome = AttemptEnd::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: BACKOFF };
     let end = Ended::of(id.clone(), 1, 1, store.clock().now(), outcome);
-    assert_eq!(turn(store, &[end], 0).await.statuses, [Some(Status::Scheduled)]);
+    assert_eq!(fetch(store, &[end], 0).await.statuses, [Some(Status::Scheduled)]);
     id
 }
 
 async fn new_started(store: &Store) -> JobId {
     store.create(new(None)).await.unwrap();
-    turn(store, &[], 1).await.taken.remove(0).job
+    fetch(store, &[], 1).await.taken.remove(0).job
 }
 
 /// Its status after the loops have looked at this time.
@@ -206,5 +206,5 @@ async fn room_in_a_context_does_not_wait_for_who_stood_in_line_before() {
     store.clock().stop_at(now);
     store.limit_running(1);
     store.create(new(None)).await.unwrap();
-    assert_eq!(turn(&store, &[], 1).await.taken.len(), 1);
+    assert_eq!(fetch(&store, &[], 1).await.taken.len(), 1);
 }

@@ -1,7 +1,7 @@
 //! What many have in common: what followers read, room in pools, the little that is taken while memory is full.
 
 use hero::model::{JobFilter, JobId, JobSpec, Status};
-use hero::store::{ActorRoom, Created, NewJob, Turn, Turned};
+use hero::store::{ActorRoom, Created, Fetch, Fetched, NewJob};
 
 use crate::support::{Redis, spec};
 
@@ -59,11 +59,11 @@ async fn while_memory_is_full_a_pool_without_work_takes_nothing_from_another_of_
     assert_eq!(store.create(new_job(job)).await.unwrap(), Created::Created(Status::Dispatched));
     fill(&redis).await;
     let (store, script_type) = (&store, &"osis".parse().unwrap());
-    let turn = async |group: &str| -> Turned {
+    let fetch = async |group: &str| -> Fetched {
         let actors = [ActorRoom { actor: format!("osis:{group}:1"), room: 1 }];
         let queues = [(format!("hero:q:work:type:osis:group:{group}"), 0)];
-        store.turn(&Turn { script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap()
+        store.fetch(&Fetch { script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap()
     };
-    assert_eq!(turn("a").await.taken.len(), 0);
-    assert_eq!(turn("b").await.taken.len(), 1);
+    assert_eq!(fetch("a").await.taken.len(), 0);
+    assert_eq!(fetch("b").await.taken.len(), 1);
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hero::model::{ContextId, JobId, JobSpec, Status};
 use hero::store::{Created, Deleted, Retried, Store};
 
-use super::relations::{create, ended, job, now, release, turn};
+use super::relations::{create, ended, fetch, job, now, release};
 use crate::support::Redis;
 
 async fn house() -> (Redis, Store) {
@@ -19,8 +19,8 @@ fn key(id: &JobId) -> String {
 }
 
 async fn finish(store: &Store, id: &JobId) {
-    assert_eq!(turn(store, &[], 9).await, std::slice::from_ref(id));
-    turn(store, &[ended(id)], 0).await;
+    assert_eq!(fetch(store, &[], 9).await, std::slice::from_ref(id));
+    fetch(store, &[ended(id)], 0).await;
     release(store).await;
 }
 
@@ -189,7 +189,7 @@ async fn a_key_that_is_no_hash_is_no_relative() {
     let _: i64 = redis.run(&["LPUSH", "hero:job:somebody", "x"]).await;
     let _: i64 = redis.run(&["HSET", &key(&good), "script", "1"]).await;
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", bad.as_str(), good.as_str()]).await;
-    assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(&good));
+    assert_eq!(fetch(&store, &[], 9).await, std::slice::from_ref(&good));
     assert_eq!(now(&store, &bad).await, Status::Error);
 }
 
@@ -212,7 +212,7 @@ async fn a_job_that_was_ended_past_its_actor_and_deleted_lets_its_dependents_go(
     let (redis, store) = house().await;
     let (first, _) = create(&store, JobSpec::default()).await;
     let (second, _) = create(&store, JobSpec { prerequisites: vec![first.clone()], ..JobSpec::default() }).await;
-    assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(&first));
+    assert_eq!(fetch(&store, &[], 9).await, std::slice::from_ref(&first));
     let _: i64 = redis.run(&["HSET", &key(&first), "status", "finished", "output", "1"]).await;
     assert_eq!(store.delete(&first).await.unwrap(), Deleted::Deleted);
     release(&store).await;
@@ -260,7 +260,7 @@ async fn a_status_that_nobody_knows_is_taken_for_that_of_an_actor_that_may_die()
         store.clock().advance(Duration::from_secs(100));
         store.reap(128).await.unwrap();
     }
-    assert_eq!(turn(&store, &[], 9).await, [id]);
+    assert_eq!(fetch(&store, &[], 9).await, [id]);
 }
 
 #[tokio::test]
@@ -289,8 +289,8 @@ async fn a_job_that_is_held_back_keeps_the_type_of_its_queue() {
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:sal", id.as_str()]).await;
     let (sal, queues) = ("sal".parse().unwrap(), [("hero:q:work:type:sal".to_owned(), 0)]);
     let actors = [hero::store::ActorRoom { actor: "sal:default:1".into(), room: 1 }];
-    let turned = store.turn(&hero::store::Turn { script_type: &sal, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
-    assert!(turned.taken.is_empty());
+    let fetched = store.fetch(&hero::store::Fetch { script_type: &sal, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+    assert!(fetched.taken.is_empty());
     finish(&store, &first).await;
     assert_eq!(redis.run::<Vec<String>>(&["LRANGE", "hero:q:work:type:sal", "0", "-1"]).await, [id.to_string()]);
 }
@@ -302,19 +302,19 @@ async fn a_spoilt_list_of_a_caller_does_not_hold_up_the_others() {
     let (second, _) = create(&store, JobSpec { caller_id: Some("b".into()), ..JobSpec::default() }).await;
     let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
-    let one = hero::store::Turn { script_type: &osis, ends: &[], actors: &actors, queues: &queues };
-    let taken = store.fair_turn(&one).await.unwrap().taken;
+    let one = hero::store::Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &queues };
+    let taken = store.fair_fetch(&one).await.unwrap().taken;
     let left = if taken[0].job == first { second } else { first };
     let lists: Vec<String> = redis.run(&["KEYS", "hero:q:fair:*:of:*"]).await;
     let _: () = redis.run(&["SET", &lists[0], "x"]).await;
-    assert!(store.fair_turn(&one).await.unwrap().taken.is_empty());
+    assert!(store.fair_fetch(&one).await.unwrap().taken.is_empty());
     names(&store, &[&lists[0]]).await;
     // What was in it is pushed again in time.
     for _ in 0..3 {
         store.clock().advance(Duration::from_secs(40));
         store.reap(128).await.unwrap();
     }
-    assert_eq!(store.fair_turn(&one).await.unwrap().taken[0].job, left);
+    assert_eq!(store.fair_fetch(&one).await.unwrap().taken[0].job, left);
 }
 
 #[tokio::test]
@@ -331,7 +331,7 @@ async fn one_idempotency_key_is_one_entry_of_a_group() {
 async fn a_job_that_names_a_key_of_ours_as_its_mirror_changes_nothing_there() {
     let (redis, store) = house().await;
     let (_first, _) = create(&store, JobSpec::default()).await;
-    turn(&store, &[], 9).await;
+    fetch(&store, &[], 9).await;
     let _: i64 = redis.run(&["HSET", "hero:meta:queue:stats:x", "created", "1"]).await;
     let _: i64 = redis.run(&["HSET", "rhai_task_details:", "a", "1"]).await;
     let keys =
@@ -416,7 +416,7 @@ async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
         let _: () = redis.run(&["RENAME", "x", key]).await;
         store.reap(128).await.unwrap();
         let (id, _) = create(&store, JobSpec::default()).await;
-        assert_eq!(turn(&store, &[], 9).await, [id], "{key}");
+        assert_eq!(fetch(&store, &[], 9).await, [id], "{key}");
         // The last is a text.
         assert_eq!(redis.run::<String>(&["TYPE", key]).await == "string", key == "hero:meta:reaped", "{key}");
     }
@@ -429,7 +429,7 @@ async fn a_spoilt_number_of_sorted_jobs_keeps_no_job_out_of_its_queue() {
     for words in [["RPUSH", held, "x"], ["SET", held, "1e300"], ["SET", held, "nan"]] {
         redis.run::<redis::Value>(&words).await;
         let (id, status) = create(&store, JobSpec::default()).await;
-        assert_eq!((status, turn(&store, &[], 9).await), (Status::Dispatched, vec![id]), "{words:?}");
+        assert_eq!((status, fetch(&store, &[], 9).await), (Status::Dispatched, vec![id]), "{words:?}");
         let _: u64 = redis.run(&["DEL", held]).await;
     }
 }
@@ -472,8 +472,8 @@ async fn what_should_say_whose_turn_it_is_gives_way_and_no_job_is_lost() {
     let actors = |room| [hero::store::ActorRoom { actor: "osis:default:1".into(), room }];
     for key in ["hero:meta:fair", "hero:q:fair:type:osis:ring", "hero:q:fair:type:osis:held"] {
         let take = async |room| {
-            let turn = hero::store::Turn { script_type: &osis, ends: &[], actors: &actors(room), queues: &queues };
-            let taken = store.fair_turn(&turn).await.unwrap().taken;
+            let fetch = hero::store::Fetch { script_type: &osis, ends: &[], actors: &actors(room), queues: &queues };
+            let taken = store.fair_fetch(&fetch).await.unwrap().taken;
             taken.into_iter().map(|job| job.job).collect::<Vec<JobId>>()
         };
         let of = |caller: &str| JobSpec { caller_id: Some(caller.into()), ..JobSpec::default() };
@@ -485,7 +485,7 @@ async fn what_should_say_whose_turn_it_is_gives_way_and_no_job_is_lost() {
             ids.push(create(&store, of("a")).await.0);
             ids.push(create(&store, of("b")).await.0);
             taken.extend(take(9).await);
-            // Another turn finds nothing, or what lay behind.
+            // Another fetch finds nothing, or what lay behind.
             taken.extend(take(9).await);
             ids.sort_unstable();
             taken.sort_unstable();
@@ -501,7 +501,7 @@ async fn a_line_for_room_in_a_context_that_is_none_gives_way() {
     store.limit_running(2);
     let _: () = redis.run(&["SET", "hero:q:capped", "x"]).await;
     let (id, _) = create(&store, JobSpec::default()).await;
-    assert_eq!(turn(&store, &[], 9).await, [id]);
+    assert_eq!(fetch(&store, &[], 9).await, [id]);
 }
 
 #[tokio::test]

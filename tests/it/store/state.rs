@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use hero::model::{ErrorKind, Event, JobError, JobId, JobSpec, Next, Output, OutputFormat, Status};
-use hero::store::{ActorRoom, AttemptEnd, Created, Ended, NewJob, Started, Stopping, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Created, Ended, Fetch, NewJob, Started, Stopping, Store};
 
-use super::turn;
+use super::fetch;
 use crate::support::Redis;
 
 fn job() -> NewJob {
@@ -46,17 +46,17 @@ async fn at(store: &Store, status: Status) -> JobId {
             let other = NewJob { start: true, ..job() };
             new.spec.prerequisites = vec![other.id.clone()];
             store.create(other).await.unwrap();
-            turn(store, &[], 1).await;
+            fetch(store, &[], 1).await;
             assert_eq!(store.create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(status));
         }
         _ => {
             assert_eq!(store.create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(Status::Dispatched));
             if status != Status::Dispatched {
-                assert_eq!(turn(store, &[], 1).await.taken[0].job, id);
+                assert_eq!(fetch(store, &[], 1).await.taken[0].job, id);
             }
             match status {
-                Status::Finished => drop(turn(store, &[ended(&id, 1, finished())], 0).await),
-                Status::Error => drop(turn(store, &[ended(&id, 1, failed())], 0).await),
+                Status::Finished => drop(fetch(store, &[ended(&id, 1, finished())], 0).await),
+                Status::Error => drop(fetch(store, &[ended(&id, 1, failed())], 0).await),
                 _ => {}
             }
         }
@@ -76,7 +76,7 @@ async fn prerequisite(redis: &Redis, store: &Store, id: &JobId) -> JobId {
     store.create(NewJob { spec: JobSpec { priority: hero::model::Priority::Urgent, ..other.spec }, ..other }).await.unwrap();
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
-    store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+    store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     let _: i64 = redis.run(&["RPUSH", &format!("hero:rel:{other_id}:dependents"), id.as_str()]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{other_id}"), "rel", "-"]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "open", "1", &format!("waits:dependents:{other_id}"), "1"]).await;
@@ -111,11 +111,11 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
         Event::Started { .. } => drop(store.start(id).await.unwrap()),
         Event::Claimed => {
             let _: () = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
-            turn(store, &[], 1).await;
+            fetch(store, &[], 1).await;
         }
-        Event::Succeeded => drop(turn(store, &[ended(id, attempt, finished())], 0).await),
-        Event::Failed { .. } => drop(turn(store, &[ended(id, attempt, failed())], 0).await),
-        Event::Requeued => drop(turn(store, &[ended(id, attempt, AttemptEnd::Requeued)], 0).await),
+        Event::Succeeded => drop(fetch(store, &[ended(id, attempt, finished())], 0).await),
+        Event::Failed { .. } => drop(fetch(store, &[ended(id, attempt, failed())], 0).await),
+        Event::Requeued => drop(fetch(store, &[ended(id, attempt, AttemptEnd::Requeued)], 0).await),
         Event::LeaseLost { .. } => {
             store.clock().advance(Duration::from_secs(31));
             store.reap(128).await.unwrap();
@@ -124,7 +124,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
             // A running script ends a moment after it was asked to.
             if matches!(store.stop(id).await.unwrap(), Stopping::Asked) {
                 let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
-                turn(store, &[ended(id, attempt, AttemptEnd::Failed { error, retry_in: Duration::ZERO })], 0).await;
+                fetch(store, &[ended(id, attempt, AttemptEnd::Failed { error, retry_in: Duration::ZERO })], 0).await;
             }
         }
         Event::Due { .. } => {
@@ -136,7 +136,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
             // What it waits for; one that does not wait any more is not moved by its end.
             let other = prerequisite(redis, store, id).await;
             let outcome = if event == Event::PrerequisitesMet { finished() } else { failed() };
-            turn(store, &[ended(&other, 1, outcome)], 0).await;
+            fetch(store, &[ended(&other, 1, outcome)], 0).await;
             store.release_relatives(128).await.unwrap();
         }
     }
@@ -166,10 +166,10 @@ async fn a_result_is_taken_only_from_the_attempt_that_holds_the_lease() {
     let redis = Redis::start().await;
     let (alice, bob) = (redis.store().await, redis.store().await);
     let id = at(&alice, Status::Started).await;
-    assert_eq!(turn(&bob, &[ended(&id, 1, finished())], 0).await.statuses, [None]);
-    assert_eq!(turn(&alice, &[ended(&id, 2, finished())], 0).await.statuses, [None]);
-    assert_eq!(turn(&alice, &[ended(&id, 1, finished())], 0).await.statuses, [Some(Status::Finished)]);
-    assert_eq!(turn(&alice, &[ended(&id, 1, failed())], 0).await.statuses, [None]);
+    assert_eq!(fetch(&bob, &[ended(&id, 1, finished())], 0).await.statuses, [None]);
+    assert_eq!(fetch(&alice, &[ended(&id, 2, finished())], 0).await.statuses, [None]);
+    assert_eq!(fetch(&alice, &[ended(&id, 1, finished())], 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(fetch(&alice, &[ended(&id, 1, failed())], 0).await.statuses, [None]);
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn the_third_lost_lease_ends_a_job_as_crashed() {
     let store = redis.store().await;
     let id = at(&store, Status::Dispatched).await;
     for crash in 1..=3 {
-        assert_eq!(turn(&store, &[], 1).await.taken[0].attempt, crash);
+        assert_eq!(fetch(&store, &[], 1).await.taken[0].attempt, crash);
         store.clock().advance(Duration::from_secs(31));
         assert_eq!(store.reap(128).await.unwrap(), Some(1));
     }
@@ -209,14 +209,14 @@ async fn a_failed_job_with_retries_left_waits_for_its_next_attempt() {
     (new.spec.retries, new.spec.script) = (1, "x".into());
     let id = new.id.clone();
     store.create(new).await.unwrap();
-    turn(&store, &[], 1).await;
-    assert_eq!(turn(&store, &[ended(&id, 1, failed())], 1).await.statuses, [Some(Status::Scheduled)]);
+    fetch(&store, &[], 1).await;
+    assert_eq!(fetch(&store, &[ended(&id, 1, failed())], 1).await.statuses, [Some(Status::Scheduled)]);
     store.promote(128).await.unwrap();
     assert_eq!(now(&store, &id).await, Status::Scheduled);
     store.clock().advance(Duration::from_secs(6));
     store.promote(128).await.unwrap();
-    assert_eq!(turn(&store, &[], 1).await.taken[0].attempt, 2);
-    assert_eq!(turn(&store, &[ended(&id, 2, failed())], 1).await.statuses, [Some(Status::Error)]);
+    assert_eq!(fetch(&store, &[], 1).await.taken[0].attempt, 2);
+    assert_eq!(fetch(&store, &[ended(&id, 2, failed())], 1).await.statuses, [Some(Status::Error)]);
 }
 
 #[tokio::test]
@@ -251,8 +251,8 @@ async fn priority_comes_before_place_and_place_before_age() {
     let queues: Vec<(String, usize)> =
         [":group:io:prio:0", ":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:osis{suffix}"), 0)).into();
     let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:1".into(), room: 5 }]);
-    let turned = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
-    let taken: Vec<_> = turned.taken.into_iter().map(|job| job.job).collect();
+    let fetched = store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+    let taken: Vec<_> = fetched.taken.into_iter().map(|job| job.job).collect();
     assert_eq!(taken, [4, 3, 2, 1, 0].map(|at: usize| order[at].clone()));
 }
 
@@ -301,18 +301,18 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let id = at(&store, Status::Dispatched).await;
-    let first = turn(&store, &[], 1).await.taken.remove(0);
+    let first = fetch(&store, &[], 1).await.taken.remove(0);
     let back = [Ended::of(id.clone(), first.attempt, first.claim, first.started_at, AttemptEnd::Requeued)];
-    assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)]);
+    assert_eq!(fetch(&store, &back, 0).await.statuses, [Some(Status::Dispatched)]);
     // Another pool of this process takes the job before the first one has sent its release again.
-    let second = turn(&store, &[], 1).await.taken.remove(0);
+    let second = fetch(&store, &[], 1).await.taken.remove(0);
     assert_eq!((second.attempt, second.claim), (1, 2), "an attempt that was requeued was none, but a claim");
-    assert_eq!(turn(&store, &back, 0).await.statuses, [None]);
+    assert_eq!(fetch(&store, &back, 0).await.statuses, [None]);
     assert_eq!(store.renew(&[(id.clone(), 1), (id.clone(), 2)]).await.unwrap(), [(id.clone(), 1)]);
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
     assert_eq!(store.list_leases(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
     let end = Ended { claim: 2, ..ended(&id, 1, finished()) };
-    assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
 }
 
 #[tokio::test]
@@ -322,12 +322,12 @@ async fn what_a_foreign_program_wrote_as_the_number_of_releases_harms_nothing() 
     for word in ["-3", "nan", "inf", "1e300", "0.5", "x"] {
         let id = at(&store, Status::Dispatched).await;
         let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "given_back", word]).await;
-        let taken = turn(&store, &[], 1).await.taken.remove(0);
+        let taken = fetch(&store, &[], 1).await.taken.remove(0);
         let back = [Ended::of(id.clone(), taken.attempt, taken.claim, taken.started_at, AttemptEnd::Requeued)];
-        assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)], "{word}");
-        let taken = turn(&store, &[], 1).await.taken.remove(0);
+        assert_eq!(fetch(&store, &back, 0).await.statuses, [Some(Status::Dispatched)], "{word}");
+        let taken = fetch(&store, &[], 1).await.taken.remove(0);
         assert_eq!((taken.attempt, taken.claim), (1, 2), "{word}");
-        assert_eq!(turn(&store, &[Ended { claim: 2, ..ended(&id, 1, finished()) }], 0).await.statuses, [Some(Status::Finished)], "{word}");
+        assert_eq!(fetch(&store, &[Ended { claim: 2, ..ended(&id, 1, finished()) }], 0).await.statuses, [Some(Status::Finished)], "{word}");
     }
 }
 
@@ -338,17 +338,17 @@ async fn an_id_whose_hash_is_late_because_everything_stood_still_is_not_dropped(
     let store = redis.store().await;
     let id = JobId::random();
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
-    assert!(turn(&store, &[], 1).await.taken.is_empty());
+    assert!(fetch(&store, &[], 1).await.taken.is_empty());
     // The machine stands still, and the promoter is the first to wake up.
     store.clock().advance(Duration::from_secs(6));
     let mut promoter = hero::dispatch::Promoter::new(store.clone());
     promoter.tick().await.unwrap();
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "script", "1"]).await;
     promoter.tick().await.unwrap();
-    assert_eq!(turn(&store, &[], 1).await.taken[0].job, id);
+    assert_eq!(fetch(&store, &[], 1).await.taken[0].job, id);
     // One whose hash does not come is not kept for ever.
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", JobId::random().as_str()]).await;
-    assert!(turn(&store, &[], 1).await.taken.is_empty());
+    assert!(fetch(&store, &[], 1).await.taken.is_empty());
     store.clock().advance(Duration::from_secs(6));
     store.promote(128).await.unwrap();
     assert!(!redis.run::<bool>(&["EXISTS", "hero:q:unwritten"]).await);

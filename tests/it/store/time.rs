@@ -8,7 +8,7 @@ use hero::store::{AttemptEnd, ConveyorKeys, Created, Ended, Import, Imported, Ne
 
 use rand::Rng as _;
 
-use super::turn;
+use super::fetch;
 use crate::support::{Redis, until};
 
 const HOUR: i64 = 3_600_000;
@@ -32,18 +32,18 @@ async fn a_server_whose_clock_jumps_an_hour_takes_no_job_from_others_and_loses_n
         let (odd, other) = (redis.store().await, redis.store().await);
         let theirs = new(None);
         other.create(theirs.clone()).await.unwrap();
-        assert_eq!(turn(&other, &[], 1).await.taken.len(), 1);
+        assert_eq!(fetch(&other, &[], 1).await.taken.len(), 1);
         let later = new(Some(other.clock().now().plus(Duration::from_secs(60))));
         assert_eq!(other.create(later.clone()).await.unwrap(), Created::Created(Status::Scheduled));
 
         odd.clock().err_by(jump);
         let own = new(None);
         odd.create(own.clone()).await.unwrap();
-        let mut taken = turn(&odd, &[], 1).await.taken;
+        let mut taken = fetch(&odd, &[], 1).await.taken;
         if jump < 0 {
             // What looks as if it had been asked for long ago takes nothing, but sets the clock.
             assert!(taken.is_empty());
-            taken = turn(&odd, &[], 1).await.taken;
+            taken = fetch(&odd, &[], 1).await.taken;
             odd.clock().err_by(jump);
         }
         assert_eq!(taken.len(), 1);
@@ -64,7 +64,7 @@ async fn a_server_whose_clock_jumps_an_hour_takes_no_job_from_others_and_loses_n
         let left = until - other.clock().now().as_millis() as f64;
         assert!((0.0..=31_000.0).contains(&left), "a lease of {left} ms");
         let end = Ended::of(own.id.clone(), 1, 1, taken[0].started_at, AttemptEnd::Requeued);
-        assert_eq!(turn(&odd, &[end], 0).await.statuses, [Some(Status::Dispatched)]);
+        assert_eq!(fetch(&odd, &[end], 0).await.statuses, [Some(Status::Dispatched)]);
     }
 }
 
@@ -74,7 +74,7 @@ async fn a_reaper_whose_call_was_on_its_way_for_long_leaves_leases_to_those_who_
     let periods = hero::store::Periods { lease: Duration::from_millis(1), ..Default::default() };
     let store = redis.plan().lasting(periods).store().await;
     store.create(new(None)).await.unwrap();
-    let taken = turn(&store, &[], 1).await.taken.remove(0);
+    let taken = fetch(&store, &[], 1).await.taken.remove(0);
     let passed = store.clock().now().plus(Duration::from_millis(5));
     until("the end of the lease", || async { (store.clock().now() > passed).then_some(()) }).await;
     // As if it had been sent two seconds ago.
@@ -100,7 +100,7 @@ async fn where_nobody_looked_at_leases_for_a_while_none_is_over_before_it_could_
     let periods = hero::store::Periods { lease: Duration::from_millis(300), ..Default::default() };
     let (holder, fresh) = (redis.plan().lasting(periods.clone()).store().await, redis.plan().lasting(periods).store().await);
     holder.create(new(None)).await.unwrap();
-    let taken = turn(&holder, &[], 1).await.taken.remove(0);
+    let taken = fetch(&holder, &[], 1).await.taken.remove(0);
     let over = holder.clock().now().plus(Duration::from_millis(400));
     until("the end of the lease", || async { (holder.clock().now() > over).then_some(()) }).await;
     // Redis was away for so long, or everything has just started.
@@ -142,13 +142,13 @@ async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
     for job in [&done, &stopped] {
         store.create(job.clone()).await.unwrap();
     }
-    let taken = turn(&store, &[], 1).await.taken.remove(0);
+    let taken = fetch(&store, &[], 1).await.taken.remove(0);
     other.stop(&stopped.id).await.unwrap();
     // As when the clock is set while a job runs.
     store.clock().err_by(-800);
     let outcome = AttemptEnd::Finished(hero::model::Output { text: "1".into(), format: hero::model::OutputFormat::Json });
     let end = Ended::of(taken.job.clone(), taken.attempt, taken.claim, taken.started_at, outcome);
-    assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(fetch(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
     for id in [&done.id, &stopped.id] {
         let job = store.job(id).await.unwrap().unwrap();
         let times = [job.created_at, job.queued_at, job.started_at, job.finished_at];
@@ -161,12 +161,12 @@ async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
     // Also if Redis' own clock was turned back.
     let odd = new(None);
     store.create(odd.clone()).await.unwrap();
-    let taken = turn(&store, &[], 1).await.taken.remove(0);
+    let taken = fetch(&store, &[], 1).await.taken.remove(0);
     let later = Timestamp::from_millis(taken.started_at.as_millis() + HOUR).to_string();
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", odd.id), "started_at", &later]).await;
     let end = Ended::of(odd.id.clone(), taken.attempt, taken.claim, taken.started_at, AttemptEnd::Crashed);
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", odd.id), "crashes", "2"]).await;
-    assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Error)]);
+    assert_eq!(fetch(&store, &[end], 0).await.statuses, [Some(Status::Error)]);
     assert_eq!(store.job(&odd.id).await.unwrap().unwrap().finished_at.unwrap().to_string(), later);
 }
 
@@ -176,7 +176,7 @@ async fn what_keeps_a_call_for_a_part_of_a_short_lease_ends_no_lease() {
     let periods = hero::store::Periods { lease: Duration::from_millis(300), ..Default::default() };
     let store = redis.plan().lasting(periods).store().await;
     store.create(new(None)).await.unwrap();
-    let taken = turn(&store, &[], 1).await.taken.remove(0);
+    let taken = fetch(&store, &[], 1).await.taken.remove(0);
     // Somebody looks at leases all the time.
     store.reap(128).await.unwrap();
     let over = store.clock().now().plus(Duration::from_millis(350));

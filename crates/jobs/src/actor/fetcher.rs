@@ -14,18 +14,18 @@ use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
 use super::worker::Report;
 use hero_model::JobId;
-use hero_store::{AttemptEnd, Claimed, DirectStart, Ended, Error, LayoutQueues, Registration, Store, Turn, Turned};
+use hero_store::{AttemptEnd, Claimed, DirectStart, Ended, Error, Fetch, Fetched, LayoutQueues, Registration, Store};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
-/// When turns have failed for this long, for one reason, it is logged.
+/// When fetches have failed for this long, for one reason, it is logged.
 const LASTING: Duration = Duration::from_secs(5);
-/// How long to wait after a turn that failed.
+/// How long to wait after a fetch that failed.
 const PAUSE: Duration = Duration::from_millis(200);
-/// At most so many ends of jobs are recorded in one turn.
+/// At most so many ends of jobs are recorded in one fetch.
 const MOST_ENDS: usize = 128;
 
-/// When so many ends of jobs wait to be recorded, a turn is taken even if no actor has room.
+/// When so many ends of jobs wait to be recorded, the pool fetches even if no actor has room.
 const ENOUGH_ENDS: usize = 24;
 
 /// What a pool is to do.
@@ -39,7 +39,7 @@ pub(super) enum Orders {
     Leave,
 }
 
-/// Runs the pool: takes jobs, hands them out, records how they ended. One turn is under way at a time.
+/// Runs the pool: takes jobs, hands them out, records how they ended. One fetch is under way at a time.
 pub(super) struct Fetcher {
     store: Store,
     settings: Arc<PoolSettings>,
@@ -59,11 +59,11 @@ pub(super) struct Fetcher {
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
     orders: watch::Receiver<Orders>,
-    /// Whether there may be jobs in the queues, so that a turn is worth taking for them.
+    /// Whether there may be jobs in the queues, so that a fetch is worthwhile.
     may_have_jobs: bool,
-    /// Whether there may be jobs in the queues of instances: few are put there, so a turn looks there only then.
+    /// Whether there may be jobs in the queues of instances: few are put there, so a fetch looks there only then.
     instances_may_have_jobs: bool,
-    /// How many jobs the turn that is under way asked for.
+    /// How many jobs the fetch that is under way asked for.
     asked_for: usize,
     /// Whether Redis may count jobs as taken by this pool that the pool does not know of.
     unsure: bool,
@@ -73,7 +73,7 @@ pub(super) struct Fetcher {
     run_time: Histogram,
 }
 
-/// Turns that keep failing for one reason.
+/// Fetches that keep failing for one reason.
 struct Failing {
     reason: String,
     since: Instant,
@@ -82,8 +82,8 @@ struct Failing {
 
 /// The answer to a call to Redis.
 enum Answer {
-    /// Of a turn: the ends that it recorded, how many jobs it asked for, and what Redis answered.
-    Turned(Vec<Ended>, usize, Result<Turned, Error>),
+    /// Of a fetch: the ends that it recorded, how many jobs it asked for, and what Redis answered.
+    Fetched(Vec<Ended>, usize, Result<Fetched, Error>),
     /// The claims that Redis counts for this pool.
     Held(Result<Vec<(JobId, u32)>, Error>),
 }
@@ -217,9 +217,9 @@ impl Fetcher {
         }
     }
 
-    /// The next call to Redis, if one is needed: a turn, or one that asks which claims Redis counts for this pool.
+    /// The next call to Redis, if one is needed: a fetch, or one that asks which claims Redis counts for this pool.
     ///
-    /// With `full` the turn takes no jobs.
+    /// With `full` the fetch takes no jobs.
     fn next_call(&mut self, full: bool) -> Option<Call> {
         if self.unsure && self.actors.ends.is_empty() {
             self.asked_for = 0;
@@ -227,7 +227,7 @@ impl Fetcher {
             return Some(Box::pin(async move { Answer::Held(store.list_leases(&settings.script_type, &settings.group).await) }));
         }
         if !full && self.actors.has_enough() && self.actors.ends.len() < ENOUGH_ENDS {
-            // Every actor has its next job, so ends can wait until there are more: a turn with one costs as much as one with many.
+            // Every actor has its next job, so ends can wait until there are more: a fetch with one costs as much as one with many.
             return None;
         }
         let mut rooms = self.actors.rooms();
@@ -239,7 +239,7 @@ impl Fetcher {
             // No queue is known to have jobs, so half of the room is kept for jobs that start in the function that stores them.
             rooms.iter_mut().for_each(|of_actor| of_actor.room = of_actor.room.div_ceil(2));
         }
-        // Jobs that are requeued have to be in their queues before jobs are taken from there, so a turn that cannot record all ends takes none.
+        // Jobs that are requeued have to be in their queues before jobs are taken from there, so a fetch that cannot record all ends takes none.
         let take = take && self.actors.ends.len() <= MOST_ENDS;
         self.asked_for = if take { rooms.iter().map(|of_actor| of_actor.room).sum() } else { 0 };
         let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
@@ -249,34 +249,34 @@ impl Fetcher {
         self.instances_may_have_jobs |= ends.iter().any(|end| matches!(end.end, AttemptEnd::Crashed | AttemptEnd::Requeued));
         let queues = if self.instances_may_have_jobs { self.queues.clone() } else { self.shared_queues.clone() };
         let layout_queues = self.layout_queues.clone();
-        // What is put into a queue from here on may not be seen by this turn.
+        // What is put into a queue from here on may not be seen by this fetch.
         self.may_have_jobs &= !take;
         self.instances_may_have_jobs &= !take;
         Some(Box::pin(async move {
             let (rooms, queues) = if take { (&rooms[..], &queues[..]) } else { (&[][..], &[][..]) };
-            let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
-            let turned = store.turn_and_import(&turn, &layout_queues, settings.fair).await;
-            Answer::Turned(ends, rooms.iter().map(|of_actor| of_actor.room).sum(), turned)
+            let fetch = Fetch { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
+            let fetched = store.fetch_and_import(&fetch, &layout_queues, settings.fair).await;
+            Answer::Fetched(ends, rooms.iter().map(|of_actor| of_actor.room).sum(), fetched)
         }))
     }
 
     /// Handles what Redis answered. After a failure it gives the time at which to try again.
     fn handle_answer(&mut self, answer: Answer, leaves: bool, stop_by: Option<Instant>) -> Option<Instant> {
         match answer {
-            Answer::Turned(ends, wanted, Ok(turned)) => {
+            Answer::Fetched(ends, wanted, Ok(fetched)) => {
                 self.failing = None;
                 for end in &ends {
                     self.actors.leases().remove(&end.job, end.claim);
                 }
                 // If as many jobs were found as were asked for, there may be more.
-                self.may_have_jobs |= turned.more || !turned.taken.is_empty() && turned.taken.len() >= wanted;
-                self.instances_may_have_jobs |= turned.more || turned.instances_left;
+                self.may_have_jobs |= fetched.more || !fetched.taken.is_empty() && fetched.taken.len() >= wanted;
+                self.instances_may_have_jobs |= fetched.more || fetched.instances_left;
                 let now = Instant::now();
-                turned.taken.into_iter().for_each(|job| self.add_job(job, now));
+                fetched.taken.into_iter().for_each(|job| self.add_job(job, now));
                 None
             }
-            Answer::Turned(mut ends, _, Err(error)) => {
-                tracing::debug!(%error, "a turn failed and is taken again");
+            Answer::Fetched(mut ends, _, Err(error)) => {
+                tracing::debug!(%error, "a fetch failed and is repeated");
                 self.note_failure(&error);
                 ends.append(&mut self.actors.ends);
                 self.actors.ends = ends;
@@ -307,19 +307,19 @@ impl Fetcher {
         }
     }
 
-    /// Has the next turn look into all queues.
+    /// Has the next fetch look into all queues.
     fn look_everywhere(&mut self) {
         (self.may_have_jobs, self.instances_may_have_jobs) = (true, true);
     }
 
-    /// Notes that a turn failed, and logs it once when turns have failed for a while: the pool takes no jobs meanwhile.
+    /// Notes that a fetch failed, and logs it once when fetches have failed for a while: the pool takes no jobs meanwhile.
     fn note_failure(&mut self, error: &Error) {
         let reason = error.to_string();
         let known = self.failing.take_if(|failing| failing.reason == reason);
         let failing = known.unwrap_or_else(|| Failing { reason, since: Instant::now(), logged: false });
         let lasts = failing.since.elapsed() >= LASTING;
         if lasts && !failing.logged {
-            tracing::warn!(%error, script_type = %self.settings.script_type, "turns keep failing, so this pool takes no jobs; it tries again");
+            tracing::warn!(%error, script_type = %self.settings.script_type, "fetches keep failing, so this pool takes no jobs; it tries again");
         }
         self.failing = Some(Failing { logged: failing.logged || lasts, ..failing });
     }

@@ -1,6 +1,6 @@
 //! Pools of actors: they claim jobs, have them run by engines, and record how they ended.
 //!
-//! A [`Pool`] is the actors of one script type and group in this process. Its fetcher talks to Redis, one turn at a time; an
+//! A [`Pool`] is the actors of one script type and group in this process. Its fetcher talks to Redis, one fetch at a time; an
 //! actor talks to its engine process. Nothing here knows of a server.
 
 mod actor_set;

@@ -89,7 +89,7 @@ impl Pool {
             })
         };
 
-        // These services go on until the fetcher has ended, because it needs the leases and registrations until its last turn.
+        // These services go on until the fetcher has ended, because it needs the leases and registrations until its last fetch.
         let (services, watching) = (CancellationToken::new(), shutdown.child_token());
         let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 /// How many jobs an actor may have at a time. While jobs are short these are more than the one that it runs.
 ///
-/// A round trip to Redis costs as much as several short scripts. While jobs take well under a millisecond, a turn takes more
-/// of them than can run at once, so that engines need not wait for the next turn. An actor has about five milliseconds of work at
+/// A round trip to Redis costs as much as several short scripts. While jobs take well under a millisecond, a fetch takes more
+/// of them than can run at once, so that engines need not wait for the next fetch. An actor has about five milliseconds of work at
 /// most, and a pool whose actors are all busy requeues the rest ([`STALE`]).
 #[derive(Debug)]
 pub(super) struct Prefetch {

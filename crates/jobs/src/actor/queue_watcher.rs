@@ -20,7 +20,7 @@ pub(super) fn watched_queues(type_queue: String, layout_queues: &LayoutQueues) -
 
 /// Watches one queue while the pool has nothing to do, so that a push by any client wakes it at once.
 ///
-/// While the pool is busy its next turn finds the jobs anyway.
+/// While the pool is busy its next fetch finds the jobs anyway.
 pub(super) async fn watch_queue(
     store: Store,
     queue: String,
@@ -34,7 +34,7 @@ pub(super) async fn watch_queue(
             if idle.wait_for(|idle| *idle).await.is_err() {
                 return;
             }
-            // Still idle after a moment: no job runs that would bring the next turn.
+            // Still idle after a moment: no job runs that would bring the next fetch.
             if tokio::time::timeout(IDLE, idle.wait_for(|idle| !idle)).await.is_ok() {
                 continue;
             }

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::lease::HeldLeases;
 use hero_model::JobId;
-use hero_store::Turn;
+use hero_store::Fetch;
 
 /// Finds claims that Redis counts for this pool although the pool does not know of them.
 ///
@@ -22,7 +22,7 @@ pub(super) struct Reconciler {
 /// A claim may be on its way here for this long.
 const CLAIM_ON_ITS_WAY: Duration = Duration::from_secs(1);
 /// A call that Redis executes later than this after it was sent starts nothing. One second is added to be safe.
-const LATE: Duration = Turn::LATE.saturating_add(Duration::from_secs(1));
+const LATE: Duration = Fetch::LATE.saturating_add(Duration::from_secs(1));
 
 impl Reconciler {
     /// Notes that a call got no answer. As long as the call may still start jobs, and for the length of a lease at least, the pool

@@ -217,12 +217,12 @@ impl Inner {
             queued.for_each(|(job, _)| self.wake_ups.wake(&job.spec.script_type));
         };
         let answers: Result<Vec<Vec<Text>>, Error> = if or_none || jobs.iter().map(NewJob::weight).sum::<Weight>().is_heavy() {
-            // No turn shall wait until so much has been sent.
+            // No fetch shall wait until so much has been sent.
             let answers = self.commands.function(&call).await;
             wake();
             answers
         } else {
-            self.turns.function_and_then(&call, wake).await
+            self.fetches.function_and_then(&call, wake).await
         };
         let mut started_at = Vec::new();
         let answers = match answers {

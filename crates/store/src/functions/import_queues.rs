@@ -18,7 +18,7 @@ impl Store {
             call.arg(layout).arg(key);
         }
         call.arg(layout_queues.stops.len()).arg(&layout_queues.stops);
-        let answer: Vec<Text> = self.0.turns.function(&call).await?;
+        let answer: Vec<Text> = self.0.fetches.function(&call).await?;
         let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("import_queues", &answer))?;
         self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         Ok(looked > 0)

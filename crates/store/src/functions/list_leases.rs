@@ -12,13 +12,13 @@ const FUNCTION: Function = Function("list_leases");
 const CHUNK: usize = 256;
 
 impl Store {
-    /// The leases of a pool of this server: every job that it holds, with the claim, as Redis sees it. A turn whose answer got lost may have taken some.
+    /// The leases of a pool of this server: every job that it holds, with the claim, as Redis sees it. A fetch whose answer got lost may have taken some.
     pub async fn list_leases(&self, script_type: &ScriptType, group: &Name) -> Result<Vec<(JobId, u32)>, Error> {
         let (mut leases, mut from, pool) = (BTreeMap::new(), 0_u64, format!("{script_type}:{group}:"));
         loop {
             let mut call = self.0.call(&FUNCTION);
             call.arg(from).arg(CHUNK).arg(&pool);
-            let answer: Vec<Text> = self.0.turns.function(&call).await?;
+            let answer: Vec<Text> = self.0.fetches.function(&call).await?;
             let (next, pairs) = answer.split_first().ok_or_else(|| unexpected("list_leases", &answer))?;
             leases.extend(pairs.chunks_exact(2).filter_map(|pair| Some((pair[0].parse()?, pair[1].parse()?))));
             from = next.parse().ok_or_else(|| unexpected("list_leases", &answer))?;

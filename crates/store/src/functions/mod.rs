@@ -1,5 +1,5 @@
 //! The callers of the functions of the library: each file is the only caller of the function in `src/lua/functions` that has its
-//! name; `find.rs` and `turn.rs` each call a second one, of the same beginning.
+//! name; `find.rs` and `fetch.rs` each call a second one, of the same beginning.
 //!
 //! ARGV 1 to 8 are the same for all: `src/lua/request.lua` says what they are.
 
@@ -29,6 +29,7 @@ mod discover;
 mod drop_collection;
 mod drop_index;
 mod evict;
+mod fetch;
 mod fill_index;
 mod find;
 mod find_failed;
@@ -91,7 +92,6 @@ mod summary;
 mod sweep_conveyor;
 mod take_spoilt;
 mod tend_messages;
-mod turn;
 mod unschedule;
 mod unstage_jobs;
 mod wait;
@@ -112,6 +112,7 @@ pub use delete::Deleted;
 pub use delete_message::MessageDeleted;
 pub use discover::Walked;
 pub use evict::Evicted;
+pub use fetch::{ActorRoom, AttemptEnd, Ended, Fetch, Fetched};
 pub use grant::Granted;
 pub use import_conveyor::{Import, Imported};
 pub use log_in::LoginStored;
@@ -142,7 +143,6 @@ pub use start::Started;
 pub(super) use start::start_batch;
 pub use stop::Stopping;
 pub use tend_messages::Tended;
-pub use turn::{ActorRoom, AttemptEnd, Ended, Turn, Turned};
 pub(super) use wait::READERS;
 
 use super::error::Error;

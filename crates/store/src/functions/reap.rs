@@ -27,7 +27,7 @@ impl Store {
     /// Returns jobs whose lease has run out to their queue, and looks after jobs in queues and with foreign actors, at most `limit` of
     /// each. Says how many it looked at; nothing, when the call was on its way for so long that renewals may be, too.
     ///
-    /// So a job may run twice: [`Store::turn`] refuses the late result.
+    /// So a job may run twice: [`Store::fetch`] refuses the late result.
     pub async fn reap(&self, limit: usize) -> Result<Option<usize>, Error> {
         Ok(self.reap_lost(limit).await?.map(|(looked, _)| looked))
     }

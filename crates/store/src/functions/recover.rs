@@ -35,7 +35,7 @@ impl Store {
                 call.arg(registration.to_string());
             }
             call.arg(dead);
-            let answer: Vec<Text> = self.0.turns.function(&call).await?;
+            let answer: Vec<Text> = self.0.fetches.function(&call).await?;
             let [next, ended, owners @ ..] = &*answer else { return Err(unexpected("recover", &answer)) };
             recovered.ended += ended.parse().unwrap_or(0);
             others.extend(owners.iter().filter_map(|owner| owner.0.clone()));

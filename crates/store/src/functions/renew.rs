@@ -16,7 +16,7 @@ impl Store {
             for (job, claim) in claims {
                 call.arg(job.as_str()).arg(*claim);
             }
-            let numbers: Vec<usize> = self.0.turns.function(&call).await?;
+            let numbers: Vec<usize> = self.0.fetches.function(&call).await?;
             lost.extend(numbers.into_iter().filter_map(|number| claims.get(number.checked_sub(1)?).cloned()));
         }
         Ok(lost)

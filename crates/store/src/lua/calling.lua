@@ -61,7 +61,7 @@ function calling.record(id, claim, outcome, format, ...)
   local arguments = { 0, jobs.DEFAULT_TYPE, 1, id, claim, '', { outcome, 'logged', format }, ... }
   -- No actors and no queues: nothing is taken.
   for _, rest in ipairs({ {}, {}, {}, '', 0, 0 }) do arguments[#arguments + 1] = rest end
-  local statuses = unpack(calling.with(arguments, functions.turn))
+  local statuses = unpack(calling.with(arguments, functions.fetch))
   return unpack(statuses)
 end
 

@@ -1,4 +1,4 @@
--- Takes jobs from queues by turns between their callers.
+-- Takes jobs from queues so that their callers take turns.
 -- A queue is the intake: its jobs go into a list for each caller, and the callers stand in a ring. A caller that is new comes last in it.
 local try, insist = commands.try, commands.insist
 local fair = {}
@@ -10,7 +10,7 @@ local left_to_sort = 0
 -- By queue, the callers that were put into its ring in this call, if there was no ring before.
 local anew = {}
 
--- Begins a turn.
+-- Begins a fetch.
 function fair.begin() left_to_sort, anew = MOST_SORTED, next(anew) and {} or anew end
 
 local function put(queue, caller, id, again)

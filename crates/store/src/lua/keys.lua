@@ -1,7 +1,7 @@
 -- The keys of the context of a call. They are the same as in keys.rs; a test compares the two.
 local keys = { prefix = nil, context = nil }
 
--- How many keys of control queues are kept, by actor: each turn needs those of its pool.
+-- How many keys of control queues are kept, by actor: each fetch needs those of its pool.
 local MOST_KEPT = 1024
 local control_instances, kept = {}, 0
 -- The job whose key was asked for last, and that key: what is done with a job is done in a row.

@@ -47,7 +47,7 @@ function request.take_number()
   return tonumber(request.argv[at])
 end
 
--- Lists that came, by their texts, and about how many bytes they take: a pool names its queues with each turn.
+-- Lists that came, by their texts, and about how many bytes they take: a pool names its queues with each fetch.
 local MOST_KEPT, OF_A_LIST = 2097152, 512
 local lists, kept = {}, 0
 

@@ -198,7 +198,7 @@ async fn pools_of_one_server_do_not_give_back_each_others_jobs() {
     let of_osis = start(&client, spec("sleep(3); 2")).await;
     is(&client, &of_sal, Status::Started).await;
     is(&client, &of_osis, Status::Started).await;
-    // Each pool finds that a turn failed, and looks at what it holds.
+    // Each pool finds that a fetch failed, and looks at what it holds.
     server.redis().unwrap().kill();
     for id in [of_sal, of_osis] {
         end(&client, &id).await;

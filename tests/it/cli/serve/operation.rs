@@ -104,11 +104,11 @@ async fn what_has_no_effect_is_said_in_a_line_of_the_log() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pool_whose_turns_keep_failing_says_so_once_and_goes_on_when_it_can() {
+async fn a_pool_whose_fetches_keep_failing_says_so_once_and_goes_on_when_it_can() {
     let home = tempfile::tempdir().unwrap();
     let redis = Redis::start().await;
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--redis", &redis.url()]).await;
-    let said = || server.log().matches("turns keep failing, so this pool takes no jobs").count();
+    let said = || server.log().matches("fetches keep failing, so this pool takes no jobs").count();
     // As an administrator does who forgets what the program needs.
     let _: () = redis.run(&["ACL", "SETUSER", "default", "-@scripting"]).await;
     until("a warning", || async { (said() > 0).then_some(()) }).await;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use hero::model::{JobId, JobSpec, Json, Status};
-use hero::store::{ActorRoom, Created, Error, Retried, Store, Turn};
+use hero::store::{ActorRoom, Created, Error, Fetch, Retried, Store};
 
 use super::after;
 use super::bounds::{calls, chain, create, new, together};
@@ -115,7 +115,7 @@ async fn indexed_once(redis: &Redis, store: &Store, ids: &[JobId]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_follows_a_bounded_number_of_relations_for_foreign_jobs() {
+async fn a_fetch_follows_a_bounded_number_of_relations_for_foreign_jobs() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let ids = foreign_jobs(&redis, &store, 6, 20).await;
@@ -127,11 +127,11 @@ async fn a_turn_follows_a_bounded_number_of_relations_for_foreign_jobs() {
     let mut more = true;
     while more {
         let before = calls(&redis, "hmget").await;
-        let turned = store.turn(&Turn { script_type: &osis, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+        let fetched = store.fetch(&Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
         let read = calls(&redis, "hmget").await - before;
-        assert!(read < 1_600, "{read} jobs were read in one turn");
-        assert!(turned.taken.is_empty());
-        more = turned.more;
+        assert!(read < 1_600, "{read} jobs were read in one fetch");
+        assert!(fetched.taken.is_empty());
+        more = fetched.more;
     }
     assert_eq!(redis.run::<i64>(&["LLEN", "hero:q:work:type:osis"]).await, 0);
     indexed_once(&redis, &store, &ids).await;

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, Output, OutputFormat, Status};
-use hero::store::{ActorRoom, AttemptEnd, Claimed, Ended, Store, Turn};
+use hero::store::{ActorRoom, AttemptEnd, Claimed, Ended, Fetch, Store};
 use tokio::sync::Mutex;
 
 use crate::support::until;
@@ -24,13 +24,13 @@ impl Hand {
     pub async fn take_all(&self) -> usize {
         let mut count = 0;
         loop {
-            let turned = self.turn(&[], 128).await;
-            if turned.taken.is_empty() {
+            let fetched = self.fetch(&[], 128).await;
+            if fetched.taken.is_empty() {
                 return count;
             }
-            count += turned.taken.len();
+            count += fetched.taken.len();
             let (mut running, mut taken) = (self.running.lock().await, self.taken.lock().await);
-            for claimed in turned.taken {
+            for claimed in fetched.taken {
                 taken.push((claimed.job.clone(), claimed.attempt));
                 running.entry(claimed.job.clone()).or_default().push_back(claimed);
             }
@@ -90,7 +90,7 @@ impl Hand {
         let output = || AttemptEnd::Finished(Output { text: "1".into(), format: OutputFormat::Json });
         let ends: Vec<Ended> = running.into_values().flatten().map(|claimed| ended(&claimed, output())).collect();
         for chunk in ends.chunks(128) {
-            assert!(self.turn(chunk, 0).await.statuses.iter().all(|status| *status == Some(Status::Finished)));
+            assert!(self.fetch(chunk, 0).await.statuses.iter().all(|status| *status == Some(Status::Finished)));
         }
         ends.len()
     }
@@ -116,13 +116,13 @@ impl Hand {
             }
             claimed
         };
-        self.turn(&[ended(&claimed, outcome)], 0).await.statuses[0]
+        self.fetch(&[ended(&claimed, outcome)], 0).await.statuses[0]
     }
 
-    async fn turn(&self, ends: &[Ended], room: usize) -> hero::store::Turned {
+    async fn fetch(&self, ends: &[Ended], room: usize) -> hero::store::Fetched {
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
         let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-        self.store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
+        self.store.fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
     }
 }
 

@@ -95,7 +95,7 @@ fn what_must_run_alone_is_not_overtaken_by_what_was_on_its_way_when_it_was_given
     pool.take(&first);
     pool.take(&alone);
     assert_eq!(pool.actors.room(), 1);
-    // A turn is under way that asked for one more, when the one that must run alone has waited long enough.
+    // A fetch is under way that asked for one more, when the one that must run alone has waited long enough.
     pool.actors.requeue_waiting(true);
     pool.take(&fourth);
     assert!(pool.work(0).is_some_and(|work| work.job.job == first.job) && pool.workers.lock().unwrap().len() == 1, "it overtook");
@@ -191,7 +191,7 @@ fn what_is_said_to_be_lost_of_a_run_that_has_ended_stops_nobody() {
     pool.take(&first);
     let work = pool.work(0).unwrap();
     pool.done(0, &first, AttemptEnd::Crashed);
-    // A renewal found the end that a turn had just recorded, or was about to; meanwhile the job runs again here.
+    // A renewal found the end that a fetch had just recorded, or was about to; meanwhile the job runs again here.
     let again = Claimed { claim: 2, ..first.clone() };
     pool.actors.lose(&first.job, |claim| claim == first.claim);
     assert!(!work.stop.is_cancelled());

@@ -6,7 +6,7 @@
 -- Gives how many were taken.
 local try = commands.try
 
--- Where the values of jobs.GIVEN stand in what a turn gives for a job.
+-- Where the values of jobs.GIVEN stand in what a fetch gives for a job.
 local CREATED_AT, TIMEOUT, CALLER = 6, 10, 11
 -- How many jobs of the context may be away; and how many of a runner, so that one that answers none leaves room for the others.
 local MOST_AWAY, MOST_OF_RUNNER = 10000, 2500
@@ -43,8 +43,8 @@ return function()
   request.server = messages.AWAY
   local actor = script_type .. ':' .. group .. ':0'
   -- They run elsewhere: what may run here is no limit for them, and they take nothing of it.
-  local turn = { leases.AWAY + lease, script_type, 0, { actor }, room, served, owners, '', 0, 0 }
-  local _, taken = unpack(calling.with(turn, functions.turn))
+  local fetch = { leases.AWAY + lease, script_type, 0, { actor }, room, served, owners, '', 0, 0 }
+  local _, taken = unpack(calling.with(fetch, functions.fetch))
   for _, job in ipairs(taken) do
     local _, _, id, attempt, claim = unpack(job, 1, 5)
     local caller = job[CALLER] or '0'

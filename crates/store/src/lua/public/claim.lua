@@ -4,7 +4,7 @@
 -- ARGV  owner · context · actor ('type:group:instance') · lease, ms
 -- Gives {} (there is nothing to do) or {'id', its id, 'claim', the number of this claim, 'attempt', …, then field · value of the fields
 -- that the job has}.
--- So many values of a turn's answer for a job say what the claim is; then come those of jobs.GIVEN.
+-- So many values of a fetch's answer for a job say what the claim is; then come those of jobs.GIVEN.
 local OF_THE_CLAIM = 5
 
 -- While memory is full, the actors of a script type and group take one job in so long, ms: what waits may be what Redis is full of. When
@@ -31,7 +31,7 @@ return function(names)
     -- As pools say it: what is nobody's own may be sorted by caller, and then that order holds.
     owners[at] = string.find(queue, ':inst:', 1, true) and '1' or '0'
   end
-  local _, taken = unpack(calling.with({ lease, script_type, 0, { actor }, 1, names, owners, '', 0, 0 }, functions.turn))
+  local _, taken = unpack(calling.with({ lease, script_type, 0, { actor }, 1, names, owners, '', 0, 0 }, functions.fetch))
   local job = unpack(taken)
   if not job then return {} end
   if is_full then note_last(pool) end

@@ -9,9 +9,9 @@ use crate::layouts::LayoutQueues;
 use crate::{Audience, Claimed, Error, Store};
 use hero_model::{ErrorKind, JobError, JobId, JobResult, Json, Output, ScriptType, Status, Timestamp, Usage};
 
-const FUNCTION: Function = Function("turn");
+const FUNCTION: Function = Function("fetch");
 /// The same while memory is full: Redis refuses the first one then, and this one takes next to nothing.
-const WHEN_FULL: Function = Function("turn_when_full");
+const WHEN_FULL: Function = Function("fetch_when_full");
 
 /// While memory is full, a pool takes one job in this time: the jobs in the queues may be what fills it.
 const PAUSE_WHEN_FULL: Duration = Duration::from_secs(1);
@@ -100,10 +100,10 @@ impl ActorRoom {
 
 /// What a pool reports and what it wants.
 #[derive(Debug)]
-pub struct Turn<'a> {
+pub struct Fetch<'a> {
     /// The script type of the pool.
     pub script_type: &'a ScriptType,
-    /// Attempts that ended since the last turn; at most 128.
+    /// Attempts that ended since the last fetch; at most 128.
     pub ends: &'a [Ended],
     /// Its actors.
     pub actors: &'a [ActorRoom],
@@ -111,14 +111,14 @@ pub struct Turn<'a> {
     pub queues: &'a [(String, usize)],
 }
 
-impl Turn<'_> {
+impl Fetch<'_> {
     /// Redis takes no jobs for whoever asked so long ago: nobody waits for the answer any more. `request.LATE` in the library.
     pub const LATE: Duration = Duration::from_millis(5500);
 }
 
-/// What a turn gave.
+/// What a fetch gave.
 #[derive(Debug, Default)]
-pub struct Turned {
+pub struct Fetched {
     /// For each ended attempt the status of its job now, or nothing when somebody else holds the job.
     pub statuses: Vec<Option<Status>>,
     /// Jobs to run.
@@ -134,55 +134,55 @@ impl Store {
     ///
     /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
     /// refused. Jobs may have been taken of which this server does not know: [`Store::list_leases`] finds them.
-    pub async fn turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
-        Ok(self.take_turn(turn, &LayoutQueues::default(), false).await?.0)
+    pub async fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched, Error> {
+        Ok(self.fetch_with(fetch, &LayoutQueues::default(), false).await?.0)
     }
 
     /// A [`Store::turn`] in which the callers of jobs take turns: the queues of the type and the group are sorted by caller, and each
     /// caller gives one job at a time. Within a caller the oldest comes first.
     ///
-    /// Jobs that are sorted already are taken so by every other turn, too.
-    pub async fn fair_turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
-        Ok(self.take_turn(turn, &LayoutQueues::default(), true).await?.0)
+    /// Jobs that are sorted already are taken so by every other fetch, too.
+    pub async fn fair_fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched, Error> {
+        Ok(self.fetch_with(fetch, &LayoutQueues::default(), true).await?.0)
     }
 
-    /// A turn, fair or not, that also takes jobs of other layouts into our queues if there is room for more than was found; then
+    /// A fetch, fair or not, that also takes jobs of other layouts into our queues if there is room for more than was found; then
     /// there is more.
     ///
     /// That costs a second round trip, and only then.
-    pub async fn turn_and_import(&self, turn: &Turn<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<Turned, Error> {
-        let (mut turned, importable) = self.take_turn(turn, layout_queues, fair).await?;
+    pub async fn fetch_and_import(&self, fetch: &Fetch<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<Fetched, Error> {
+        let (mut fetched, importable) = self.fetch_with(fetch, layout_queues, fair).await?;
         if importable {
-            let wanted: usize = turn.actors.iter().map(|actor| actor.room).sum();
-            match self.import_queues(turn.script_type, layout_queues, wanted.saturating_sub(turned.taken.len())).await {
-                Ok(found) => turned.more |= found,
-                // What the turn gave must not get lost; the next one finds what is left.
+            let wanted: usize = fetch.actors.iter().map(|actor| actor.room).sum();
+            match self.import_queues(fetch.script_type, layout_queues, wanted.saturating_sub(fetched.taken.len())).await {
+                Ok(found) => fetched.more |= found,
+                // What the fetch gave must not get lost; the next one finds what is left.
                 Err(error) => tracing::debug!(%error, "taking jobs of other layouts failed"),
             }
         }
-        Ok(turned)
+        Ok(fetched)
     }
 
-    /// A turn, and whether there was room left although a queue of another layout holds something.
-    async fn take_turn(&self, turn: &Turn<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<(Turned, bool), Error> {
+    /// A fetch, and whether there was room left although a queue of another layout holds something.
+    async fn fetch_with(&self, fetch: &Fetch<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<(Fetched, bool), Error> {
         let store = &self.0;
         let now = store.clock.now();
-        let call = self.encode_turn(&FUNCTION, turn, turn.actors, layout_queues, fair, now);
+        let call = self.encode_fetch(&FUNCTION, fetch, fetch.actors, layout_queues, fair, now);
         let audience = self.inbox().audience();
-        let answer: Result<Answer, Error> = store.turns.function(&call).await;
+        let answer: Result<Answer, Error> = store.fetches.function(&call).await;
         let (statuses, taken, stopped, more, releases, importable, instances_left, now) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
                 // One of the free actors, by chance: the waiting jobs may be for one actor alone.
-                let free: Vec<usize> = (0..turn.actors.len()).filter(|at| turn.actors[*at].room > 0).collect();
+                let free: Vec<usize> = (0..fetch.actors.len()).filter(|at| fetch.actors[*at].room > 0).collect();
                 let free = free
                     .choose(&mut rand::rng())
                     .copied()
-                    .filter(|free| store.memory_throttle.is_due(turn.actors[*free].pool(), PAUSE_WHEN_FULL));
+                    .filter(|free| store.memory_throttle.is_due(fetch.actors[*free].pool(), PAUSE_WHEN_FULL));
                 let room = |(at, of_actor): (usize, &ActorRoom)| ActorRoom { room: usize::from(free == Some(at)), ..of_actor.clone() };
-                let actors: Vec<ActorRoom> = turn.actors.iter().enumerate().map(room).collect();
-                let call = self.encode_turn(&WHEN_FULL, turn, &actors, &LayoutQueues::default(), fair, now);
-                store.turns.function(&call).await?
+                let actors: Vec<ActorRoom> = fetch.actors.iter().enumerate().map(room).collect();
+                let call = self.encode_fetch(&WHEN_FULL, fetch, &actors, &LayoutQueues::default(), fair, now);
+                store.fetches.function(&call).await?
             }
             answer => answer?,
         };
@@ -201,21 +201,21 @@ impl Store {
         if releases > 0 {
             store.releases.notify_one();
         }
-        let taken = taken.into_iter().filter_map(|values| Claimed::from_turn(values, now)).collect();
-        Ok((Turned { statuses, taken, more: more > 0, instances_left: instances_left == 1 }, importable == 1))
+        let taken = taken.into_iter().filter_map(|values| Claimed::from_fetch(values, now)).collect();
+        Ok((Fetched { statuses, taken, more: more > 0, instances_left: instances_left == 1 }, importable == 1))
     }
 
-    fn encode_turn(
+    fn encode_fetch(
         &self,
         function: &Function,
-        turn: &Turn<'_>,
+        fetch: &Fetch<'_>,
         actors: &[ActorRoom],
         layout_queues: &LayoutQueues,
         fair: bool,
         now: Timestamp,
     ) -> Cmd {
         let mut call = self.0.call_at(function, now);
-        call.arg(self.0.periods.lease.as_millis() as u64).arg(turn.script_type.as_str()).arg(turn.ends.len());
+        call.arg(self.0.periods.lease.as_millis() as u64).arg(fetch.script_type.as_str()).arg(fetch.ends.len());
         for end in turn.ends {
             add_end(&mut call, end);
         }
@@ -223,7 +223,7 @@ impl Store {
         for of_actor in actors {
             call.arg(of_actor.room);
         }
-        call.arg(list(turn.queues.iter().map(|(queue, _)| queue))).arg(list(turn.queues.iter().map(|(_, actor)| actor)));
+        call.arg(list(fetch.queues.iter().map(|(queue, _)| queue))).arg(list(fetch.queues.iter().map(|(_, actor)| actor)));
         call.arg(if fair { "fair" } else { "" }).arg(self.max_running());
         call.arg(layout_queues.queues.len());
         for key in layout_queues.keys() {

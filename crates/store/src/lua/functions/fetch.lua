@@ -1,5 +1,5 @@
 -- Flags:
--- One turn of a pool: records how jobs ended, then takes new ones. One round trip does both.
+-- One fetch of a pool: records how jobs ended, then takes new ones. One round trip does both.
 -- ARGV  lease, ms · script type · number of ended attempts, each:
 --         id · claim · usage (JSON or '') · list: outcome · 'logged' or '-' · format of the output or '-' · then by outcome:
 --         'finished' · output
