@@ -36,22 +36,22 @@ impl Service for BusReader {
     const NAME: &'static str = "fetching messages";
 
     async fn tick(&mut self) -> Result<Duration, BusError> {
-        let envelopes = self.bus.receive(self.wait).await?;
-        self.pause = if envelopes.is_empty() { (self.pause * 2).clamp(SOON, self.idle) } else { SOON };
-        if let Some(way) = self.way.upgrade().filter(|_| !envelopes.is_empty()) {
+        let received = self.bus.receive(self.wait).await?;
+        self.pause = if received.is_empty() { (self.pause * 2).clamp(SOON, self.idle) } else { SOON };
+        if let Some(way) = self.way.upgrade().filter(|_| !received.is_empty()) {
             way.answered(Instant::now());
         }
         let mut failed = None;
-        for envelope in envelopes {
-            let from = envelope.from.as_ref().map(|key| format!("mycelium:{key}")).or_else(|| self.from.clone());
-            let receipt = self.inbound.take(&envelope.id, envelope.letter.as_deref(), from.as_deref()).await;
+        for received in received {
+            let from = received.from.as_ref().map(|key| format!("mycelium:{key}")).or_else(|| self.from.clone());
+            let receipt = self.inbound.take(&received.id, received.envelope.as_deref(), from.as_deref()).await;
             if let Some(wake) = &self.wake {
                 wake.notify_one();
             }
-            // Nobody is harmed by an answer that gets lost: the letter comes again, and is known then. The others are taken all the same, because they
+            // Nobody is harmed by an answer that gets lost: the envelope comes again, and is known then. The others are taken all the same, because they
             // may be on no bus any more.
             let slow = || BusError::Unreachable("an answer took too long".into());
-            let answered = timeout(Duration::from_secs(10), self.bus.answer(&envelope, &receipt)).await.unwrap_or_else(|_| Err(slow()));
+            let answered = timeout(Duration::from_secs(10), self.bus.answer(&received, &receipt)).await.unwrap_or_else(|_| Err(slow()));
             failed = failed.or(answered.err());
         }
         failed.map_or(Ok(self.pause), Err)

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::bus::{Bus, BusError};
+use super::envelope::{Envelope, Kind};
 use super::inbound::{HERE, Inbound};
-use super::letter::{Kind, Letter};
 use super::receipt::{Outcome, Receipt};
 use super::receiver::{Attempt, HandedOver, Receivers};
 use super::routes::{Route, Routes};
@@ -178,19 +178,19 @@ impl Delivery {
     async fn attempt(&self, key: MessageKey, stored: &StoredMessage) -> Result<Receipt, Obstacle> {
         self.check_caller(key, stored)?;
         let Some(Destination { address, target, receiver }) = self.destination(stored).await? else {
-            return Ok(self.take_here(&self.letter(key, stored, self.store.context(), None).await?).await);
+            return Ok(self.take_here(&self.envelope(key, stored, self.store.context(), None).await?).await);
         };
         let place: Place = (address.as_str().to_owned(), target);
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let trying = async {
-            let mut letter = self.letter(key, stored, target, receiver.as_ref()).await?;
+            let mut envelope = self.envelope(key, stored, target, receiver.as_ref()).await?;
             match self.routes.find(&self.store, &address, target).await? {
-                Route::Here => Ok(self.take_here(&letter).await),
-                Route::Bus(bus, to) => match self.hand_over(&*bus, &to, &place, &mut letter).await {
-                    Err(HandedOver::Bus(BusError::TooLarge { size, limit })) if letter.message_type == MessageType::Result => {
-                        let mut letter = self.without_output(key, letter, size, limit).await?;
-                        Ok(self.hand_over(&*bus, &to, &place, &mut letter).await?)
+                Route::Here => Ok(self.take_here(&envelope).await),
+                Route::Bus(bus, to) => match self.hand_over(&*bus, &to, &place, &mut envelope).await {
+                    Err(HandedOver::Bus(BusError::TooLarge { size, limit })) if envelope.message_type == MessageType::Result => {
+                        let mut envelope = self.without_output(key, envelope, size, limit).await?;
+                        Ok(self.hand_over(&*bus, &to, &place, &mut envelope).await?)
                     }
                     delivered => Ok(delivered?),
                 },
@@ -221,10 +221,10 @@ impl Delivery {
         }
     }
 
-    /// Hands a letter over that names its receiver, and gives what that says.
-    pub(super) async fn hand_over(&self, bus: &dyn Bus, to: &str, place: &Place, letter: &mut Letter) -> Result<Receipt, HandedOver> {
+    /// Hands an envelope over that names its receiver, and gives what that says.
+    pub(super) async fn hand_over(&self, bus: &dyn Bus, to: &str, place: &Place, envelope: &mut Envelope) -> Result<Receipt, HandedOver> {
         let attempt = Attempt { key: &self.key, bus, to, place, patience: PATIENCE };
-        attempt.hand_over(letter, &self.receivers).await
+        attempt.hand_over(envelope, &self.receivers).await
     }
 
     /// Whether a message needs to be sent no more.
@@ -233,19 +233,19 @@ impl Delivery {
         stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
     }
 
-    pub(super) async fn take_here(&self, letter: &Letter) -> Receipt {
-        let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
-        self.inbound.take(letter.nonce.as_str(), Ok(&text), Some(HERE)).await
+    pub(super) async fn take_here(&self, envelope: &Envelope) -> Receipt {
+        let text = serde_json::to_string(envelope).expect("an envelope is texts and numbers");
+        self.inbound.take(envelope.nonce.as_str(), Ok(&text), Some(HERE)).await
     }
 
     /// A result that is too large for every bus, as the failure of its job: who waits for that is told at once, and not when its time is over.
-    async fn without_output(&self, key: MessageKey, mut letter: Letter, size: usize, limit: usize) -> Result<Letter, Obstacle> {
-        let said: Value = serde_json::from_str(&letter.message).unwrap_or_default();
+    async fn without_output(&self, key: MessageKey, mut envelope: Envelope, size: usize, limit: usize) -> Result<Envelope, Obstacle> {
+        let said: Value = serde_json::from_str(&envelope.message).unwrap_or_default();
         let error = format!("the result has {size} bytes on its way as a message, the limit is {limit}; have the job give less");
-        letter.message = json!({ "job": said["job"], "status": "error", "error": error, "kind": ErrorKind::Limit.as_str() }).to_string();
-        self.complete(key, "message", &letter.message).await?;
-        self.key.sign(&mut letter);
-        Ok(letter)
+        envelope.message = json!({ "job": said["job"], "status": "error", "error": error, "kind": ErrorKind::Limit.as_str() }).to_string();
+        self.complete(key, "message", &envelope.message).await?;
+        self.key.sign(&mut envelope);
+        Ok(envelope)
     }
 
     /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked; and those of nobody (0) are
@@ -298,13 +298,13 @@ impl Delivery {
     }
 
     /// The message as it is sent to a context. What it lacks is completed in its hash first, so that it is the same when it is sent again.
-    async fn letter(
+    async fn envelope(
         &self,
         key: MessageKey,
         stored: &StoredMessage,
         target: ContextId,
         receiver: Option<&SignerKey>,
-    ) -> Result<Letter, Obstacle> {
+    ) -> Result<Envelope, Obstacle> {
         let shown = &stored.shown;
         let nonce = match &stored.nonce {
             Some(nonce) => nonce.clone(),
@@ -320,7 +320,7 @@ impl Delivery {
             _ => stored.job.clone(),
         };
         let created_at = shown.created_at.as_millis() / 1000;
-        let mut letter = Letter {
+        let mut envelope = Envelope {
             kind: Kind::Message,
             nonce,
             caller_id: key.caller_id,
@@ -347,18 +347,18 @@ impl Delivery {
         match (&stored.signature, &shown.public_key) {
             // Its sender has signed it.
             (Some(signature), Some(key)) => {
-                (letter.signature, letter.public_key, letter.target_context) = (signature.clone(), key.clone(), shown.target_context);
-                if !is_right(&letter) {
+                (envelope.signature, envelope.public_key, envelope.target_context) = (signature.clone(), key.clone(), shown.target_context);
+                if !is_right(&envelope) {
                     return Err(Obstacle::Final(format!("its signature is not that of {key} over this message")));
                 }
             }
             _ => {
-                letter.sent_at = Timestamp::local().as_millis() / 1000;
-                letter.to = letter.to.or_else(|| receiver.cloned());
-                self.key.sign(&mut letter);
+                envelope.sent_at = Timestamp::local().as_millis() / 1000;
+                envelope.to = envelope.to.or_else(|| receiver.cloned());
+                self.key.sign(&mut envelope);
             }
         }
-        Ok(letter)
+        Ok(envelope)
     }
 
     /// The job that is away with a message, as the other side is told of it.

@@ -4,12 +4,12 @@
 pub mod bus;
 mod bus_reader;
 mod delivery;
+/// What travels of a message, signed.
+pub mod envelope;
 mod error;
 pub mod flows;
 mod inbound;
 mod known;
-/// What travels of a message, signed.
-pub mod letter;
 mod messages;
 mod outgoing;
 mod ping;

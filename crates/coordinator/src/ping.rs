@@ -8,8 +8,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::bus::BusError;
+use super::envelope::{Envelope, Kind};
 use super::inbound::{HERE, Inbound};
-use super::letter::{Kind, Letter};
 use super::receipt::{Outcome, Receipt};
 use super::routes::{Route, Routes};
 use super::signature::{NodeKey, is_right};
@@ -59,12 +59,12 @@ impl Pinger {
     pub(super) async fn ask(&self, store: &Store, address: &Address, target: ContextId) -> Result<PongAnswer, String> {
         let asking = async {
             let way = self.routes.find(store, address, target).await.map_err(|error| error.to_string())?;
-            let letter = self.letter(store.context(), target)?;
+            let envelope = self.envelope(store.context(), target)?;
             let (began, sent) = (Instant::now(), Timestamp::local());
             let receipt = match &way {
-                Route::Here => self.take_here(&letter).await,
+                Route::Here => self.take_here(&envelope).await,
                 // Whoever is there answers, so it is for no node.
-                Route::Bus(bus, to) => bus.deliver(to, &letter, None, PATIENCE).await.map_err(|error| no_answer(&error))?,
+                Route::Bus(bus, to) => bus.deliver(to, &envelope, None, PATIENCE).await.map_err(|error| no_answer(&error))?,
             };
             let way = if matches!(way, Route::Here) { Way::Here } else { Way::Bus };
             Ok::<_, String>((way, receipt, began.elapsed(), sent))
@@ -103,16 +103,16 @@ impl Pinger {
         })
     }
 
-    async fn take_here(&self, letter: &Letter) -> Receipt {
-        let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
-        self.inbound.take(letter.nonce.as_str(), Ok(&text), Some(HERE)).await
+    async fn take_here(&self, envelope: &Envelope) -> Receipt {
+        let text = serde_json::to_string(envelope).expect("an envelope is texts and numbers");
+        self.inbound.take(envelope.nonce.as_str(), Ok(&text), Some(HERE)).await
     }
 
     /// A ping from a context to another one. It is like no other, so that each is answered.
-    fn letter(&self, context: ContextId, target: ContextId) -> Result<Letter, String> {
+    fn envelope(&self, context: ContextId, target: ContextId) -> Result<Envelope, String> {
         let nonce: Name = format!("{:032x}", rand::random::<u128>()).parse().map_err(|_| "it has no nonce".to_owned())?;
         let now = Timestamp::local().as_millis() / 1000;
-        let mut letter = Letter {
+        let mut envelope = Envelope {
             kind: Kind::Ping,
             nonce,
             caller_id: 0,
@@ -136,8 +136,8 @@ impl Pinger {
             public_key: self.key.public(),
             signature: String::new(),
         };
-        self.key.sign(&mut letter);
-        Ok(letter)
+        self.key.sign(&mut envelope);
+        Ok(envelope)
     }
 }
 
@@ -152,7 +152,7 @@ fn no_answer(error: &BusError) -> String {
 fn route(address: &Address, target: ContextId) -> String {
     match address.place() {
         Place::Here => format!("context {target} of this server"),
-        Place::Box(key) => format!("the letters for {key} in the Redis of this server"),
+        Place::Box(key) => format!("the envelopes for {key} in the Redis of this server"),
         Place::Redis(_) => format!("context {target} of that Redis"),
         Place::Node(name) => format!("context {target} of the Redis of node {name} (node_redis)"),
         Place::MyceliumIp(ip) => format!("the Mycelium node of this server (mycelium_url), and the one at {ip}"),
@@ -171,15 +171,15 @@ pub(super) fn came(address: &Address, target: ContextId, answered: Result<PongAn
 
 impl Inbound {
     /// Answers a ping, whoever it is of: this says no more than a refusal does.
-    pub(super) fn pong(&self, letter: &Letter) -> Receipt {
-        if !is_right(letter) {
-            let why = format!("the signature is not that of {} over this message", letter.public_key);
-            return Receipt::of_no_letter(letter.nonce.clone(), why, &self.key);
+    pub(super) fn pong(&self, envelope: &Envelope) -> Receipt {
+        if !is_right(envelope) {
+            let why = format!("the signature is not that of {} over this message", envelope.public_key);
+            return Receipt::of_no_envelope(envelope.nonce.clone(), why, &self.key);
         }
-        let key = &letter.public_key;
+        let key = &envelope.public_key;
         let trusts = *key == self.key.public() || self.trusted.contains_key(key);
         let said = Said { time: Timestamp::local().as_millis(), trusts };
         let text = serde_json::to_string(&said).expect("a time and a truth");
-        Receipt::new(letter, Outcome::Stored, text, &self.key)
+        Receipt::new(envelope, Outcome::Stored, text, &self.key)
     }
 }

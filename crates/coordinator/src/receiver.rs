@@ -1,11 +1,11 @@
-//! Whom a letter is for: each names the node that may take it, so that nobody gives it to another one.
+//! Whom an envelope is for: each names the node that may take it, so that nobody gives it to another one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::bus::{Bus, BusError};
-use super::letter::Letter;
+use super::envelope::Envelope;
 use super::receipt::{Outcome, Receipt};
 use super::signature::NodeKey;
 use super::ways::Place;
@@ -40,7 +40,7 @@ impl Receivers {
     }
 }
 
-/// Why a letter was not handed over.
+/// Why an envelope was not handed over.
 pub(super) enum HandedOver {
     /// The bus did not.
     Bus(BusError),
@@ -56,7 +56,7 @@ impl From<BusError> for HandedOver {
     }
 }
 
-/// One attempt to hand letters over.
+/// One attempt to hand envelopes over.
 pub(super) struct Attempt<'a> {
     /// The key of the node that sends.
     pub(super) key: &'a NodeKey,
@@ -69,45 +69,45 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Hands a letter over that names its receiver, and gives what that says. Where nobody has said which node is at a place, that says it first: a
-    /// letter without a receiver is taken by nobody.
-    pub(super) async fn hand_over(&self, letter: &mut Letter, receivers: &Receivers) -> Result<Receipt, HandedOver> {
-        let is_told = letter.to.is_some();
-        if !is_told && letter.public_key != self.key.public() {
+    /// Hands an envelope over that names its receiver, and gives what that says. Where nobody has said which node is at a place, that says it first: a
+    /// envelope without a receiver is taken by nobody.
+    pub(super) async fn hand_over(&self, envelope: &mut Envelope, receivers: &Receivers) -> Result<Receipt, HandedOver> {
+        let is_told = envelope.to.is_some();
+        if !is_told && envelope.public_key != self.key.public() {
             return Err(HandedOver::Unnamed);
         }
         if let Some(known) = receivers.at(self.place).filter(|_| !is_told) {
-            self.name(letter, known)?;
+            self.name(envelope, known)?;
         }
-        let receipt = self.deliver(letter).await?;
-        let is_answer = receipt.outcome == Outcome::Full && receipt.is_of(letter);
-        if is_told || !is_answer || letter.to.as_ref() == Some(&receipt.node) {
+        let receipt = self.deliver(envelope).await?;
+        let is_answer = receipt.outcome == Outcome::Full && receipt.is_of(envelope);
+        if is_told || !is_answer || envelope.to.as_ref() == Some(&receipt.node) {
             return Ok(receipt);
         }
         // Another one is there now, and is named when it is sent again.
-        if letter.to.is_some() {
+        if envelope.to.is_some() {
             receivers.forget(self.place);
             return Ok(receipt);
         }
-        self.name(letter, receipt.node.clone())?;
+        self.name(envelope, receipt.node.clone())?;
         receivers.know(self.place, receipt.node);
-        self.deliver(letter).await
+        self.deliver(envelope).await
     }
 
-    /// Has a letter name a node as its receiver, which is another one than its sender.
-    fn name(&self, letter: &mut Letter, node: SignerKey) -> Result<(), HandedOver> {
+    /// Has an envelope name a node as its receiver, which is another one than its sender.
+    fn name(&self, envelope: &mut Envelope, node: SignerKey) -> Result<(), HandedOver> {
         if node == self.key.public() {
             return Err(HandedOver::Own);
         }
-        letter.to = Some(node);
-        self.key.sign(letter);
+        envelope.to = Some(node);
+        self.key.sign(envelope);
         Ok(())
     }
 
-    async fn deliver(&self, letter: &Letter) -> Result<Receipt, HandedOver> {
-        if letter.to.as_ref() == Some(&self.key.public()) {
+    async fn deliver(&self, envelope: &Envelope) -> Result<Receipt, HandedOver> {
+        if envelope.to.as_ref() == Some(&self.key.public()) {
             return Err(HandedOver::Own);
         }
-        Ok(self.bus.deliver(self.to, letter, letter.to.as_ref(), self.patience).await?)
+        Ok(self.bus.deliver(self.to, envelope, envelope.to.as_ref(), self.patience).await?)
     }
 }

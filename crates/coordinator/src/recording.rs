@@ -1,6 +1,6 @@
 //! What the audit log has of messages that come, and of stops.
 
-use super::letter::Letter;
+use super::envelope::Envelope;
 use hero_audit::{Outcome, Record, Who};
 use hero_model::{ContextId, JobId, MessageKey, MessageType};
 use hero_store::MadeJobs;
@@ -13,16 +13,16 @@ const SEND_STOP: &str = "send_stop";
 /// The code of the wire for what somebody may not do.
 const DENIED: i32 = 1004;
 
-/// The record of a letter that is about to be stored.
-pub(super) fn of(who: Who, letter: &Letter) -> Record {
+/// The record of an envelope that is about to be stored.
+pub(super) fn of(who: Who, envelope: &Envelope) -> Record {
     // A result is that of a message of this side.
-    let answered = letter.message_type == MessageType::Result;
-    let message_id = if answered { letter.answers } else { letter.message_id };
-    let object = MessageKey { caller_id: letter.caller_id, message_id }.to_string();
+    let answered = envelope.message_type == MessageType::Result;
+    let message_id = if answered { envelope.answers } else { envelope.message_id };
+    let object = MessageKey { caller_id: envelope.caller_id, message_id }.to_string();
     Record {
-        context: Some(letter.target_context),
+        context: Some(envelope.target_context),
         object: Some(object),
-        caller: Some(letter.caller_id.to_string()),
+        caller: Some(envelope.caller_id.to_string()),
         ..Record::new(who, WHAT, Outcome::Unknown)
     }
 }
@@ -47,11 +47,11 @@ pub(super) fn made(record: &mut Record, made: &MadeJobs) {
 }
 
 /// The record of a stop that came and is about to be carried out.
-pub(super) fn of_stop(who: Who, letter: &Letter) -> Record {
+pub(super) fn of_stop(who: Who, envelope: &Envelope) -> Record {
     Record {
-        context: Some(letter.target_context),
-        object: Some(MessageKey { caller_id: letter.caller_id, message_id: letter.answers }.to_string()),
-        caller: Some(letter.caller_id.to_string()),
+        context: Some(envelope.target_context),
+        object: Some(MessageKey { caller_id: envelope.caller_id, message_id: envelope.answers }.to_string()),
+        caller: Some(envelope.caller_id.to_string()),
         ..Record::new(who, RECEIVE_STOP, Outcome::Unknown)
     }
 }
@@ -74,8 +74,8 @@ pub(super) fn stop_told(key: MessageKey, job: Option<&JobId>, context: ContextId
     }
 }
 
-/// The record of a letter that was refused. Who it is of is not known, and what it names may be anything.
-pub(super) fn refused(letter: &Letter) -> Record {
-    let object = Some(format!("target:{}", letter.target_context));
+/// The record of an envelope that was refused. Who it is of is not known, and what it names may be anything.
+pub(super) fn refused(envelope: &Envelope) -> Record {
+    let object = Some(format!("target:{}", envelope.target_context));
     Record { object, ..Record::new(Who::Anonymous, WHAT, Outcome::Refused(DENIED)) }
 }

@@ -7,7 +7,7 @@ use k256::ecdsa::signature::Verifier as _;
 use k256::ecdsa::{Signature, VerifyingKey};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
-use super::letter::Letter;
+use super::envelope::Envelope;
 use hero_model::{MASKED, SignerKey, hex};
 
 /// How many bytes the secret of a key has.
@@ -48,10 +48,10 @@ impl NodeKey {
         format!("{}-{:08x}", self.name(), rand::random::<u32>())
     }
 
-    /// Signs a letter of this node.
-    pub fn sign(&self, letter: &mut Letter) {
-        letter.public_key = self.public();
-        letter.signature = self.signature_of(&letter.signed(letter.node.as_str()));
+    /// Signs an envelope of this node.
+    pub fn sign(&self, envelope: &mut Envelope) {
+        envelope.public_key = self.public();
+        envelope.signature = self.signature_of(&envelope.signed(envelope.node.as_str()));
     }
 
     /// The signature over something that this node says.
@@ -78,9 +78,9 @@ impl fmt::Debug for NodeKey {
     }
 }
 
-/// Whether a letter was signed by who it says, for the node that it says, or for whichever node sends it.
-pub(super) fn is_right(letter: &Letter) -> bool {
-    [letter.node.as_str(), ""].into_iter().any(|node| has_signed(&letter.public_key, &letter.signature, &letter.signed(node)))
+/// Whether an envelope was signed by who it says, for the node that it says, or for whichever node sends it.
+pub(super) fn is_right(envelope: &Envelope) -> bool {
+    [envelope.node.as_str(), ""].into_iter().any(|node| has_signed(&envelope.public_key, &envelope.signature, &envelope.signed(node)))
 }
 
 /// Whether a signature over something is that of a key.
@@ -110,39 +110,39 @@ mod tests {
     fn the_bytes_and_the_signature_of_the_document_are_those_of_the_program() {
         let document = include_str!("../../../docs/messages.md");
         let key: NodeKey = "07".repeat(32).parse().unwrap();
-        let mut letter = Letter::example();
-        key.sign(&mut letter);
-        let signed = String::from_utf8(letter.signed(letter.node.as_str())).unwrap();
+        let mut envelope = Envelope::example();
+        key.sign(&mut envelope);
+        let signed = String::from_utf8(envelope.signed(envelope.node.as_str())).unwrap();
         assert!(document.contains(&signed), "{signed}");
-        for part in [key.public().as_str(), &letter.signature] {
+        for part in [key.public().as_str(), &envelope.signature] {
             assert!(document.contains(part), "{part}");
         }
-        assert!(is_right(&letter));
+        assert!(is_right(&envelope));
     }
 
     #[test]
     fn what_was_changed_after_it_was_signed_is_not_right() {
-        let (key, mut letter) = (NodeKey::random(), Letter::example());
-        key.sign(&mut letter);
-        assert!(is_right(&letter));
-        let changed: [fn(&mut Letter); 9] = [
-            |letter| letter.message.push('!'),
-            |letter| letter.target_context = ContextId(3),
-            |letter| letter.caller_id = 1,
-            |letter| letter.sent_at += 1,
-            |letter| letter.public_key = NodeKey::random().public(),
-            |letter| letter.node = NodeKey::random().public(),
-            |letter| letter.to = Some(NodeKey::random().public()),
-            |letter| letter.to = None,
-            |letter| letter.signature = "zz".into(),
+        let (key, mut envelope) = (NodeKey::random(), Envelope::example());
+        key.sign(&mut envelope);
+        assert!(is_right(&envelope));
+        let changed: [fn(&mut Envelope); 9] = [
+            |envelope| envelope.message.push('!'),
+            |envelope| envelope.target_context = ContextId(3),
+            |envelope| envelope.caller_id = 1,
+            |envelope| envelope.sent_at += 1,
+            |envelope| envelope.public_key = NodeKey::random().public(),
+            |envelope| envelope.node = NodeKey::random().public(),
+            |envelope| envelope.to = Some(NodeKey::random().public()),
+            |envelope| envelope.to = None,
+            |envelope| envelope.signature = "zz".into(),
         ];
         for change in changed {
-            let mut other = letter.clone();
+            let mut other = envelope.clone();
             change(&mut other);
             assert!(!is_right(&other), "{other:?}");
         }
         // What stands in one field cannot pass for another one.
-        let mut other = letter.clone();
+        let mut other = envelope.clone();
         (other.topic, other.message) = (String::new(), format!("{}{}", other.topic, other.message));
         assert!(!is_right(&other));
     }
@@ -152,20 +152,20 @@ mod tests {
         use k256::ecdsa::SigningKey;
         use k256::ecdsa::signature::Signer as _;
         let key = SigningKey::from_slice(&[7; 32]).unwrap();
-        let mut letter = Letter::example();
-        letter.public_key = hex(key.verifying_key().to_encoded_point(false).as_bytes()).parse().unwrap();
-        let sign = |letter: &mut Letter, node: &str| {
-            let signature: Signature = key.sign(&letter.signed(node));
-            letter.signature = hex(&signature.to_bytes());
+        let mut envelope = Envelope::example();
+        envelope.public_key = hex(key.verifying_key().to_encoded_point(false).as_bytes()).parse().unwrap();
+        let sign = |envelope: &mut Envelope, node: &str| {
+            let signature: Signature = key.sign(&envelope.signed(node));
+            envelope.signature = hex(&signature.to_bytes());
         };
-        let node = letter.node.clone();
-        sign(&mut letter, node.as_str());
-        assert!(is_right(&letter));
-        letter.answers = 1;
-        assert!(!is_right(&letter));
+        let node = envelope.node.clone();
+        sign(&mut envelope, node.as_str());
+        assert!(is_right(&envelope));
+        envelope.answers = 1;
+        assert!(!is_right(&envelope));
         // For whichever node sends it.
-        sign(&mut letter, "");
-        letter.node = NodeKey::random().public();
-        assert!(is_right(&letter));
+        sign(&mut envelope, "");
+        envelope.node = NodeKey::random().public();
+        assert!(is_right(&envelope));
     }
 }

@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::bus::BusError;
 use super::delivery::{Delivery, Destination, Obstacle, of_node};
+use super::envelope::{Envelope, Kind};
 use super::inbound::{Inbound, Refusal, Signer};
-use super::letter::{Kind, Letter};
 use super::receipt::Receipt;
 use super::receiver::HandedOver;
 use super::recording;
@@ -58,14 +58,14 @@ impl Delivery {
         let Destination { address, target, receiver } = self.destination(stored).await?.ok_or_else(nowhere)?;
         let place: Place = (address.as_str().to_owned(), target);
         let receiver = stored.to.clone().or(receiver).or_else(|| of_node(stored.receiver_key.as_ref()));
-        let mut letter = self.stop_letter(key, stored, target, receiver, since, life)?;
+        let mut envelope = self.stop_envelope(key, stored, target, receiver, since, life)?;
         let full = || Obstacle::Silent("others are on their way there".into(), MEANWHILE);
         let _on_its_way = self.telling.begin(&place).ok_or_else(full)?;
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let told = match self.routes.find(&self.store, &address, target).await {
-            Ok(Route::Here) => Ok(self.take_here(&letter).await),
-            Ok(Route::Bus(bus, to)) => self.hand_over(&*bus, &to, &place, &mut letter).await,
+            Ok(Route::Here) => Ok(self.take_here(&envelope).await),
+            Ok(Route::Bus(bus, to)) => self.hand_over(&*bus, &to, &place, &mut envelope).await,
             Err(error) => Err(error.into()),
         };
         match told {
@@ -91,7 +91,7 @@ impl Delivery {
     }
 
     /// The stop of a message as it is sent to a context. It has a nonce of its own, the same however often it is sent.
-    fn stop_letter(
+    fn stop_envelope(
         &self,
         key: MessageKey,
         stored: &StoredMessage,
@@ -99,10 +99,10 @@ impl Delivery {
         to: Option<SignerKey>,
         since: Timestamp,
         life: u32,
-    ) -> Result<Letter, Obstacle> {
+    ) -> Result<Envelope, Obstacle> {
         let in_reply_to = stored.nonce.clone().ok_or_else(|| Obstacle::Final("its message was never sent".into()))?;
         let nonce = hex(&Sha256::digest(format!("stop {in_reply_to}")))[..32].parse().map_err(|_| Obstacle::Over)?;
-        let mut letter = Letter {
+        let mut envelope = Envelope {
             kind: Kind::Stop,
             nonce,
             caller_id: key.caller_id,
@@ -128,24 +128,24 @@ impl Delivery {
             public_key: self.key.public(),
             signature: String::new(),
         };
-        self.key.sign(&mut letter);
-        Ok(letter)
+        self.key.sign(&mut envelope);
+        Ok(envelope)
     }
 }
 
 impl Inbound {
     /// Takes a stop that a node has signed whose word counts here: the jobs that it has sent with a message end, and if that message is yet to come,
     /// its jobs will not run. `again` is until when it may come; what a node signs it signs anew each time, so a day is enough.
-    pub(super) async fn take_stop(&self, letter: &Letter, store: &Store, again: Timestamp) -> Result<(), Refusal> {
-        let nonce: Name = letter.in_reply_to.parse().map_err(|_| "a stop names the message whose jobs are to be stopped".to_owned())?;
-        let begun = || recording::of_stop(self.sender(letter, &Signer::Node), letter);
+    pub(super) async fn take_stop(&self, envelope: &Envelope, store: &Store, again: Timestamp) -> Result<(), Refusal> {
+        let nonce: Name = envelope.in_reply_to.parse().map_err(|_| "a stop names the message whose jobs are to be stopped".to_owned())?;
+        let begun = || recording::of_stop(self.sender(envelope, &Signer::Node), envelope);
         let doing = self.dispatcher.audit().begin(begun).map_err(|closed| Refusal::Full(format!("at the other side {closed}")))?;
         let mut doing = doing.counted();
         let stop = NewStop {
-            signer: letter.public_key.clone(),
+            signer: envelope.public_key.clone(),
             nonce: nonce.as_str().to_owned(),
-            caller: letter.caller_id,
-            number: letter.answers,
+            caller: envelope.caller_id,
+            number: envelope.answers,
             again: again.min(store.clock().now().plus(Duration::from_secs(LONGEST.into()))),
         };
         let (is_news, jobs) = match store.receive_stop(&stop).await? {
@@ -157,7 +157,7 @@ impl Inbound {
             StopReceived::Crowded => {
                 doing.give_up();
                 let why = "knows as many messages as it may, of this signer or of all, each until its timeout_ack";
-                return Err(Refusal::Full(format!("context {} {why}", letter.target_context)));
+                return Err(Refusal::Full(format!("context {} {why}", envelope.target_context)));
             }
         };
         // If this fails, the stop comes again, and what has not ended until then is stopped then.

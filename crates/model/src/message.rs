@@ -17,7 +17,7 @@ pub enum MessageType {
     /// A line to somebody.
     #[default]
     Chat,
-    /// A letter to somebody.
+    /// An envelope to somebody.
     Mail,
     /// How a job ended that came by a message.
     Result,

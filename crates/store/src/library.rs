@@ -22,7 +22,7 @@ macro_rules! files {
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "leases" "notes" "jobs" "attempts" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "links" "cycles" "index"
-    "filter" "foreign" "awaited" "schedules" "conveyor" "fair" "incoming" "limit" "masks" "objects" "access" "calling" "once" "letters" "messages" "message_jobs" "unsent" "setback"
+    "filter" "foreign" "awaited" "schedules" "conveyor" "fair" "incoming" "limit" "masks" "objects" "access" "calling" "once" "envelopes" "messages" "message_jobs" "unsent" "setback"
 );
 
 /// The globals that functions use most, as locals: a function of a library looks every other one up in two tables.

@@ -1,4 +1,4 @@
-//! The Redis bus: letters for nodes in a context of any Redis, and receipts for them. Plain commands do, so that both sides may be of other versions.
+//! The Redis bus: envelopes for nodes in a context of any Redis, and receipts for them. Plain commands do, so that both sides may be of other versions.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use super::{Error, Store};
 use crate::keys::Keys;
 use hero_model::{ContextId, Timestamp};
 
-/// How long a letter lies that nobody fetches, s. Whoever sent it puts it again and again until its time is over.
-const LETTER_SECONDS: u64 = 3600;
+/// How long an envelope lies that nobody fetches, s. Whoever sent it puts it again and again until its time is over.
+const ENVELOPE_SECONDS: u64 = 3600;
 /// How long a receipt lies, s.
 const RECEIPT_SECONDS: u64 = 600;
-/// How many letters may lie for one node.
+/// How many envelopes may lie for one node.
 const MOST: u64 = 10_000;
 /// A ping finds room only where fewer lie: it is no reason for others to wait.
 const MOST_BESIDE_PINGS: u64 = 100;
@@ -27,75 +27,75 @@ const LONGEST_RECEIPT: usize = 64 << 10;
 /// How much is told of what is no nonce, in bytes.
 const LONGEST_EXAMPLE: usize = 48;
 
-/// The letters in one context.
+/// The envelopes in one context.
 pub struct Mailboxes {
     link: Arc<Link>,
     keys: Keys,
 }
 
 impl Mailboxes {
-    /// The letters in a context of a Redis of somebody else.
+    /// The envelopes in a context of a Redis of somebody else.
     pub async fn connect(endpoint: &Endpoint, context: ContextId) -> Result<Self, Error> {
         let (home, keys) = Home::find(endpoint, context).await?;
         Ok(Self { link: Arc::new(Link::to(&Arc::new(home))?), keys })
     }
 
-    /// Puts a letter for somebody, in place of the one that has this nonce. Says whether there was room.
-    pub async fn put(&self, whom: &str, nonce: &str, letter: &str) -> Result<bool, Error> {
-        self.put_within(whom, nonce, letter, MOST).await
+    /// Puts an envelope for somebody, in place of the one that has this nonce. Says whether there was room.
+    pub async fn put(&self, whom: &str, nonce: &str, envelope: &str) -> Result<bool, Error> {
+        self.put_within(whom, nonce, envelope, MOST).await
     }
 
-    /// Puts what is no letter to keep: only where few lie. Whoever put it takes it back.
-    pub async fn put_ping(&self, whom: &str, nonce: &str, letter: &str) -> Result<bool, Error> {
-        self.put_within(whom, nonce, letter, MOST_BESIDE_PINGS).await
+    /// Puts what is no envelope to keep: only where few lie. Whoever put it takes it back.
+    pub async fn put_ping(&self, whom: &str, nonce: &str, envelope: &str) -> Result<bool, Error> {
+        self.put_within(whom, nonce, envelope, MOST_BESIDE_PINGS).await
     }
 
-    /// Takes a letter back that nobody has answered.
+    /// Takes an envelope back that nobody has answered.
     pub async fn take_back(&self, whom: &str, nonce: &str) -> Result<(), Error> {
         let mut take = Pipeline::new();
-        take.cmd("ZREM").arg(self.keys.letters(whom)).arg(nonce).ignore();
-        take.cmd("DEL").arg(self.keys.letter(whom, nonce)).ignore();
+        take.cmd("ZREM").arg(self.keys.envelopes(whom)).arg(nonce).ignore();
+        take.cmd("DEL").arg(self.keys.envelope(whom, nonce)).ignore();
         self.link.pipeline(&take).await
     }
 
-    async fn put_within(&self, whom: &str, nonce: &str, letter: &str, most: u64) -> Result<bool, Error> {
-        let letters = self.keys.letters(whom);
-        let lying: u64 = self.link.call(redis::cmd("ZCARD").arg(&letters)).await?;
+    async fn put_within(&self, whom: &str, nonce: &str, envelope: &str, most: u64) -> Result<bool, Error> {
+        let envelopes = self.keys.envelopes(whom);
+        let lying: u64 = self.link.call(redis::cmd("ZCARD").arg(&envelopes)).await?;
         if lying >= most {
             return Ok(false);
         }
         let mut put = Pipeline::new();
         put.atomic();
-        put.cmd("SET").arg(self.keys.letter(whom, nonce)).arg(letter).arg("EX").arg(LETTER_SECONDS).ignore();
-        put.cmd("ZADD").arg(&letters).arg("NX").arg(Timestamp::local().as_millis()).arg(nonce).ignore();
-        put.cmd("EXPIRE").arg(&letters).arg(LETTER_SECONDS).ignore();
+        put.cmd("SET").arg(self.keys.envelope(whom, nonce)).arg(envelope).arg("EX").arg(ENVELOPE_SECONDS).ignore();
+        put.cmd("ZADD").arg(&envelopes).arg("NX").arg(Timestamp::local().as_millis()).arg(nonce).ignore();
+        put.cmd("EXPIRE").arg(&envelopes).arg(ENVELOPE_SECONDS).ignore();
         self.link.pipeline::<()>(&put).await?;
         Ok(true)
     }
 
-    /// What became of a letter, if that is known.
+    /// What became of an envelope, if that is known.
     pub async fn receipt(&self, nonce: &str) -> Result<Option<String>, Error> {
         let mut read = redis::cmd("GETRANGE");
         read.arg(self.keys.receipt(nonce)).arg(0).arg(LONGEST_RECEIPT - 1);
         Ok(self.link.call::<Text>(&read).await?.some())
     }
 
-    /// Forgets what became of a letter.
+    /// Forgets what became of an envelope.
     pub async fn forget(&self, nonce: &str) -> Result<(), Error> {
         self.link.call(redis::cmd("DEL").arg(self.keys.receipt(nonce))).await
     }
 
-    /// The nonces of letters, the oldest first. What is none is set aside: it would stand before all others for good.
-    async fn nonces(&self, letters: &str, most: usize) -> Result<Vec<String>, Error> {
+    /// The nonces of envelopes, the oldest first. What is none is set aside: it would stand before all others for good.
+    async fn nonces(&self, envelopes: &str, most: usize) -> Result<Vec<String>, Error> {
         loop {
-            let members: Vec<Vec<u8>> = self.link.call(redis::cmd("ZRANGE").arg(letters).arg(0).arg(most.saturating_sub(1))).await?;
+            let members: Vec<Vec<u8>> = self.link.call(redis::cmd("ZRANGE").arg(envelopes).arg(0).arg(most.saturating_sub(1))).await?;
             let (nonces, strange): (Vec<_>, Vec<_>) = members.into_iter().map(String::from_utf8).partition(Result::is_ok);
             let strange: Vec<Vec<u8>> = strange.into_iter().filter_map(|member| Some(member.err()?.into_bytes())).collect();
             if let Some(first) = strange.first() {
-                self.link.call::<u64>(redis::cmd("ZREM").arg(letters).arg(&strange)).await?;
+                self.link.call::<u64>(redis::cmd("ZREM").arg(envelopes).arg(&strange)).await?;
                 metrics::counter!("hero_letters_set_aside_total").increment(strange.len() as u64);
                 let (many, example) = (strange.len(), first[..first.len().min(LONGEST_EXAMPLE)].escape_ascii());
-                tracing::warn!(key = letters, many, %example, "what is no nonce of a letter was taken out of the list of letters, which go on");
+                tracing::warn!(key = envelopes, many, %example, "what is no nonce of an envelope was taken out of the list of envelopes, which go on");
             }
             if !nonces.is_empty() || strange.is_empty() {
                 return Ok(nonces.into_iter().filter_map(Result::ok).collect());
@@ -103,16 +103,16 @@ impl Mailboxes {
         }
     }
 
-    /// Letters for somebody, each with its nonce, the oldest first: at most so many, and about so many bytes `together`. Of one that is longer than
+    /// Envelopes for somebody, each with its nonce, the oldest first: at most so many, and about so many bytes `together`. Of one that is longer than
     /// `longest` nothing is read but its size.
-    pub async fn letters(
+    pub async fn envelopes(
         &self,
         whom: &str,
         most: usize,
         longest: usize,
         together: usize,
     ) -> Result<Vec<(String, Result<String, usize>)>, Error> {
-        let all = self.keys.letters(whom);
+        let all = self.keys.envelopes(whom);
         let nonces = self.nonces(&all, most).await?;
         if nonces.is_empty() {
             return Ok(Vec::new());
@@ -121,7 +121,7 @@ impl Mailboxes {
         sizes.ignore_errors();
         get.ignore_errors();
         for nonce in &nonces {
-            sizes.cmd("STRLEN").arg(self.keys.letter(whom, nonce));
+            sizes.cmd("STRLEN").arg(self.keys.envelope(whom, nonce));
         }
         let sizes: Vec<RedisResult<usize>> = self.link.each(&sizes).await?;
         let (mut found, mut read, mut gone, mut room) = (Vec::new(), Vec::new(), Vec::new(), together);
@@ -129,7 +129,7 @@ impl Mailboxes {
         for (nonce, size) in nonces.into_iter().zip(sizes) {
             match there(size)? {
                 None => {
-                    spoilt.push(self.keys.letter(whom, &nonce));
+                    spoilt.push(self.keys.envelope(whom, &nonce));
                     gone.push(nonce);
                 }
                 Some(0) => gone.push(nonce),
@@ -138,25 +138,25 @@ impl Mailboxes {
                 Some(size) => {
                     room = room.saturating_sub(size);
                     // One byte more tells that another one has taken its place.
-                    get.cmd("GETRANGE").arg(self.keys.letter(whom, &nonce)).arg(0).arg(longest);
+                    get.cmd("GETRANGE").arg(self.keys.envelope(whom, &nonce)).arg(0).arg(longest);
                     read.push(nonce);
                 }
             }
         }
         if let Some(key) = spoilt.first() {
             let (many, error) = (spoilt.len(), Error::spoilt(key, OF_ANOTHER_TYPE));
-            tracing::warn!(key, many, "left out of the letters, which go on: {error}");
+            tracing::warn!(key, many, "left out of the envelopes, which go on: {error}");
         }
         if !gone.is_empty() {
             self.link.call::<()>(redis::cmd("ZREM").arg(&all).arg(&gone)).await?;
         }
         if !read.is_empty() {
-            let letters: Vec<RedisResult<Vec<u8>>> = self.link.each(&get).await?;
-            for (nonce, letter) in read.into_iter().zip(letters) {
-                match there(letter)? {
-                    Some(letter) if letter.len() > longest => found.push((nonce, Err(letter.len()))),
-                    // What is no text is no letter either, and is refused as such.
-                    Some(letter) if !letter.is_empty() => found.push((nonce, Ok(String::from_utf8_lossy(&letter).into_owned()))),
+            let envelopes: Vec<RedisResult<Vec<u8>>> = self.link.each(&get).await?;
+            for (nonce, envelope) in read.into_iter().zip(envelopes) {
+                match there(envelope)? {
+                    Some(envelope) if envelope.len() > longest => found.push((nonce, Err(envelope.len()))),
+                    // What is no text is no envelope either, and is refused as such.
+                    Some(envelope) if !envelope.is_empty() => found.push((nonce, Ok(String::from_utf8_lossy(&envelope).into_owned()))),
                     // It has gone meanwhile, and so will its nonce.
                     Some(_) | None => {}
                 }
@@ -165,13 +165,13 @@ impl Mailboxes {
         Ok(found)
     }
 
-    /// Says what became of a letter, which is taken away.
+    /// Says what became of an envelope, which is taken away.
     pub async fn answer(&self, whom: &str, nonce: &str, receipt: &str) -> Result<(), Error> {
         let mut answer = Pipeline::new();
         answer.atomic();
         answer.cmd("SET").arg(self.keys.receipt(nonce)).arg(receipt).arg("EX").arg(RECEIPT_SECONDS).ignore();
-        answer.cmd("ZREM").arg(self.keys.letters(whom)).arg(nonce).ignore();
-        answer.cmd("UNLINK").arg(self.keys.letter(whom, nonce)).ignore();
+        answer.cmd("ZREM").arg(self.keys.envelopes(whom)).arg(nonce).ignore();
+        answer.cmd("UNLINK").arg(self.keys.envelope(whom, nonce)).ignore();
         self.link.pipeline(&answer).await
     }
 }
@@ -186,7 +186,7 @@ fn there<T>(answer: RedisResult<T>) -> Result<Option<T>, Error> {
 }
 
 impl Store {
-    /// The letters in this context.
+    /// The envelopes in this context.
     pub fn mailboxes(&self) -> Mailboxes {
         Mailboxes { link: Arc::clone(&self.0.commands), keys: self.keys().clone() }
     }

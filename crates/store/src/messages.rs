@@ -134,7 +134,7 @@ impl Store {
     pub async fn far_inputs(&self, job: &JobId) -> Result<Option<Vec<Input>>, Error> {
         let key = self.keys().job(job);
         let inputs: Text = self.0.commands.call(redis::cmd("HGET").arg(&key).arg("inputs")).await?;
-        let spoilt = |_| Error::spoilt(key, "has inputs that are no JSON as letters have it");
+        let spoilt = |_| Error::spoilt(key, "has inputs that are no JSON as envelopes have it");
         inputs.some().map(|inputs| serde_json::from_str(&inputs).map_err(spoilt)).transpose()
     }
 }

@@ -1,9 +1,9 @@
 //! Contexts that nobody uses, and messages.
 
 use hero::coordinator::bus::{Boxes, Bus};
-use hero::coordinator::letter::Letter;
+use hero::coordinator::envelope::Envelope;
 
-use super::trust::letter;
+use super::trust::envelope;
 use super::*;
 use crate::support::{PATIENCE, Process};
 
@@ -20,7 +20,7 @@ async fn with_contexts() -> Redis {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_context_that_sleeps_gets_a_letter_over_redis_and_its_job_runs() {
+async fn a_context_that_sleeps_gets_a_envelope_over_redis_and_its_job_runs() {
     let (redis, home, key) = (with_contexts().await, tempfile::tempdir().unwrap(), NodeKey::random());
     let nodes = format!("a={}", key.public());
     let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "osis=1", "--nodes", &nodes]).await;
@@ -28,9 +28,9 @@ async fn a_context_that_sleeps_gets_a_letter_over_redis_and_its_job_runs() {
     let job = r#"[{"id":2001,"script":"CONTEXT_ID","script_type":"osis"}]"#.to_owned();
     let info: serde_json::Value = server.client().await.call("server_info", serde_json::json!({})).await.unwrap();
     let to = Some(info["node_key"].as_str().unwrap().parse().unwrap());
-    let mut letter = Letter { message_type: MessageType::Job, target_context: ContextId(7), job, to, ..letter(&key, &key, "a") };
-    key.sign(&mut letter);
-    let receipt = boxes.deliver(Boxes::IN, &letter, None, PATIENCE).await.unwrap();
+    let mut envelope = Envelope { message_type: MessageType::Job, target_context: ContextId(7), job, to, ..envelope(&key, &key, "a") };
+    key.sign(&mut envelope);
+    let receipt = boxes.deliver(Boxes::IN, &envelope, None, PATIENCE).await.unwrap();
     assert!(receipt.is_stored(), "{receipt:?}");
     until("its job has run", || async {
         let result: Option<String> = redis.run_in(7, &["HGET", "job:12:2001", "result"]).await;

@@ -1,7 +1,7 @@
 //! What every bus does.
 
 use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
-use hero::coordinator::letter::{Kind, Letter};
+use hero::coordinator::envelope::{Envelope, Kind};
 use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::JobId;
 use hero::store::Endpoint;
@@ -11,9 +11,9 @@ use crate::support::{MyceliumNode, Network, PATIENCE};
 
 pub(super) const SHORT: Duration = Duration::from_secs(1);
 
-/// A letter that is like no other: what a bus says of one is not taken for what it says of another.
-pub(super) fn letter(key: &NodeKey, message: &str) -> Letter {
-    let mut letter = Letter {
+/// An envelope that is like no other: what a bus says of one is not taken for what it says of another.
+pub(super) fn envelope(key: &NodeKey, message: &str) -> Envelope {
+    let mut envelope = Envelope {
         kind: Kind::Message,
         nonce: JobId::random().as_str().replace('-', "").parse().unwrap(),
         caller_id: 1,
@@ -37,79 +37,80 @@ pub(super) fn letter(key: &NodeKey, message: &str) -> Letter {
         public_key: key.public(),
         signature: String::new(),
     };
-    key.sign(&mut letter);
-    letter
+    key.sign(&mut envelope);
+    envelope
 }
 
-/// That a letter is stored, says a node.
-pub(super) fn stored(letter: &Letter, key: &NodeKey) -> Receipt {
-    Receipt::new(letter, Outcome::Stored, String::new(), key)
+/// That an envelope is stored, says a node.
+pub(super) fn stored(envelope: &Envelope, key: &NodeKey) -> Receipt {
+    Receipt::new(envelope, Outcome::Stored, String::new(), key)
 }
 
 /// Receives what has come, and says that it is stored.
-pub(super) async fn receive(bus: &dyn Bus, key: &NodeKey) -> Vec<Letter> {
-    receive_and_say(bus, |letter| stored(letter, key)).await
+pub(super) async fn receive(bus: &dyn Bus, key: &NodeKey) -> Vec<Envelope> {
+    receive_and_say(bus, |envelope| stored(envelope, key)).await
 }
 
-/// Receives what has come, one letter at least, and says this of each.
-async fn receive_and_say(bus: &dyn Bus, say: impl Fn(&Letter) -> Receipt) -> Vec<Letter> {
-    let envelopes = until("a letter", || async { Some(bus.receive(SHORT).await.unwrap()).filter(|envelopes| !envelopes.is_empty()) }).await;
-    let mut letters = Vec::new();
-    for envelope in envelopes {
-        let letter: Letter = serde_json::from_str(envelope.letter.as_deref().unwrap()).unwrap();
-        bus.answer(&envelope, &say(&letter)).await.unwrap();
-        letters.push(letter);
+/// Receives what has come, one envelope at least, and says this of each.
+async fn receive_and_say(bus: &dyn Bus, say: impl Fn(&Envelope) -> Receipt) -> Vec<Envelope> {
+    let received = until("an envelope", || async { Some(bus.receive(SHORT).await.unwrap()).filter(|received| !received.is_empty()) }).await;
+    let mut envelopes = Vec::new();
+    for received in received {
+        let envelope: Envelope = serde_json::from_str(received.envelope.as_deref().unwrap()).unwrap();
+        bus.answer(&received, &say(&envelope)).await.unwrap();
+        envelopes.push(envelope);
     }
-    letters
+    envelopes
 }
 
-/// Sends a letter again and again until its sender learns that it was stored.
-async fn insist(sender: &dyn Bus, receiver: &dyn Bus, to: &str, letter: &Letter, key: &NodeKey) {
+/// Sends an envelope again and again until its sender learns that it was stored.
+async fn insist(sender: &dyn Bus, receiver: &dyn Bus, to: &str, envelope: &Envelope, key: &NodeKey) {
     let node = key.public();
-    let receipt = until("a receipt", || async { sender.deliver(to, letter, Some(&node), SHORT).await.ok() });
+    let receipt = until("a receipt", || async { sender.deliver(to, envelope, Some(&node), SHORT).await.ok() });
     let receiving = async {
         loop {
             receive(receiver, key).await;
         }
     };
     tokio::select! {
-        receipt = receipt => assert!(receipt.is_stored() && receipt.node == node && receipt.nonce == letter.nonce),
+        receipt = receipt => assert!(receipt.is_stored() && receipt.node == node && receipt.nonce == envelope.nonce),
         () = receiving => {}
     }
 }
 
-/// What somebody else says to be the receipt for a letter, which the node `right` has not stored.
-type Forgery = fn(&Letter, right: &NodeKey) -> Receipt;
+/// What somebody else says to be the receipt for an envelope, which the node `right` has not stored.
+type Forgery = fn(&Envelope, right: &NodeKey) -> Receipt;
 
 const FORGERIES: [Forgery; 6] = [
     // By nobody.
-    |letter, right| Receipt { signature: String::new(), ..stored(letter, right) },
+    |envelope, right| Receipt { signature: String::new(), ..stored(envelope, right) },
     // By somebody else in the name of the right one, and in their own.
-    |letter, right| Receipt { node: right.public(), ..stored(letter, &NodeKey::random()) },
-    |letter, _| stored(letter, &NodeKey::random()),
+    |envelope, right| Receipt { node: right.public(), ..stored(envelope, &NodeKey::random()) },
+    |envelope, _| stored(envelope, &NodeKey::random()),
     // Of another message, by the right one.
-    |letter, right| stored(&Letter { nonce: "another".parse().unwrap(), ..letter.clone() }, right),
-    |letter, right| stored(&Letter { message: "what another node sent by this nonce".into(), ..letter.clone() }, right),
+    |envelope, right| stored(&Envelope { nonce: "another".parse().unwrap(), ..envelope.clone() }, right),
+    |envelope, right| stored(&Envelope { message: "what another node sent by this nonce".into(), ..envelope.clone() }, right),
     // What was said of this one, changed.
-    |letter, right| Receipt { outcome: Outcome::Stored, ..Receipt::new(letter, Outcome::Full, String::new(), right) },
+    |envelope, right| Receipt { outcome: Outcome::Stored, ..Receipt::new(envelope, Outcome::Full, String::new(), right) },
 ];
 
-/// What is forged does not have a sender believe that its letter was stored, or refused; the right receipt does, later.
+/// What is forged does not have a sender believe that its envelope was stored, or refused; the right receipt does, later.
 async fn believes_no_forgery(sender: &dyn Bus, receiver: &dyn Bus, to: &str) {
     let (key, right) = (NodeKey::random(), NodeKey::random());
     let node = right.public();
-    let sent = FORGERIES.map(|forgery| (letter(&key, "forged"), forgery));
-    let sending = sent.iter().map(|(letter, _)| sender.deliver(to, letter, Some(&node), SHORT));
+    let sent = FORGERIES.map(|forgery| (envelope(&key, "forged"), forgery));
+    let sending = sent.iter().map(|(envelope, _)| sender.deliver(to, envelope, Some(&node), SHORT));
     let forging = async {
-        let (forge, mut left) = (|letter: &Letter| sent.iter().find(|(sent, _)| sent == letter).unwrap().1(letter, &right), sent.len());
+        let (forge, mut left) =
+            (|envelope: &Envelope| sent.iter().find(|(sent, _)| sent == envelope).unwrap().1(envelope, &right), sent.len());
         while left > 0 {
             left -= receive_and_say(receiver, forge).await.len();
         }
     };
     let (receipts, ()) = tokio::join!(futures_util::future::join_all(sending), forging);
-    for (receipt, (letter, _)) in receipts.into_iter().zip(&sent) {
+    for (receipt, (envelope, _)) in receipts.into_iter().zip(&sent) {
         assert_eq!(receipt.unwrap_err(), BusError::Silent);
-        insist(sender, receiver, to, letter, &right).await;
+        insist(sender, receiver, to, envelope, &right).await;
     }
 }
 
@@ -117,19 +118,19 @@ async fn believes_no_forgery(sender: &dyn Bus, receiver: &dyn Bus, to: &str) {
 async fn conforms(sender: &dyn Bus, receiver: &dyn Bus, to: &str) {
     let key = NodeKey::random();
     // It arrives as it was sent, and the sender learns that it was stored.
-    let sent = letter(&key, "Grüße");
+    let sent = envelope(&key, "Grüße");
     let (receipt, received) = tokio::join!(sender.deliver(to, &sent, None, PATIENCE), receive(receiver, &key));
     let receipt = receipt.unwrap();
     assert!(receipt.is_stored() && receipt.nonce == sent.nonce && receipt.node == key.public());
     assert_eq!(received, [sent]);
     believes_no_forgery(sender, receiver, to).await;
     // Nobody fetches it: the sender is told that nobody said anything, and sends it again.
-    let silent = letter(&key, "x");
+    let silent = envelope(&key, "x");
     let unfetched = sender.deliver(to, &silent, None, SHORT).await.unwrap_err();
     assert!(!unfetched.is_final(), "{unfetched}");
     insist(sender, receiver, to, &silent, &key).await;
     // What is too large is known before it is sent.
-    let large = letter(&key, &"x".repeat(5 << 20));
+    let large = envelope(&key, &"x".repeat(5 << 20));
     assert!(matches!(sender.deliver(to, &large, None, PATIENCE).await, Err(BusError::TooLarge { size, .. }) if size > 5 << 20));
 }
 
@@ -168,10 +169,10 @@ async fn mycelium_conforms(api: Api) {
     // Its node is down, and comes back.
     let key = NodeKey::random();
     one.halt(true);
-    let down = sender.deliver(&two.key, &letter(&key, "x"), None, SHORT).await.unwrap_err();
+    let down = sender.deliver(&two.key, &envelope(&key, "x"), None, SHORT).await.unwrap_err();
     assert!(matches!(&down, BusError::Unreachable(why) if why.contains("the Mycelium node")), "{down}");
     one.halt(false);
-    let sent = letter(&key, "x");
+    let sent = envelope(&key, "x");
     insist(&sender, &receiver, &two.key, &sent, &key).await;
 }
 
@@ -195,9 +196,9 @@ async fn real_nodes_of_mycelium_are_a_bus_where_they_are_named() {
         keys.push(info["nodePubkey"].as_str().unwrap().to_owned());
         buses.push(Mycelium::new(url, Api::Rest, "hero-test").unwrap());
     }
-    let to_itself = buses[0].deliver(&keys[0], &letter(&NodeKey::random(), "x"), None, SHORT).await.unwrap_err();
+    let to_itself = buses[0].deliver(&keys[0], &envelope(&NodeKey::random(), "x"), None, SHORT).await.unwrap_err();
     assert!(to_itself.is_final() && to_itself.to_string().contains("carries nothing to itself"), "{to_itself}");
-    let unknown = buses[0].deliver(&"12".repeat(32), &letter(&NodeKey::random(), "x"), None, SHORT).await.unwrap_err();
+    let unknown = buses[0].deliver(&"12".repeat(32), &envelope(&NodeKey::random(), "x"), None, SHORT).await.unwrap_err();
     assert!(!unknown.is_final() && unknown.to_string().contains("has not found"), "{unknown}");
     if let ([one, two], [_, to]) = (&buses[..], &keys[..]) {
         conforms(one, two, to).await;

@@ -1,16 +1,16 @@
-//! What is known of letters and results that came, and how they are read.
+//! What is known of envelopes and results that came, and how they are read.
 
 use hero::coordinator::bus::{Boxes, Bus};
-use hero::coordinator::letter::{Kind, Letter};
+use hero::coordinator::envelope::{Envelope, Kind};
 use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::{JobId, JobSpec, Status};
 
-use super::trust::{boxes, deliver, letter};
+use super::trust::{boxes, deliver, envelope};
 use super::*;
 use crate::support::spec;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_letter_is_taken_away_and_stops_nobody() {
+async fn what_is_no_envelope_is_taken_away_and_stops_nobody() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let redis = town.redis();
@@ -20,7 +20,7 @@ async fn what_is_no_letter_is_taken_away_and_stops_nobody() {
     for nonce in ["bad", "gone", "list", "long"] {
         let _: i64 = redis.run(&["ZADD", "hero:bus:box:in", "1", nonce]).await;
     }
-    assert!(deliver(&boxes(&town, &one).await, &letter(&one, &two, "right")).await.is_stored());
+    assert!(deliver(&boxes(&town, &one).await, &envelope(&one, &two, "right")).await.is_stored());
     until("an empty box", || async {
         let left: i64 = redis.run(&["EXISTS", "hero:bus:box:in", "hero:bus:letter:in:bad", "hero:bus:letter:in:long"]).await;
         (left == 0).then_some(())
@@ -32,7 +32,7 @@ async fn what_is_no_letter_is_taken_away_and_stops_nobody() {
 }
 
 #[tokio::test]
-async fn letters_are_read_in_portions_that_have_a_bound() {
+async fn envelopes_are_read_in_portions_that_have_a_bound() {
     let redis = Redis::start().await;
     let boxes = redis.store().await.mailboxes();
     for n in 0..6 {
@@ -40,32 +40,32 @@ async fn letters_are_read_in_portions_that_have_a_bound() {
     }
     let mut seen = Vec::new();
     while seen.len() < 6 {
-        let portion = boxes.letters("in", 32, 1000, 2500).await.unwrap();
+        let portion = boxes.envelopes("in", 32, 1000, 2500).await.unwrap();
         assert_eq!(portion.len(), 2, "{portion:?}");
-        for (nonce, letter) in portion {
-            assert_eq!(letter.unwrap().len(), 1000);
+        for (nonce, envelope) in portion {
+            assert_eq!(envelope.unwrap().len(), 1000);
             boxes.answer("in", &nonce, "{}").await.unwrap();
             seen.push(nonce);
         }
     }
     // One that is larger than a portion is one of its own.
     assert!(boxes.put("in", "large", &"x".repeat(3000)).await.unwrap());
-    assert_eq!(boxes.letters("in", 32, 5000, 2500).await.unwrap().len(), 1);
-    assert_eq!(boxes.letters("in", 32, 1000, 2500).await.unwrap(), [("large".to_owned(), Err(3000))]);
+    assert_eq!(boxes.envelopes("in", 32, 5000, 2500).await.unwrap().len(), 1);
+    assert_eq!(boxes.envelopes("in", 32, 1000, 2500).await.unwrap(), [("large".to_owned(), Err(3000))]);
 }
 
 /// The result of a job that went out with a message.
-pub(super) fn result(key: &NodeKey, to: &NodeKey, asked: MessageKey, awaited: &str, nonce: &str, said: &str) -> Letter {
-    let mut letter = Letter {
+pub(super) fn result(key: &NodeKey, to: &NodeKey, asked: MessageKey, awaited: &str, nonce: &str, said: &str) -> Envelope {
+    let mut envelope = Envelope {
         caller_id: asked.caller_id,
         message_type: MessageType::Result,
         message: said.into(),
         in_reply_to: awaited.into(),
         answers: asked.message_id,
-        ..letter(key, to, nonce)
+        ..envelope(key, to, nonce)
     };
-    key.sign(&mut letter);
-    letter
+    key.sign(&mut envelope);
+    envelope
 }
 
 /// The message with which a job went out that was started here, once the other side has it.
@@ -84,7 +84,7 @@ async fn a_nonce_is_its_signers_own() {
     let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan { trusts: vec![one.clone(), three.clone()], ..Plan::new(0) }).await;
     for key in [&one, &three, &one] {
-        assert!(deliver(&boxes(&town, key).await, &letter(key, &two, "guessed")).await.is_stored());
+        assert!(deliver(&boxes(&town, key).await, &envelope(key, &two, "guessed")).await.is_stored());
     }
     assert_eq!(town.came(2).await, ["message:12:1", "message:12:101"]);
 }
@@ -104,11 +104,11 @@ async fn what_is_known_of_messages_has_a_bound_and_keeps_no_result_out() {
     let _: Option<String> = a.redis().run(&fill("1", "2500")).await;
     let bus = boxes(&a, &two).await;
     for (nonce, left) in [("x", 1501), ("y", 502), ("z", 3)] {
-        assert!(deliver(&bus, &letter(&two, &one, nonce)).await.is_stored());
+        assert!(deliver(&bus, &envelope(&two, &one, nonce)).await.is_stored());
         assert_eq!(known().await, left);
     }
     let _: Option<String> = a.redis().run(&fill("+inf", "200000")).await;
-    let refused = deliver(&bus, &letter(&two, &one, "more")).await;
+    let refused = deliver(&bus, &envelope(&two, &one, "more")).await;
     assert!(refused.outcome == Outcome::Full && refused.text.contains("it knows as many as it may"), "{refused:?}");
     let right = result(&two, &one, asked, &awaited, "result", r#"{"status":"finished","output":"42"}"#);
     for _ in 0..2 {
@@ -128,37 +128,42 @@ async fn no_signer_takes_the_room_that_others_need_for_what_is_known_of_messages
     let code = "for n = 1, 100000 do redis.call('ZADD', KEYS[1], '+inf', ARGV[1] .. ':' .. n) end
         redis.call('HSET', KEYS[2], ARGV[1], 100000, 'all', 100000)";
     let _: Option<String> = redis.run(&["EVAL", code, "2", "hero:meta:nonces", "hero:meta:known", whose]).await;
-    let refused = deliver(&bus, &letter(&one, &two, "more")).await;
+    let refused = deliver(&bus, &envelope(&one, &two, "more")).await;
     assert!(refused.outcome == Outcome::Full && refused.text.contains("of this signer"), "{refused:?}");
     // A stop for what never came takes room, too.
-    let mut stop =
-        Letter { kind: Kind::Stop, message_type: MessageType::Job, in_reply_to: "never".into(), answers: 7, ..letter(&one, &two, "stop") };
+    let mut stop = Envelope {
+        kind: Kind::Stop,
+        message_type: MessageType::Job,
+        in_reply_to: "never".into(),
+        answers: 7,
+        ..envelope(&one, &two, "stop")
+    };
     one.sign(&mut stop);
     assert_eq!(deliver(&bus, &stop).await.outcome, Outcome::Full);
-    assert!(deliver(&boxes(&town, &three).await, &letter(&three, &two, "first")).await.is_stored());
+    assert!(deliver(&boxes(&town, &three).await, &envelope(&three, &two, "first")).await.is_stored());
     let counted: BTreeMap<String, String> = town.hash("hero:meta:known").await;
     assert_eq!((counted["all"].as_str(), counted[&three.public().to_string()[..32]].as_str()), ("100001", "1"));
     // As some of it is over, there is room again.
     for n in 1..=2 {
         let _: i64 = redis.run(&["ZADD", "hero:meta:nonces", "1", &format!("{whose}:{n}")]).await;
     }
-    assert!(deliver(&bus, &letter(&one, &two, "later")).await.is_stored());
+    assert!(deliver(&bus, &envelope(&one, &two, "later")).await.is_stored());
     // Counts that do not agree with what is known keep nobody out.
     let _: i64 = redis.run(&["HSET", "hero:meta:known", whose, "200000", "all", "7"]).await;
-    assert!(deliver(&bus, &letter(&one, &two, "last")).await.is_stored());
+    assert!(deliver(&bus, &envelope(&one, &two, "last")).await.is_stored());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_for_a_message_that_never_came_is_known_for_a_day_at_most() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
-    let mut stop = Letter {
+    let mut stop = Envelope {
         kind: Kind::Stop,
         message_type: MessageType::Job,
         in_reply_to: "never".into(),
         answers: 7,
         timeout_ack: 20 * 24 * 3600,
-        ..letter(&one, &two, "stop")
+        ..envelope(&one, &two, "stop")
     };
     one.sign(&mut stop);
     assert!(deliver(&boxes(&town, &one).await, &stop).await.is_stored());
@@ -217,10 +222,10 @@ async fn why_a_message_has_not_arrived_yet_stands_in_its_log() {
     // The first one asks which node is there.
     let mut outcomes = [(Outcome::Full, "who it is for"), (Outcome::Full, "the clocks differ"), (Outcome::Stored, "")].into_iter();
     while outcomes.len() > 0 {
-        for envelope in there.receive(Duration::from_secs(1)).await.unwrap() {
+        for received in there.receive(Duration::from_secs(1)).await.unwrap() {
             let Some((outcome, text)) = outcomes.next() else { break };
-            let letter: Letter = serde_json::from_str(envelope.letter.as_deref().unwrap()).unwrap();
-            there.answer(&envelope, &Receipt::new(&letter, outcome, text.into(), &two)).await.unwrap();
+            let envelope: Envelope = serde_json::from_str(received.envelope.as_deref().unwrap()).unwrap();
+            there.answer(&received, &Receipt::new(&envelope, outcome, text.into(), &two)).await.unwrap();
         }
     }
     let message = a.becomes(key, MessageStatus::Acknowledged).await;

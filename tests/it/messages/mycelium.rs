@@ -4,7 +4,7 @@ use hero::coordinator::bus::{Api, Bus, BusError, Mycelium};
 use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::JobSpec;
 
-use super::bus::{SHORT, letter, receive, stored};
+use super::bus::{SHORT, envelope, receive, stored};
 use super::*;
 use crate::support::{MyceliumNode, Network, PATIENCE, spec};
 
@@ -78,7 +78,7 @@ async fn an_unknown_node_is_told_from_one_where_nobody_fetches_and_what_a_node_b
         let network = Network::default();
         let (here, key) = (network.node().await, NodeKey::random());
         let sender = bus(&here, api);
-        let (sent, to) = (letter(&key, "x"), format!("{:064x}", 7));
+        let (sent, to) = (envelope(&key, "x"), format!("{:064x}", 7));
         for _ in 0..2 {
             let unknown = sender.deliver(&to, &sent, None, SHORT).await.unwrap_err();
             assert!(!unknown.is_final() && unknown.to_string().contains(&format!("has not found {to}")), "{unknown}");
@@ -112,7 +112,7 @@ async fn late_receipts_are_fetched_and_messages_of_other_programs_stay() {
         let network = Network::default();
         let (here, key) = (network.node().await, NodeKey::random());
         // Of a life before this one.
-        let receipt = serde_json::to_string(&stored(&letter(&key, "x"), &key)).unwrap();
+        let receipt = serde_json::to_string(&stored(&envelope(&key, "x"), &key)).unwrap();
         here.put("0000000000000001", &hero_base64(&receipt));
         let fetcher = bus(&here, api);
         assert!(fetcher.receive(SHORT).await.unwrap().is_empty());
@@ -140,15 +140,15 @@ fn hero_base64(text: &str) -> String {
 /// Sends something to which there is no reply in time.
 async fn sender_hears_nothing(sender: &Mycelium, key: &NodeKey) {
     let to = format!("{:064x}", 8);
-    let unknown = sender.deliver(&to, &letter(key, "nobody hears it"), None, SHORT).await.unwrap_err();
+    let unknown = sender.deliver(&to, &envelope(key, "nobody hears it"), None, SHORT).await.unwrap_err();
     assert!(!unknown.is_final(), "{unknown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_letter_that_is_too_large_is_refused_before_it_is_sent_and_once_and_for_all() {
+async fn an_envelope_that_is_too_large_is_refused_before_it_is_sent_and_once_and_for_all() {
     let network = Network::default();
     let (here, there, key) = (network.node().await, network.node().await, NodeKey::random());
-    let large = letter(&key, &"x".repeat(1_600_000));
+    let large = envelope(&key, &"x".repeat(1_600_000));
     let rest = bus(&here, Api::Rest);
     let refused = rest.deliver(&there.key, &large, None, PATIENCE).await.unwrap_err();
     assert!(matches!(refused, BusError::TooLarge { size: 1_600_000.., limit: 1_500_000..1_600_000 }), "{refused}");
@@ -160,7 +160,7 @@ async fn a_letter_that_is_too_large_is_refused_before_it_is_sent_and_once_and_fo
     // A node that takes less says so.
     here.takes(1000);
     for api in APIS {
-        let refused = bus(&here, api).deliver(&there.key, &letter(&key, &"x".repeat(2000)), None, PATIENCE).await.unwrap_err();
+        let refused = bus(&here, api).deliver(&there.key, &envelope(&key, &"x".repeat(2000)), None, PATIENCE).await.unwrap_err();
         assert!(refused.is_final(), "{refused}");
     }
 }
@@ -182,7 +182,7 @@ async fn nothing_is_sent_to_the_own_node_which_carries_nothing_to_itself() {
         let (network, key) = (Network::default(), NodeKey::random());
         let here = network.node().await;
         for to in [&here.key, &here.ip] {
-            let refused = bus(&here, api).deliver(to, &letter(&key, "x"), None, PATIENCE).await.unwrap_err();
+            let refused = bus(&here, api).deliver(to, &envelope(&key, "x"), None, PATIENCE).await.unwrap_err();
             assert!(refused.is_final() && refused.to_string().contains("carries nothing to itself: write here"), "{refused}");
         }
         assert_eq!(here.lie(), 0);
@@ -205,13 +205,13 @@ async fn a_node_that_is_off_for_a_while_is_brought_what_was_sent_meanwhile() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_that_says_later_has_a_letter_sent_again() {
+async fn a_receipt_that_says_later_has_a_envelope_sent_again() {
     let network = Network::default();
     let (here, there, key) = (network.node().await, network.node().await, NodeKey::random());
-    let (sender, receiver, sent) = (bus(&here, Api::Rest), bus(&there, Api::Rest), letter(&key, "x"));
+    let (sender, receiver, sent) = (bus(&here, Api::Rest), bus(&there, Api::Rest), envelope(&key, "x"));
     let full = async {
-        let envelope = until("a letter", || async { receiver.receive(SHORT).await.unwrap().into_iter().next() }).await;
-        receiver.answer(&envelope, &Receipt::new(&sent, Outcome::Full, "no room".into(), &key)).await.unwrap();
+        let received = until("an envelope", || async { receiver.receive(SHORT).await.unwrap().into_iter().next() }).await;
+        receiver.answer(&received, &Receipt::new(&sent, Outcome::Full, "no room".into(), &key)).await.unwrap();
     };
     let (receipt, ()) = tokio::join!(sender.deliver(&there.key, &sent, None, PATIENCE), full);
     assert_eq!(receipt.unwrap().text, "no room");

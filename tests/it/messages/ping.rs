@@ -70,7 +70,7 @@ async fn a_ping_that_nobody_answers_leaves_nothing_and_one_of_this_node_itself_i
     assert!(why.contains("no node of hero there has answered"), "{why}");
     let left: Vec<String> = a.redis().run(&["KEYS", "hero:bus:*"]).await;
     assert!(left.iter().all(|left| !left.contains(&key)), "{left:?}");
-    // Others may have filled it: letters come first.
+    // Others may have filled it: envelopes come first.
     for at in 0..100 {
         let _: i64 = a.redis().run(&["ZADD", &format!("hero:bus:box:{key}"), "1", &format!("n{at}")]).await;
     }

@@ -1,11 +1,11 @@
 //! What the jobs of messages wait for, and how much they may be: as the jobs that clients create.
 
 use hero::coordinator::Error;
-use hero::coordinator::letter::Letter;
+use hero::coordinator::envelope::Envelope;
 use hero::coordinator::receipt::Outcome;
 use serde_json::{Value, json};
 
-use super::trust::{boxes, deliver, letter};
+use super::trust::{boxes, deliver, envelope};
 use super::*;
 
 /// A job that names others so.
@@ -68,7 +68,7 @@ async fn what_no_client_may_create_no_other_node_has_run_here() {
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let bus = boxes(&town, &one).await;
     for (at, (job, part)) in refused().into_iter().chain([too_long()]).enumerate() {
-        let mut sent = Letter { message_type: MessageType::Job, job: job.to_string(), ..letter(&one, &two, &format!("n{at}")) };
+        let mut sent = Envelope { message_type: MessageType::Job, job: job.to_string(), ..envelope(&one, &two, &format!("n{at}")) };
         one.sign(&mut sent);
         let receipt = deliver(&bus, &sent).await;
         assert!(receipt.outcome == Outcome::Refused && receipt.text.contains(part), "{receipt:?}");

@@ -205,7 +205,7 @@ async fn a_job_whose_result_is_too_large_for_a_message_ends_and_says_so() {
     let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let a = Town::open(&one, Plan::new(0)).await;
     let runner = a.runner_in(&b).await;
-    // Each of these is written as seven bytes in a letter.
+    // Each of these is written as seven bytes in an envelope.
     let result = serde_json::json!({ "output": "\u{1}".repeat(700_000) }).to_string();
     let there = async {
         let first = || async { b.redis().run::<Option<String>>(&["LINDEX", "queue:osis", "0"]).await };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::trust::{boxes, deliver, letter};
+use super::trust::{boxes, deliver, envelope};
 use super::*;
 use crate::support::Server;
 
@@ -127,12 +127,12 @@ async fn a_key_that_is_no_list_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_nonce_stops_no_letters_and_what_is_no_text_neither() {
+async fn what_is_no_nonce_stops_no_envelopes_and_what_is_no_text_neither() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let code = "for n = 1, 100 do redis.call('ZADD', KEYS[1], 0, string.char(255, n)) end \
         for n = 1, 40 do redis.call('ZADD', KEYS[1], 0, 'n' .. n) redis.call('SET', 'hero:bus:letter:in:n' .. n, string.char(255, n)) end";
     let _: Option<String> = town.redis().run(&["EVAL", code, "1", "hero:bus:box:in"]).await;
-    assert!(deliver(&boxes(&town, &one).await, &letter(&one, &two, "right")).await.is_stored());
+    assert!(deliver(&boxes(&town, &one).await, &envelope(&one, &two, "right")).await.is_stored());
     until("an empty box", || async { (town.redis().run::<i64>(&["EXISTS", "hero:bus:box:in"]).await == 0).then_some(()) }).await;
 }

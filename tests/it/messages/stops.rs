@@ -1,14 +1,14 @@
 //! Stops that travel: what ends here while it is away ends at the other side, too.
 
 use hero::coordinator::bus::{Api, Boxes, Bus};
-use hero::coordinator::letter::{Kind, Letter};
+use hero::coordinator::envelope::{Envelope, Kind};
 use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::{ErrorKind, JobId, JobSpec, ScriptType, Seconds, Status};
 use hero::store::{Layouts, NewStop, StopReceived};
 use serde_json::{Value, json};
 
 use super::kills::Node;
-use super::trust::{boxes, deliver, letter};
+use super::trust::{boxes, deliver, envelope};
 use super::*;
 use crate::support::{MyceliumNode, Network, spec};
 
@@ -112,26 +112,26 @@ async fn a_job_that_waits_elsewhere_ends_at_once_when_it_is_stopped_here() {
 }
 
 /// The stop of a message with this nonce and number, by a node.
-fn stop(key: &NodeKey, of: &Letter) -> Letter {
+fn stop(key: &NodeKey, of: &Envelope) -> Envelope {
     let nonce = format!("stop{}", of.nonce);
-    let mut stop = Letter {
+    let mut stop = Envelope {
         kind: Kind::Stop,
         message_type: MessageType::Job,
         message: String::new(),
         in_reply_to: of.nonce.to_string(),
         answers: of.message_id,
         to: of.to.clone(),
-        ..letter(key, key, &nonce)
+        ..envelope(key, key, &nonce)
     };
     key.sign(&mut stop);
     stop
 }
 
-fn with_a_job(key: &NodeKey, to: &NodeKey, nonce: &str, script: &str) -> Letter {
+fn with_a_job(key: &NodeKey, to: &NodeKey, nonce: &str, script: &str) -> Envelope {
     let job = json!([{"id": 2001, "script": script, "script_type": "osis"}]).to_string();
-    let mut letter = Letter { message_type: MessageType::Job, job, ..letter(key, to, nonce) };
-    key.sign(&mut letter);
-    letter
+    let mut envelope = Envelope { message_type: MessageType::Job, job, ..envelope(key, to, nonce) };
+    key.sign(&mut envelope);
+    envelope
 }
 
 /// The job that runs in a town.
@@ -287,9 +287,9 @@ async fn only_the_node_that_has_sent_a_job_stops_it() {
         assert!(refused.outcome == Outcome::Refused && refused.text.contains(part), "{refused:?}");
     }
     // What one has signed as something else is no stop, nor is what was changed.
-    let forged = [Letter { kind: Kind::Stop, ..letter(&one, &two, "a") }, Letter { answers: 7, ..stop(&one, &sent) }];
-    for letter in forged {
-        assert!(deliver(&bus, &letter).await.text.contains("the signature is not that of"));
+    let forged = [Envelope { kind: Kind::Stop, ..envelope(&one, &two, "a") }, Envelope { answers: 7, ..stop(&one, &sent) }];
+    for envelope in forged {
+        assert!(deliver(&bus, &envelope).await.text.contains("the signature is not that of"));
     }
     assert_eq!(jobs_of(&town).await, ["job:12:2001"]);
     assert!(by(&one, &bus).await.is_stored());
@@ -362,10 +362,10 @@ async fn a_job_that_is_refused_after_it_may_have_arrived_is_stopped_there() {
     let job = a.house.start(JobSpec { group: Some(runner.group()), ..spec("1") }).await;
     // What it said at first got lost, and by the second time the message came after its time.
     for (kind, outcome) in [(Kind::Message, Outcome::Full), (Kind::Message, Outcome::Refused), (Kind::Stop, Outcome::Stored)] {
-        let envelope = until("a letter", || async { there.receive(Duration::ZERO).await.unwrap().pop() }).await;
-        let letter: Letter = serde_json::from_str(envelope.letter.as_deref().unwrap()).unwrap();
-        assert_eq!(letter.kind, kind);
-        there.answer(&envelope, &Receipt::new(&letter, outcome, "no".into(), &two)).await.unwrap();
+        let received = until("an envelope", || async { there.receive(Duration::ZERO).await.unwrap().pop() }).await;
+        let envelope: Envelope = serde_json::from_str(received.envelope.as_deref().unwrap()).unwrap();
+        assert_eq!(envelope.kind, kind);
+        there.answer(&received, &Receipt::new(&envelope, outcome, "no".into(), &two)).await.unwrap();
     }
     a.house.is(&job, Status::Error).await;
     logs(&a, "message:0:1", "the other side knows").await;

@@ -2,7 +2,7 @@
 
 use hero::access::{IdentityChange, TokenKey};
 use hero::coordinator::bus::{Boxes, Bus, BusError};
-use hero::coordinator::letter::{Kind, Letter};
+use hero::coordinator::envelope::{Envelope, Kind};
 use hero::coordinator::receipt::{Outcome, Receipt};
 use hero::model::{JobSpec, Role, SignerKey};
 use k256::ecdsa::signature::Signer as _;
@@ -17,9 +17,9 @@ fn seconds() -> i64 {
     hero::model::Timestamp::local().as_millis() / 1000
 }
 
-/// A letter from a node to another one.
-pub(super) fn letter(key: &NodeKey, to: &NodeKey, nonce: &str) -> Letter {
-    let mut letter = Letter {
+/// An envelope from a node to another one.
+pub(super) fn envelope(key: &NodeKey, to: &NodeKey, nonce: &str) -> Envelope {
+    let mut envelope = Envelope {
         kind: Kind::Message,
         nonce: nonce.parse().unwrap(),
         caller_id: 12,
@@ -43,17 +43,17 @@ pub(super) fn letter(key: &NodeKey, to: &NodeKey, nonce: &str) -> Letter {
         public_key: key.public(),
         signature: String::new(),
     };
-    key.sign(&mut letter);
-    letter
+    key.sign(&mut envelope);
+    envelope
 }
 
-/// The letters that a node puts into the Redis of a town.
+/// The envelopes that a node puts into the Redis of a town.
 pub(super) async fn boxes(town: &Town, own: &NodeKey) -> Boxes {
     Boxes::connect(&town.redis().endpoint(), CONTEXT, own.public().to_string()).await.unwrap()
 }
 
-pub(super) async fn deliver(boxes: &Boxes, letter: &Letter) -> Receipt {
-    boxes.deliver(Boxes::IN, letter, None, PATIENT).await.unwrap()
+pub(super) async fn deliver(boxes: &Boxes, envelope: &Envelope) -> Receipt {
+    boxes.deliver(Boxes::IN, envelope, None, PATIENT).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,7 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     let (one, two) = (NodeKey::random(), NodeKey::random());
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let bus = boxes(&town, &one).await;
-    let right = letter(&one, &two, "right");
+    let right = envelope(&one, &two, "right");
     assert!(deliver(&bus, &right).await.is_stored());
     // The same again, be it a replay or a receipt that got lost.
     assert!(deliver(&bus, &right).await.is_stored());
@@ -70,33 +70,33 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     one.sign(&mut resigned);
     assert!(deliver(&bus, &resigned).await.is_stored());
 
-    let forged = Letter { message: "send money".into(), ..letter(&one, &two, "forged") };
-    let stranger = letter(&NodeKey::random(), &two, "stranger");
-    let with = |nonce: &str, change: &dyn Fn(&mut Letter)| {
-        let mut letter = letter(&one, &two, nonce);
-        change(&mut letter);
-        one.sign(&mut letter);
-        letter
+    let forged = Envelope { message: "send money".into(), ..envelope(&one, &two, "forged") };
+    let stranger = envelope(&NodeKey::random(), &two, "stranger");
+    let with = |nonce: &str, change: &dyn Fn(&mut Envelope)| {
+        let mut envelope = envelope(&one, &two, nonce);
+        change(&mut envelope);
+        one.sign(&mut envelope);
+        envelope
     };
-    let ahead = with("ahead", &|letter| letter.sent_at += 300);
-    let behind = with("behind", &|letter| letter.sent_at -= 300);
-    let to_come = with("to_come", &|letter| letter.created_at = 253_402_300_799);
-    let never = with("never", &|letter| letter.created_at = i64::MAX);
-    let late = with("late", &|letter| letter.created_at -= 3600);
-    let to_none = |letter: Letter, key: &NodeKey| {
-        let mut letter = Letter { target_context: ContextId(7), ..letter };
-        key.sign(&mut letter);
-        letter
+    let ahead = with("ahead", &|envelope| envelope.sent_at += 300);
+    let behind = with("behind", &|envelope| envelope.sent_at -= 300);
+    let to_come = with("to_come", &|envelope| envelope.created_at = 253_402_300_799);
+    let never = with("never", &|envelope| envelope.created_at = i64::MAX);
+    let late = with("late", &|envelope| envelope.created_at -= 3600);
+    let to_none = |envelope: Envelope, key: &NodeKey| {
+        let mut envelope = Envelope { target_context: ContextId(7), ..envelope };
+        key.sign(&mut envelope);
+        envelope
     };
     let other = NodeKey::random();
-    let stranger_to_none = to_none(letter(&other, &two, "stranger_to_none"), &other);
-    let forged_to_none = Letter { message: "send money".into(), ..to_none(letter(&one, &two, "forged_to_none"), &one) };
-    let elsewhere = with("elsewhere", &|letter| letter.target_context = ContextId(7));
-    let jobless = with("jobless", &|letter| letter.message_type = MessageType::Job);
-    let unasked = with("unasked", &|letter| {
-        (letter.message_type, letter.message) = (MessageType::Result, r#"{"status":"finished","output":"1"}"#.into());
+    let stranger_to_none = to_none(envelope(&other, &two, "stranger_to_none"), &other);
+    let forged_to_none = Envelope { message: "send money".into(), ..to_none(envelope(&one, &two, "forged_to_none"), &one) };
+    let elsewhere = with("elsewhere", &|envelope| envelope.target_context = ContextId(7));
+    let jobless = with("jobless", &|envelope| envelope.message_type = MessageType::Job);
+    let unasked = with("unasked", &|envelope| {
+        (envelope.message_type, envelope.message) = (MessageType::Result, r#"{"status":"finished","output":"1"}"#.into());
     });
-    for (letter, part) in [
+    for (envelope, part) in [
         (forged, "the signature is not that of"),
         (stranger, "is not trusted here: name its node in the setting nodes"),
         // Nobody learns by that whether there is such a context.
@@ -107,19 +107,19 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
         (jobless, "1 to 64 jobs, not 0"),
         (unasked, "nobody waits for that result"),
     ] {
-        let receipt = deliver(&bus, &letter).await;
-        assert!(receipt.outcome == Outcome::Refused && receipt.text.contains(part), "{}: {receipt:?}", letter.nonce);
+        let receipt = deliver(&bus, &envelope).await;
+        assert!(receipt.outcome == Outcome::Refused && receipt.text.contains(part), "{}: {receipt:?}", envelope.nonce);
     }
-    // A clock may be mended, and the letter is signed anew then.
-    for (letter, what) in [(ahead, "signed"), (behind, "signed"), (to_come, "made"), (never, "made")] {
-        let receipt = deliver(&bus, &letter).await;
+    // A clock may be mended, and the envelope is signed anew then.
+    for (envelope, what) in [(ahead, "signed"), (behind, "signed"), (to_come, "made"), (never, "made")] {
+        let receipt = deliver(&bus, &envelope).await;
         let part = format!("the clocks differ: it was {what} at");
         assert!(receipt.outcome == Outcome::Full && receipt.text.contains(&part), "{receipt:?}");
         assert_eq!(receipt.text.matches("Z").count(), 2, "both times are named: {}", receipt.text);
     }
     let known: Vec<String> = town.redis().run(&["ZRANGE", "hero:meta:nonces", "0", "-1"]).await;
     assert_eq!(known.len(), 1, "what was refused is not known: {known:?}");
-    let large = Letter { message: "x".repeat(5 << 20), ..letter(&one, &two, "large") };
+    let large = Envelope { message: "x".repeat(5 << 20), ..envelope(&one, &two, "large") };
     let refused = bus.deliver(Boxes::IN, &large, None, PATIENT).await;
     assert!(matches!(refused, Err(BusError::TooLarge { .. })));
     assert_eq!(town.came(1).await, ["message:12:101"]);
@@ -143,13 +143,14 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
     let town = Town::over(house, &two, Plan { login: Some(authority), ..Plan::new(0) });
     let bus = boxes(&town, &one).await;
     let signed = |nonce: &str, caller: u32| {
-        let mut letter = letter(&one, &two, nonce);
+        let mut envelope = envelope(&one, &two, nonce);
         // Long ago, by a clock of its own.
-        (letter.caller_id, letter.sent_at, letter.public_key) = (caller, letter.sent_at - 400, public.parse::<SignerKey>().unwrap());
-        letter.created_at = letter.sent_at;
-        let signature: Signature = signing.sign(&letter.signed(""));
-        letter.signature = digits(&signature.to_bytes());
-        letter
+        (envelope.caller_id, envelope.sent_at, envelope.public_key) =
+            (caller, envelope.sent_at - 400, public.parse::<SignerKey>().unwrap());
+        envelope.created_at = envelope.sent_at;
+        let signature: Signature = signing.sign(&envelope.signed(""));
+        envelope.signature = digits(&signature.to_bytes());
+        envelope
     };
     let refused = deliver(&bus, &signed("a", identity.0)).await;
     assert!(refused.text.contains("needs to be admin or caller in context 0"), "{refused:?}");
@@ -174,7 +175,7 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
     let refused = deliver(&bus, &signed("again", identity.0)).await;
     assert_eq!(refused.outcome, Outcome::Refused, "{refused:?}");
     // Whoever does not say whom it is for has it taken by nobody.
-    let unnamed = Letter { to: None, ..signed("f", 77) };
+    let unnamed = Envelope { to: None, ..signed("f", 77) };
     let signature: Signature = signing.sign(&unnamed.signed(""));
     let refused = deliver(&bus, &Letter { signature: digits(&signature.to_bytes()), ..unnamed }).await;
     assert!(refused.text.contains("it does not say which node it is for"), "{refused:?}");
@@ -256,7 +257,7 @@ async fn what_goes_by_a_topic_comes_to_the_context_of_its_runner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_a_letter_in_hand_gives_it_to_nobody_else_nor_back_to_its_sender() {
+async fn who_has_a_envelope_in_hand_gives_it_to_nobody_else_nor_back_to_its_sender() {
     let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let a = Town::open(&one, Plan::new(0).trusting(&one)).await;
     let c = Town::open(&three, Plan::new(0).trusting(&one)).await;
@@ -265,31 +266,31 @@ async fn who_has_a_letter_in_hand_gives_it_to_nobody_else_nor_back_to_its_sender
     let runner = a.runner_at(&hostile.url(), &two).await;
     a.send(jobs(&["1"], &hostile.url())).await;
     a.send(Draft { address: None, topic: Some(runner.group()), ..jobs(&["2"], "here") }).await;
-    let letters = until("both letters", || async {
+    let envelopes = until("both envelopes", || async {
         let nonces: Vec<String> = hostile.run(&["ZRANGE", "hero:bus:box:in", "0", "-1"]).await;
-        let mut letters: Vec<Letter> = Vec::new();
+        let mut envelopes: Vec<Envelope> = Vec::new();
         for nonce in nonces {
-            letters.extend(
+            envelopes.extend(
                 hostile
                     .run::<Option<String>>(&["GET", &format!("hero:bus:letter:in:{nonce}")])
                     .await
                     .and_then(|text| serde_json::from_str(&text).ok()),
             );
         }
-        (letters.len() == 2).then_some(letters)
+        (envelopes.len() == 2).then_some(envelopes)
     })
     .await;
-    assert_eq!(letters.iter().filter(|letter| letter.to.is_none()).count(), 1, "of one place nobody has said which node is there");
-    for letter in &letters {
+    assert_eq!(envelopes.iter().filter(|envelope| envelope.to.is_none()).count(), 1, "of one place nobody has said which node is there");
+    for envelope in &envelopes {
         for town in [&a, &c] {
-            let receipt = deliver(&boxes(town, &two).await, letter).await;
+            let receipt = deliver(&boxes(town, &two).await, envelope).await;
             assert_eq!(receipt.outcome, Outcome::Full, "{receipt:?}");
-            let part = if letter.to.is_some() { "it is for the node" } else { "it does not say which node it is for" };
+            let part = if envelope.to.is_some() { "it is for the node" } else { "it does not say which node it is for" };
             assert!(receipt.text.contains(part), "{receipt:?}");
         }
     }
-    // Nor is a letter taken that says that it is for its own sender.
-    let receipt = deliver(&boxes(&a, &two).await, &letter(&one, &one, "back")).await;
+    // Nor is an envelope taken that says that it is for its own sender.
+    let receipt = deliver(&boxes(&a, &two).await, &envelope(&one, &one, "back")).await;
     assert!(receipt.outcome == Outcome::Refused && receipt.text.contains("this node itself has sent it"), "{receipt:?}");
     for town in [&a, &c] {
         let stored: i64 = town.redis().run(&["EXISTS", "queue:osis", "msg_in"]).await;

@@ -87,7 +87,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.stops".to_owned(), keys.stops()),
             ("keys.stops_of('runner7')".to_owned(), keys.stops_of("runner7")),
             ("keys.came('ab:cd')".to_owned(), keys.came("ab:cd")),
-            ("keys.letters_in".to_owned(), keys.letters("in")),
+            ("keys.envelopes_in".to_owned(), keys.envelopes("in")),
             ("keys.nonces".to_owned(), keys.nonces()),
             ("keys.known".to_owned(), keys.known()),
             ("keys.nodes".to_owned(), keys.nodes()),

@@ -3,8 +3,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Bus, BusError, Envelope, LONGEST, pass_over, timed, written};
-use crate::letter::{Kind, Letter};
+use super::{Bus, BusError, LONGEST, Received, pass_over, timed, written};
+use crate::envelope::{Envelope, Kind};
 use crate::receipt::{NoReceipt, Receipt};
 use hero_model::{ContextId, SignerKey};
 use hero_store::{Endpoint, Error, Mailboxes};
@@ -12,11 +12,11 @@ use hero_store::{Endpoint, Error, Mailboxes};
 /// How often it is looked for a receipt, at first and later.
 const SOON: Duration = Duration::from_millis(10);
 const LATER: Duration = Duration::from_millis(250);
-/// How many letters are fetched at once, and about how many bytes they have together.
+/// How many envelopes are fetched at once, and about how many bytes they have together.
 const AT_ONCE: usize = 32;
 const TOGETHER: usize = 2 * LONGEST;
 
-/// The bus of a Redis: letters lie in a context, each for somebody, until whoever that is fetches them.
+/// The bus of a Redis: envelopes lie in a context, each for somebody, until whoever that is fetches them.
 ///
 /// Whoever serves the context fetches those for `in`; a node that has it as an address fetches those for its own key, so that only one of the
 /// two has to reach the other's Redis.
@@ -29,7 +29,7 @@ impl Boxes {
     /// Those for whoever serves the context.
     pub const IN: &str = "in";
 
-    /// The letters in a context, of which `own` fetches its own.
+    /// The envelopes in a context, of which `own` fetches its own.
     pub const fn new(boxes: Mailboxes, own: String) -> Self {
         Self { boxes, own }
     }
@@ -48,28 +48,28 @@ impl Bus for Boxes {
     fn deliver<'a>(
         &'a self,
         to: &'a str,
-        letter: &'a Letter,
+        envelope: &'a Envelope,
         receiver: Option<&'a SignerKey>,
         patience: Duration,
     ) -> BoxFuture<'a, Result<Receipt, BusError>> {
         Box::pin(timed("redis", async move {
-            let (text, nonce, until) = (written(letter)?, letter.nonce.as_str(), Instant::now() + patience);
-            let is_ping = letter.kind == Kind::Ping;
+            let (text, nonce, until) = (written(envelope)?, envelope.nonce.as_str(), Instant::now() + patience);
+            let is_ping = envelope.kind == Kind::Ping;
             let put = if is_ping { self.boxes.put_ping(to, nonce, &text).await } else { self.boxes.put(to, nonce, &text).await };
             if !put.map_err(failed)? {
-                return Err(BusError::Unreachable("so many letters lie at the other side that it takes no more".into()));
+                return Err(BusError::Unreachable("so many envelopes lie at the other side that it takes no more".into()));
             }
             let (mut pause, mut passed_over) = (SOON, None);
             loop {
                 let lies = self.boxes.receipt(nonce).await.map_err(failed)?;
-                match lies.map(|text| Receipt::read(&text, letter, receiver)) {
+                match lies.map(|text| Receipt::read(&text, envelope, receiver)) {
                     Some(Ok(receipt)) => {
                         self.boxes.forget(nonce).await.map_err(failed)?;
                         return Ok(receipt);
                     }
                     // The right one takes the place of those that are not.
                     Some(Err(why)) if why != NoReceipt::Earlier && passed_over.as_ref() != Some(&why) => {
-                        pass_over(letter, &why);
+                        pass_over(envelope, &why);
                         passed_over = Some(why);
                     }
                     Some(Err(_)) | None => {}
@@ -86,27 +86,27 @@ impl Bus for Boxes {
         }))
     }
 
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Envelope>, BusError>> {
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Received>, BusError>> {
         Box::pin(async move {
             let until = Instant::now() + wait;
             loop {
-                let letters = self.boxes.letters(&self.own, AT_ONCE, LONGEST, TOGETHER).await.map_err(failed)?;
-                if !letters.is_empty() || Instant::now() + LATER > until {
-                    let envelope = |(id, letter): (String, Result<String, usize>)| {
-                        let letter = letter.map_err(|size| BusError::TooLarge { size, limit: LONGEST });
-                        Envelope { id, from: None, letter }
+                let envelopes = self.boxes.envelopes(&self.own, AT_ONCE, LONGEST, TOGETHER).await.map_err(failed)?;
+                if !envelopes.is_empty() || Instant::now() + LATER > until {
+                    let received = |(id, envelope): (String, Result<String, usize>)| {
+                        let envelope = envelope.map_err(|size| BusError::TooLarge { size, limit: LONGEST });
+                        Received { id, from: None, envelope }
                     };
-                    return Ok(letters.into_iter().map(envelope).collect());
+                    return Ok(envelopes.into_iter().map(received).collect());
                 }
                 sleep(LATER).await;
             }
         })
     }
 
-    fn answer<'a>(&'a self, envelope: &'a Envelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
+    fn answer<'a>(&'a self, received: &'a Received, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
         Box::pin(async move {
             let text = serde_json::to_string(receipt).expect("a receipt is texts and numbers");
-            self.boxes.answer(&self.own, &envelope.id, &text).await.map_err(failed)
+            self.boxes.answer(&self.own, &received.id, &text).await.map_err(failed)
         })
     }
 }

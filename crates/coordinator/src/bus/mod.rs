@@ -1,4 +1,4 @@
-//! Buses: how letters come from one node to another.
+//! Buses: how envelopes come from one node to another.
 
 mod boxes;
 mod mycelium;
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 
-use super::letter::Letter;
+use super::envelope::Envelope;
 use super::receipt::{NoReceipt, Receipt};
 use hero_model::SignerKey;
 
 pub use self::boxes::Boxes;
 pub use self::mycelium::{Api, Mycelium};
 
-/// The most bytes that a letter has on any bus.
+/// The most bytes that an envelope has on any bus.
 pub const LONGEST: usize = 4 << 20;
 
-/// Why a letter was not handed over, or what came was not fetched.
+/// Why an envelope was not handed over, or what came was not fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
     /// The bus, or the node behind it, cannot be reached now. It may have been handed over all the same.
@@ -30,7 +30,7 @@ pub enum BusError {
     /// There is no such destination on this bus.
     #[error("{0}")]
     Unknown(String),
-    /// The letter is larger than any may be.
+    /// The envelope is larger than any may be.
     #[error("the message has {size} bytes on its way, the limit is {limit}")]
     TooLarge {
         /// How large it is.
@@ -49,35 +49,35 @@ impl BusError {
 
 /// What came for this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Envelope {
+pub struct Received {
     /// By which the bus knows it.
     pub id: String,
-    /// Where an answer goes to, as an address; nothing, if that is up to the letter.
+    /// Where an answer goes to, as an address; nothing, if that is up to the envelope.
     pub from: Option<String>,
-    /// The letter, as it came, unless it is larger than any may be.
-    pub letter: Result<String, BusError>,
+    /// The envelope, as it came, unless it is larger than any may be.
+    pub envelope: Result<String, BusError>,
 }
 
-/// Carries letters. A letter may come more than once: whoever receives knows it by its nonce.
+/// Carries envelopes. An envelope may come more than once: whoever receives knows it by its nonce.
 pub trait Bus: Send + Sync {
-    /// Hands a letter over, and gives what the other side says of it. `to` is a node as this bus knows it, and `receiver` the key of the node of hero
+    /// Hands an envelope over, and gives what the other side says of it. `to` is a node as this bus knows it, and `receiver` the key of the node of hero
     /// there, if that is known: what others say to be from it is passed over. Takes `patience` at most, about.
     fn deliver<'a>(
         &'a self,
         to: &'a str,
-        letter: &'a Letter,
+        envelope: &'a Envelope,
         receiver: Option<&'a SignerKey>,
         patience: Duration,
     ) -> BoxFuture<'a, Result<Receipt, BusError>>;
 
     /// Gives what has come, the oldest first. Waits for so long at most where nothing has.
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Envelope>, BusError>>;
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Received>, BusError>>;
 
-    /// Tells the sender what became of a letter.
-    fn answer<'a>(&'a self, envelope: &'a Envelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
+    /// Tells the sender what became of an envelope.
+    fn answer<'a>(&'a self, received: &'a Received, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
 }
 
-/// Measures how long it takes until the receipt for a letter is here, and counts those for which none came.
+/// Measures how long it takes until the receipt for an envelope is here, and counts those for which none came.
 async fn timed(bus: &'static str, delivering: impl Future<Output = Result<Receipt, BusError>>) -> Result<Receipt, BusError> {
     let began = Instant::now();
     let delivered = delivering.await;
@@ -88,17 +88,17 @@ async fn timed(bus: &'static str, delivering: impl Future<Output = Result<Receip
     delivered
 }
 
-/// A letter as it travels.
-fn written(letter: &Letter) -> Result<String, BusError> {
-    bounded(serde_json::to_string(letter).expect("a letter is texts and numbers"))
+/// An envelope as it travels.
+fn written(envelope: &Envelope) -> Result<String, BusError> {
+    bounded(serde_json::to_string(envelope).expect("an envelope is texts and numbers"))
 }
 
-/// The text of a letter, if it is no larger than any may be.
+/// The text of an envelope, if it is no larger than any may be.
 fn bounded(text: String) -> Result<String, BusError> {
     if text.len() > LONGEST { Err(BusError::TooLarge { size: text.len(), limit: LONGEST }) } else { Ok(text) }
 }
 
-/// Tells the log of what came as the receipt for a letter and is none that counts.
-fn pass_over(letter: &Letter, why: &NoReceipt) {
-    tracing::warn!(nonce = %letter.nonce, "what came as the receipt for a message was passed over, and the message is sent on: {why}");
+/// Tells the log of what came as the receipt for an envelope and is none that counts.
+fn pass_over(envelope: &Envelope, why: &NoReceipt) {
+    tracing::warn!(nonce = %envelope.nonce, "what came as the receipt for a message was passed over, and the message is sent on: {why}");
 }

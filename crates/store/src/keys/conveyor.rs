@@ -3,7 +3,7 @@ use hero_model::Name;
 
 /// The keys of the conveyor layout, under one namespace.
 ///
-/// Without a namespace they are those of conveyor itself, letter for letter. With one, it and a colon stand before each.
+/// Without a namespace they are those of conveyor itself, envelope for envelope. With one, it and a colon stand before each.
 ///
 /// | key | type | until |
 /// | --- | --- | --- |

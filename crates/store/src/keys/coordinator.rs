@@ -109,17 +109,17 @@ impl Keys {
         self.key(format_args!("meta:nodes"))
     }
 
-    /// The letters that lie here for a node, by when they were put: `in` is whoever serves the context.
-    pub fn letters(&self, whom: &str) -> String {
+    /// The envelopes that lie here for a node, by when they were put: `in` is whoever serves the context.
+    pub fn envelopes(&self, whom: &str) -> String {
         self.key(format_args!("bus:box:{whom}"))
     }
 
-    /// One letter.
-    pub fn letter(&self, whom: &str, nonce: &str) -> String {
+    /// One envelope.
+    pub fn envelope(&self, whom: &str, nonce: &str) -> String {
         self.key(format_args!("bus:letter:{whom}:{nonce}"))
     }
 
-    /// What became of a letter.
+    /// What became of an envelope.
     pub fn receipt(&self, nonce: &str) -> String {
         self.key(format_args!("bus:receipt:{nonce}"))
     }

@@ -51,7 +51,7 @@ function keys.of_context(prefix, context)
   keys.resting = prefix .. 'hero:q:resting'
   keys.unsent = prefix .. 'hero:q:unsent'
   keys.stops = prefix .. 'hero:q:stops'
-  keys.letters_in = prefix .. 'hero:bus:box:in'
+  keys.envelopes_in = prefix .. 'hero:bus:box:in'
   keys.nonces = prefix .. 'hero:meta:nonces'
   keys.known = prefix .. 'hero:meta:known'
   keys.nodes = prefix .. 'hero:meta:nodes'

@@ -115,12 +115,12 @@ end
 
 -- The message that came from a signer by this nonce, and by this number if that was free. Else nil, and whether another signer's has it.
 function messages.that_came(signer, nonce, caller, number)
-  local known, is_of_another = letters.known(signer, nonce), false
+  local known, is_of_another = envelopes.known(signer, nonce), false
   for _, element in ipairs({ 'message:' .. caller .. ':' .. number, try('GET', keys.came(known)) or nil }) do
     local own, by, came = unpack(messages.is_element(element) and try('HMGET', messages.key(element), 'nonce', 'public_key', 'sender_id')
       or {})
     if came and own == nonce then
-      if letters.known(by or '', nonce) == known then return element end
+      if envelopes.known(by or '', nonce) == known then return element end
       is_of_another = true
     end
   end

@@ -1,4 +1,4 @@
-//! The bus of a Mycelium node: it carries letters through its overlay network, encrypted, to the node that has an address or a key.
+//! The bus of a Mycelium node: it carries envelopes through its overlay network, encrypted, to the node that has an address or a key.
 //!
 //! [`node`] is its API, [`pace`] how often it is asked for messages, and [`sent`] what it was given and no reply has come to.
 
@@ -16,21 +16,21 @@ use tokio::time::Instant;
 use self::node::{Inbound, Node, Of, Pushed, State};
 use self::pace::Pace;
 use self::sent::Sent;
-use super::{Bus, BusError, Envelope, LONGEST, bounded, pass_over, timed, written};
-use crate::letter::Letter;
+use super::{Bus, BusError, LONGEST, Received, bounded, pass_over, timed, written};
+use crate::envelope::Envelope;
 use crate::receipt::{NoReceipt, Receipt};
 use hero_model::SignerKey;
 
 pub use self::node::Api;
 
-/// How long the node waits for a reply when it is given a letter. It says the letter's id only then; what comes later is fetched.
+/// How long the node waits for a reply when it is given an envelope. It says the envelope's id only then; what comes later is fetched.
 const REPLY: Duration = Duration::from_secs(2);
-/// How often it is asked how far a letter has come.
+/// How often it is asked how far an envelope has come.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many letters are fetched at once, and about how many bytes they have together.
+/// How many envelopes are fetched at once, and about how many bytes they have together.
 const AT_ONCE: usize = 16;
 const TOGETHER: usize = 2 * LONGEST;
-/// How many letters the node is given at once: it has a hundred connections by JSON-RPC.
+/// How many envelopes the node is given at once: it has a hundred connections by JSON-RPC.
 const GIVEN: usize = 64;
 
 /// The bus of a Mycelium node.
@@ -44,7 +44,7 @@ pub struct Mycelium {
 }
 
 impl Mycelium {
-    /// The node at a URL. Letters have a topic, so that other programs can use the node, too.
+    /// The node at a URL. Envelopes have a topic, so that other programs can use the node, too.
     pub fn new(url: &str, api: Api, topic: &str) -> Result<Self, String> {
         let (node, now) = (Node::new(url, api, topic)?, Instant::now());
         let (pace, sent, given, is_blocked) = (Pace::new(now), Sent::new(now), Semaphore::new(GIVEN), AtomicBool::new(false));
@@ -56,7 +56,7 @@ impl Mycelium {
         &self.node.url
     }
 
-    /// Has the node bring a letter, unless it does already, and gives the reply.
+    /// Has the node bring an envelope, unless it does already, and gives the reply.
     async fn bring(&self, to: &str, nonce: &str, text: &str, until: Instant) -> Result<Inbound, BusError> {
         // It is known before it is sent that it is too large.
         let message = self.node.message(to, text)?;
@@ -120,26 +120,26 @@ impl Mycelium {
         }
     }
 
-    /// Fetches letters, as many as are taken at once.
-    async fn letters(&self) -> Result<Vec<Envelope>, BusError> {
-        let (mut envelopes, mut bytes) = (Vec::new(), 0);
-        while envelopes.len() < AT_ONCE && bytes < TOGETHER {
+    /// Fetches envelopes, as many as are taken at once.
+    async fn envelopes(&self) -> Result<Vec<Received>, BusError> {
+        let (mut received, mut bytes) = (Vec::new(), 0);
+        while received.len() < AT_ONCE && bytes < TOGETHER {
             let message = match self.node.take(Of::Topic, false).await {
                 Ok(Some(message)) => message,
                 Ok(None) => break,
                 // What was fetched is there no more.
-                Err(_) if !envelopes.is_empty() => break,
+                Err(_) if !received.is_empty() => break,
                 Err(error) => return Err(error),
             };
-            let envelope = envelope(message);
-            bytes += envelope.letter.as_ref().map_or(0, String::len);
-            envelopes.push(envelope);
+            let received = received(message);
+            bytes += received.envelope.as_ref().map_or(0, String::len);
+            received.push(received);
         }
-        Ok(envelopes)
+        Ok(received)
     }
 
     /// Fetches replies that are late. Messages of other programs, which have no topic either, stay; replies behind one are fetched when it is gone.
-    async fn late_replies(&self) -> Result<Vec<Envelope>, BusError> {
+    async fn late_replies(&self) -> Result<Vec<Received>, BusError> {
         for _ in 0..AT_ONCE {
             let Some(first) = self.node.take(Of::NoTopic, true).await? else {
                 self.is_blocked.store(false, Ordering::Relaxed);
@@ -153,7 +153,7 @@ impl Mycelium {
             }
             let Some(reply) = self.node.take(Of::NoTopic, false).await? else { break };
             match (self.node.of(&reply), nonce_of(&reply)) {
-                (Some(Of::Topic), _) => return Ok(vec![envelope(reply)]),
+                (Some(Of::Topic), _) => return Ok(vec![received(reply)]),
                 (_, Some(nonce)) => {
                     let is_known = self.sent.take(&nonce, reply);
                     tracing::debug!(%nonce, is_known, "a receipt came late");
@@ -167,12 +167,12 @@ impl Mycelium {
     }
 }
 
-fn envelope(message: Inbound) -> Envelope {
-    let letter = bounded(message.text().unwrap_or_default());
-    Envelope { id: message.id, from: Some(message.src_pk), letter }
+fn received(message: Inbound) -> Received {
+    let envelope = bounded(message.text().unwrap_or_default());
+    Received { id: message.id, from: Some(message.src_pk), envelope }
 }
 
-/// The letter that a reply is to, if it is one of hero.
+/// The envelope that a reply is to, if it is one of hero.
 fn nonce_of(reply: &Inbound) -> Option<String> {
     let receipt: Receipt = serde_json::from_str(&reply.text()?).ok()?;
     Some(receipt.nonce.as_str().to_owned())
@@ -205,50 +205,50 @@ impl Bus for Mycelium {
     fn deliver<'a>(
         &'a self,
         to: &'a str,
-        letter: &'a Letter,
+        envelope: &'a Envelope,
         receiver: Option<&'a SignerKey>,
         patience: Duration,
     ) -> BoxFuture<'a, Result<Receipt, BusError>> {
         Box::pin(timed("mycelium", async move {
-            let (text, until) = (written(letter)?, Instant::now() + patience);
+            let (text, until) = (written(envelope)?, Instant::now() + patience);
             self.pace.traffic();
-            let reply = self.bring(to, letter.nonce.as_str(), &text, until).await?;
+            let reply = self.bring(to, envelope.nonce.as_str(), &text, until).await?;
             self.pace.traffic();
             let receipt = if reply.is_from(to) {
-                Receipt::read(&reply.text().unwrap_or_default(), letter, receiver)
+                Receipt::read(&reply.text().unwrap_or_default(), envelope, receiver)
             } else {
                 Err(NoReceipt::Elsewhere(reply.src_pk))
             };
             receipt.map_err(|why| {
                 if why != NoReceipt::Earlier {
-                    pass_over(letter, &why);
+                    pass_over(envelope, &why);
                 }
                 BusError::Silent
             })
         }))
     }
 
-    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Envelope>, BusError>> {
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Received>, BusError>> {
         Box::pin(async move {
             let until = Instant::now() + wait;
             while self.pace.next(until).await {
-                let mut envelopes = if self.sent.look(Instant::now()) { self.late_replies().await? } else { Vec::new() };
-                if envelopes.is_empty() {
-                    envelopes = self.letters().await?;
+                let mut received = if self.sent.look(Instant::now()) { self.late_replies().await? } else { Vec::new() };
+                if received.is_empty() {
+                    received = self.envelopes().await?;
                 }
-                if !envelopes.is_empty() {
+                if !received.is_empty() {
                     self.pace.traffic();
-                    return Ok(envelopes);
+                    return Ok(received);
                 }
             }
             Ok(Vec::new())
         })
     }
 
-    fn answer<'a>(&'a self, envelope: &'a Envelope, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
+    fn answer<'a>(&'a self, received: &'a Received, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
         Box::pin(async move {
             let text = serde_json::to_string(receipt).expect("a receipt is texts and numbers");
-            self.node.reply(&envelope.id, envelope.from.as_deref().unwrap_or_default(), &text).await
+            self.node.reply(&received.id, received.from.as_deref().unwrap_or_default(), &text).await
         })
     }
 }

@@ -20,7 +20,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const SLACK: Duration = Duration::from_secs(10);
 /// The longest topic, in bytes.
 const LONGEST_TOPIC: usize = 255;
-/// What the node may answer in all: a letter in base64, with what stands round it.
+/// What the node may answer in all: an envelope in base64, with what stands round it.
 const LONGEST_ANSWER: usize = LONGEST * 2;
 /// The most bytes of a request, by REST and by JSON-RPC.
 const MOST_OF_REST: usize = 2 << 20;
@@ -42,7 +42,7 @@ pub(super) struct Node {
     client: Client,
     pub(super) url: String,
     api: Api,
-    /// The topic of letters, in base64.
+    /// The topic of envelopes, in base64.
     topic: String,
     calls: AtomicU64,
 }
@@ -93,7 +93,7 @@ pub(super) enum Pushed {
 /// Which messages are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    /// Letters.
+    /// Envelopes.
     Topic,
     /// Those without a topic: replies for which nobody waits any more.
     NoTopic,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// The shortest pause between two requests, and the longest, at rest: so long a letter lies that nobody expects.
+/// The shortest pause between two requests, and the longest, at rest: so long an envelope lies that nobody expects.
 const SHORTEST: Duration = Duration::from_millis(20);
 const AT_REST: Duration = Duration::from_secs(1);
 /// A pause is this part of the time since there was traffic last, so that an answer lies no longer than this part of what it took.

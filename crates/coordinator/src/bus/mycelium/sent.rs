@@ -9,21 +9,21 @@ use tokio::time::Instant;
 
 use super::node::Inbound;
 
-/// How long it is known that a node was given a letter: it forgets that by itself after ten minutes.
+/// How long it is known that a node was given an envelope: it forgets that by itself after ten minutes.
 const KNOWN: Duration = Duration::from_secs(600);
-/// Of how many letters that is known.
+/// Of how many envelopes that is known.
 const MOST: usize = 10_000;
 /// How often it is looked for replies that are late while nobody waits for one.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The letters without a reply, by their nonces.
+/// The envelopes without a reply, by their nonces.
 pub(super) struct Sent {
     all: Mutex<All>,
     came: Notify,
 }
 
 struct All {
-    letters: HashMap<String, Letter>,
+    envelopes: HashMap<String, Kept>,
     /// How many wait for a reply that is late.
     waiting: usize,
     /// When it was looked for such replies.
@@ -32,7 +32,7 @@ struct All {
     expected: Instant,
 }
 
-struct Letter {
+struct Kept {
     /// By which the node knows it.
     id: String,
     since: Instant,
@@ -52,37 +52,37 @@ impl Drop for Waiting<'_> {
 impl Sent {
     /// Nothing yet. There may be replies from before this program began.
     pub(super) fn new(now: Instant) -> Self {
-        Self { all: Mutex::new(All { letters: HashMap::new(), waiting: 0, looked: None, expected: now }), came: Notify::new() }
+        Self { all: Mutex::new(All { envelopes: HashMap::new(), waiting: 0, looked: None, expected: now }), came: Notify::new() }
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the node has a letter by an id, and that nobody has replied in time.
+    /// Notes that the node has an envelope by an id, and that nobody has replied in time.
     pub(super) fn add(&self, nonce: &str, id: &str, since: Instant) {
         let mut all = self.all();
-        if all.letters.len() >= MOST && !all.letters.contains_key(nonce) {
-            all.letters.retain(|_, letter| since < letter.since + KNOWN);
-            if all.letters.len() >= MOST {
-                let other = all.letters.keys().next().cloned();
-                other.and_then(|other| all.letters.remove(&other));
+        if all.envelopes.len() >= MOST && !all.envelopes.contains_key(nonce) {
+            all.envelopes.retain(|_, envelope| since < envelope.since + KNOWN);
+            if all.envelopes.len() >= MOST {
+                let other = all.envelopes.keys().next().cloned();
+                other.and_then(|other| all.envelopes.remove(&other));
             }
         }
-        all.letters.insert(nonce.to_owned(), Letter { id: id.to_owned(), since, reply: None });
+        all.envelopes.insert(nonce.to_owned(), Kept { id: id.to_owned(), since, reply: None });
         all.expected = since + KNOWN;
     }
 
-    /// By which the node knows a letter that it was given, and whether a reply to it is here.
+    /// By which the node knows an envelope that it was given, and whether a reply to it is here.
     pub(super) fn get(&self, nonce: &str, now: Instant) -> Option<(String, bool)> {
         let all = self.all();
-        let letter = all.letters.get(nonce).filter(|letter| letter.reply.is_some() || now < letter.since + KNOWN)?;
-        Some((letter.id.clone(), letter.reply.is_some()))
+        let envelope = all.envelopes.get(nonce).filter(|envelope| envelope.reply.is_some() || now < envelope.since + KNOWN)?;
+        Some((envelope.id.clone(), envelope.reply.is_some()))
     }
 
-    /// Forgets a letter.
+    /// Forgets an envelope.
     pub(super) fn forget(&self, nonce: &str) {
-        self.all().letters.remove(nonce);
+        self.all().envelopes.remove(nonce);
     }
 
     /// Says that somebody waits for replies that are late.
@@ -91,7 +91,7 @@ impl Sent {
         Waiting(self)
     }
 
-    /// The reply to a letter, which is forgotten then. Waits for it until then.
+    /// The reply to an envelope, which is forgotten then. Waits for it until then.
     pub(super) async fn reply(&self, nonce: &str, until: Instant) -> Option<Inbound> {
         loop {
             let came = self.came.notified();
@@ -99,19 +99,19 @@ impl Sent {
             came.as_mut().enable();
             {
                 let mut all = self.all();
-                if all.letters.get(nonce).is_some_and(|letter| letter.reply.is_some()) {
-                    return all.letters.remove(nonce)?.reply;
+                if all.envelopes.get(nonce).is_some_and(|envelope| envelope.reply.is_some()) {
+                    return all.envelopes.remove(nonce)?.reply;
                 }
             }
             tokio::time::timeout_at(until, came).await.ok()?;
         }
     }
 
-    /// Takes a reply that is late. Gives whether it is to a letter that is known.
+    /// Takes a reply that is late. Gives whether it is to an envelope that is known.
     pub(super) fn take(&self, nonce: &str, reply: Inbound) -> bool {
         let mut all = self.all();
-        let Some(letter) = all.letters.get_mut(nonce) else { return false };
-        letter.reply = Some(reply);
+        let Some(envelope) = all.envelopes.get_mut(nonce) else { return false };
+        envelope.reply = Some(reply);
         drop(all);
         self.came.notify_waiters();
         true
@@ -162,13 +162,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_letter_more_than_may_be_known_makes_one_forgotten() {
+    async fn one_envelope_more_than_may_be_known_makes_one_forgotten() {
         let now = Instant::now();
         let sent = Sent::new(now);
         for n in 0..=MOST {
             sent.add(&n.to_string(), "id", now);
         }
-        assert_eq!(sent.all().letters.len(), MOST);
+        assert_eq!(sent.all().envelopes.len(), MOST);
         assert!(sent.get(&MOST.to_string(), now).is_some());
     }
 }

@@ -26,7 +26,7 @@ end
 -- Whether messages are to be sent, fetched or answered, others told of stops, or a result is awaited, which comes to whoever has asked
 -- for it.
 local function has_messages()
-  local places = { keys.msg_out, keys.letters_in, keys.open_messages, keys.answers, keys.results, unpack(messages.in_hand()) }
+  local places = { keys.msg_out, keys.envelopes_in, keys.open_messages, keys.answers, keys.results, unpack(messages.in_hand()) }
   if redis.call('EXISTS', unpack(places)) > 0 then return true end
   local soon = request.now + SOON
   for _, key in ipairs({ keys.resting, keys.stops, keys.unsent }) do

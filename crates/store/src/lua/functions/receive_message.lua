@@ -12,23 +12,23 @@ return function()
   local fields = {}
   for place = 1, 2 * request.take_number() do fields[place] = request.take() end
   local list = message_jobs.take_jobs()
-  letters.forget()
-  local known = letters.known(signer, nonce)
+  envelopes.forget()
+  local known = envelopes.known(signer, nonce)
   if redis.call('ZSCORE', keys.nonces, known) then return { 'duplicate' } end
   -- The stop has overtaken it: its jobs do not run.
-  if #list > 0 and redis.call('ZSCORE', keys.nonces, letters.stop_of(known)) then return { 'duplicate' } end
+  if #list > 0 and redis.call('ZSCORE', keys.nonces, envelopes.stop_of(known)) then return { 'duplicate' } end
   if access.is_closed() then return { 'full', 'closed' } end
   if #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN then return { 'full', 'msg_in' } end
   local refused = message_jobs.refuse_jobs(list, limit_of_queue, per_second)
   if refused then return refused end
-  if letters.is_crowded(signer) then return { 'crowded' } end
+  if envelopes.is_crowded(signer) then return { 'crowded' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
   -- A number that another message has is not taken from it.
   if redis.call('EXISTS', key_of(own)) == 1 then own = coordinator.next_number('message', key_of) end
   local numbers = own and message_jobs.numbers_of(list)
   if not numbers then return { 'full', 'number' } end
-  letters.know(signer, known, again)
+  envelopes.know(signer, known, again)
   local key, element = key_of(own), 'message:' .. caller .. ':' .. own
   redis.call('HSET', key, 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())

@@ -51,13 +51,13 @@ end
 
 return function()
   local signer, nonce, caller, number, again = request.take_many(5)
-  letters.forget()
+  envelopes.forget()
   local element, is_of_another = messages.that_came(signer, nonce, caller, number)
   if is_of_another then return { 'signer' } end
-  local stop = letters.stop_of(letters.known(signer, nonce))
+  local stop = envelopes.stop_of(envelopes.known(signer, nonce))
   local is_known = redis.call('ZSCORE', keys.nonces, stop)
-  if not is_known and not element and letters.is_crowded(signer) then return { 'crowded' } end
-  letters.know(signer, stop, again)
+  if not is_known and not element and envelopes.is_crowded(signer) then return { 'crowded' } end
+  envelopes.know(signer, stop, again)
   local stopped = element and stop_jobs(element) or {}
   if #stopped > 0 then
     local key = messages.key(element)

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use hero_model::{ContextId, MessageFormat, MessageType, Name, SignerKey};
 
-/// What a letter is about.
+/// What an envelope is about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -33,7 +33,7 @@ impl Kind {
 
 /// A message on its way: what is handed to a bus, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct Envelope {
     /// What it is about.
     #[serde(default, skip_serializing_if = "Kind::is_message")]
     pub kind: Kind,
@@ -88,7 +88,7 @@ pub struct Letter {
     pub signature: String,
 }
 
-impl Letter {
+impl Envelope {
     /// What is signed: a head, and then of each field its name, how many bytes its value has, and the value, in this order.
     ///
     /// `node` is the node that sends it; an identity that does not know which one will leaves that empty.
@@ -130,8 +130,8 @@ pub(super) fn canonical(head: &str, fields: &[(&str, &str)]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-impl Letter {
-    /// The letter of the document, from the key of 32 bytes 07; it is not signed.
+impl Envelope {
+    /// The envelope of the document, from the key of 32 bytes 07; it is not signed.
     pub(super) fn example() -> Self {
         let key: SignerKey = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c".parse().expect("it is a key");
         Self {

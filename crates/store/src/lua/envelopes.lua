@@ -1,6 +1,6 @@
--- Letters that came: what is known of them, so that each counts once.
+-- Envelopes that came: what is known of them, so that each counts once.
 local try, insist = commands.try, commands.insist
-local letters = {}
+local envelopes = {}
 
 -- How many messages are known at most that came, and how many of those that cannot come again are forgotten in a call.
 local MOST_KNOWN, MOST_FORGOTTEN = 200000, 1000
@@ -13,7 +13,7 @@ local KEY = 32
 local function count_of(who) return tonumber(try('HGET', keys.known, who) or nil) or 0 end
 
 -- Forgets messages that came and cannot come again.
-function letters.forget()
+function envelopes.forget()
   local over = insist('ZRANGEBYSCORE', keys.nonces, '-inf', request.now, 'LIMIT', 0, MOST_FORGOTTEN)
   if #over > 0 then redis.call('ZREM', keys.nonces, unpack(over)) end
   local left, counted = redis.call('ZCARD', keys.nonces), count_of(ALL)
@@ -37,21 +37,21 @@ end
 
 -- Whether no more messages of a signer may be known: it has its share, and those of all leave less room than it has, so that it does not
 -- keep out others.
-function letters.is_crowded(signer)
+function envelopes.is_crowded(signer)
   local room, own = MOST_KNOWN - redis.call('ZCARD', keys.nonces), count_of(string.sub(signer, 1, KEY))
   return room <= 0 or own >= MOST_OF_SIGNER and own >= room
 end
 
 -- What a message that came is known by. A nonce is its signer's own: who guesses one cannot have the message of another pass for known.
-function letters.known(signer, nonce) return string.sub(signer, 1, KEY) .. ':' .. nonce end
+function envelopes.known(signer, nonce) return string.sub(signer, 1, KEY) .. ':' .. nonce end
 
 -- Has something that a signer sent known until then, ms.
-function letters.know(signer, known, again)
+function envelopes.know(signer, known, again)
   if redis.call('ZADD', keys.nonces, again, known) == 0 then return end
   for _, who in ipairs({ string.sub(signer, 1, KEY), ALL }) do commands.increase(keys.known, who, 1) end
 end
 
 -- What stands beside that, once the sender has stopped its jobs.
-function letters.stop_of(known) return known .. ' stop' end
+function envelopes.stop_of(known) return known .. ' stop' end
 
-return letters
+return envelopes
