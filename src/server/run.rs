@@ -13,7 +13,7 @@ use super::daemon::{shutdown_on_signal, warn_of_few_descriptors};
 use super::gauges::{self, Gauges, Metrics};
 use super::preflight::{self, Purpose};
 use super::settings::{Resolved, Settings};
-use super::{logging, node_key, ready_line, supervisor};
+use super::{logging, message_loops, node_key, ready_line};
 use crate::coordinator::{Known, Messages, NodeKey, Pinger, Runners, Wakes};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
@@ -42,18 +42,18 @@ pub(crate) async fn server(resolved: Resolved, ready: impl FnOnce(&str) -> anyho
     };
     let (wakes, closing) = (Wakes::default(), CancellationToken::new());
     let started = node_key::node_key(&settings)
-        .and_then(|key| Ok((key.clone(), supervisor::start(&settings, &backend, key, wakes.clone(), &closing)?)));
-    let (key, supervisor) = match started {
+        .and_then(|key| Ok((key.clone(), message_loops::start(&settings, &backend, key, wakes.clone(), &closing)?)));
+    let (key, message_loops) = match started {
         Ok(started) => started,
         Err(error) => {
             backend.close().await;
             return Err(error);
         }
     };
-    let served = serve(&settings, &backend, (metrics, tls), (&key, supervisor.pinger()), wakes, shutdown).await;
-    let end_supervisor = async || {
+    let served = serve(&settings, &backend, (metrics, tls), (&key, message_loops.pinger()), wakes, shutdown).await;
+    let end_message_loops = async || {
         closing.cancel();
-        if tokio::time::timeout(LAST_ANSWERS, supervisor.ended()).await.is_err() {
+        if tokio::time::timeout(LAST_ANSWERS, message_loops.ended()).await.is_err() {
             tracing::warn!("a loop that sends messages did not end in time");
         }
     };
@@ -65,12 +65,12 @@ pub(crate) async fn server(resolved: Resolved, ready: impl FnOnce(&str) -> anyho
             backend.drain().await;
             // The last answers need Redis, so it ends after them.
             serving.drained(LAST_ANSWERS).await;
-            end_supervisor().await;
+            end_message_loops().await;
             backend.close().await;
             Ok(())
         }
         Err(error) => {
-            end_supervisor().await;
+            end_message_loops().await;
             backend.close().await;
             Err(error)
         }

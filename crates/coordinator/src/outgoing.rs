@@ -1,4 +1,4 @@
-//! The supervisor daemon of one context: brings its messages to their nodes, and its jobs to runners elsewhere.
+//! Sends the messages of one context to their nodes, and its jobs to runners elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -45,7 +45,7 @@ const LOOK_UP_EVERY: u64 = 64;
 /// After a job that used this much memory the size of the process is looked up, too.
 const LARGE_JOB: u64 = 16 << 20;
 
-/// An engine process, seen from its actor. It runs one job at a time; dropping it kills it.
+/// An engine process, seen from its worker. It runs one job at a time; dropping it kills it.
 #[derive(Debug)]
 pub struct Child {
     /// Absent once the process has been waited for.

@@ -1,4 +1,4 @@
-//! The frames on the socketpair between an actor and its engine: a length (u32, little endian), then that many bytes of JSON.
+//! The frames on the socketpair between a worker and its engine: a length (u32, little endian), then that many bytes of JSON.
 //!
 //! The parent says `hello`, the engine says `ready`; then for each `run` there are any number of `log` and one `done`. Between
 //! `run` and `done` the parent may send one `stop`. Because the pipe keeps order, a `stop` that crosses a `done` is read before
@@ -22,7 +22,7 @@ const ESCAPED: usize = 6;
 /// How much memory an empty buffer keeps. More is freed, so that one large frame does not keep it for ever.
 const KEPT: usize = 64 << 10;
 
-/// What an actor says to its engine.
+/// What a worker says to its engine.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToEngine<'a> {
@@ -59,7 +59,7 @@ pub enum ToEngine<'a> {
     Stop,
 }
 
-/// What an engine says to its actor.
+/// What an engine says to its worker.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromEngine {

@@ -94,7 +94,7 @@ fn json(text: &str) -> Option<Json> {
     serde_json::from_str(text).ok().filter(|json: &Json| json.as_str() != "null")
 }
 
-/// One of each frame that an actor sends.
+/// One of each frame that a worker sends.
 fn to_engine(text: &str) -> [ToEngine<'static>; 5] {
     let number = u32::try_from(text.len()).unwrap_or(u32::MAX);
     let job = EngineJob {

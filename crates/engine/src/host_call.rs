@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{Capability, FileCall, NetCall, ProcessCall, RedisCall, ResourceCall};
 use hero_model::{Find, Json, Name, ObjectId, Progress};
 
-/// What a script asks of its actor, which fixes context, caller and rights.
+/// What a script asks of its worker, which fixes context, caller and rights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostCall {
@@ -104,7 +104,7 @@ pub enum Use {
     Spawn,
 }
 
-/// What the actor answers, or why it does not. The script may catch that.
+/// What the worker answers, or why it does not. The script may catch that.
 pub type Answer = Result<Json, String>;
 
 impl HostCall {

@@ -56,7 +56,7 @@ pub struct RunResult {
     pub usage: Usage,
 }
 
-/// What a script that runs has of the outside. The actor implements it, so an engine does not know where lines go and answers come from.
+/// What a script that runs has of the outside. The worker implements it, so an engine does not know where lines go and answers come from.
 pub trait Host {
     /// Takes what the script logged, in order, within some milliseconds.
     ///

@@ -12,7 +12,7 @@ const TOGETHER: usize = 1000;
 /// How long a node may be silent before others send its messages, ms: as in `tend_messages.lua`.
 const SILENT: i64 = 10_000;
 
-/// A message as its hash has it, with what is for the supervisor alone.
+/// A message as its hash has it, with what is for the message loops alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredMessage {
     /// What everybody may see.

@@ -31,7 +31,7 @@ use super::context_pool::ContextPool;
 use super::pools::{ContextPools, PoolStarter};
 use super::settings::Settings;
 use crate::access::Authority;
-use crate::coordinator::Supervisor;
+use crate::coordinator::MessageLoops;
 use crate::dispatch::Dispatcher;
 use crate::model::{ContextId, ContextLimits};
 use crate::store::Store;
@@ -52,7 +52,7 @@ struct Inner {
     /// What starts pools, once they can be started.
     starter: OnceLock<PoolStarter>,
     /// What brings messages on, in a server.
-    supervisor: OnceLock<Arc<Supervisor>>,
+    message_loops: OnceLock<Arc<MessageLoops>>,
     hosted: Mutex<BTreeMap<ContextId, Hosted>>,
     /// Those that are being deleted by this process.
     deleting: Mutex<BTreeSet<ContextId>>,
@@ -121,7 +121,7 @@ impl Hosting {
         shutdown: CancellationToken,
         closing: CancellationToken,
     ) -> Self {
-        let (starter, supervisor, hosted, deleting, leaving, moved, runner_loops, tasks) = Default::default();
+        let (starter, message_loops, hosted, deleting, leaving, moved, runner_loops, tasks) = Default::default();
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
         let places = Arc::new(Semaphore::new(settings.contexts_running));
         let turns = Turns::new(settings.contexts_running);
@@ -131,7 +131,7 @@ impl Hosting {
             dispatcher,
             authority,
             starter,
-            supervisor,
+            message_loops,
             hosted,
             deleting,
             leaving,
@@ -156,13 +156,13 @@ impl Hosting {
     }
 
     /// Has the messages of all contexts be brought on, of those that are open and of those that will be.
-    pub(crate) fn bring_messages_with(&self, supervisor: &Arc<Supervisor>) {
+    pub(crate) fn bring_messages_with(&self, message_loops: &Arc<MessageLoops>) {
         let hosted = self.hosted();
         for (context, hosted) in &*hosted {
-            supervisor.serve(*context, &hosted.closing);
+            message_loops.serve(*context, &hosted.closing);
         }
         // There is one of it.
-        let _ = self.0.supervisor.set(Arc::clone(supervisor));
+        let _ = self.0.message_loops.set(Arc::clone(message_loops));
     }
 
     fn hosted(&self) -> MutexGuard<'_, BTreeMap<ContextId, Hosted>> {

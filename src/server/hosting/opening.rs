@@ -113,8 +113,8 @@ impl Hosting {
         let hosted =
             Hosted { store, is_pinned, closing, services, pools: Pools::None, waits_since: None, errand: None, busy: Instant::now() };
         let mut all = self.hosted();
-        if let Some(supervisor) = self.0.supervisor.get() {
-            supervisor.serve(context, &hosted.closing);
+        if let Some(message_loops) = self.0.message_loops.get() {
+            message_loops.serve(context, &hosted.closing);
         }
         all.insert(context, hosted);
     }

@@ -222,7 +222,7 @@ async fn another_node_of_the_same_redis_sends_what_a_dead_one_had_in_hand() {
 async fn servers_of_one_key_have_a_hand_each_and_leave_it_when_they_end() {
     let key = NodeKey::random();
     let town = Town::open(&key, Plan::new(0)).await;
-    let settings = SupervisorSettings {
+    let settings = MessageLoopSettings {
         key: key.clone(),
         nodes: Vec::new(),
         mycelium: None,
@@ -232,7 +232,7 @@ async fn servers_of_one_key_have_a_hand_each_and_leave_it_when_they_end() {
         kept: hero::coordinator::KEPT,
     };
     let shutdown = CancellationToken::new();
-    let other = Supervisor::start(town.house.dispatcher.clone(), settings, Wakes::default(), shutdown.clone());
+    let other = MessageLoops::start(town.house.dispatcher.clone(), settings, Wakes::default(), shutdown.clone());
     other.serve(CONTEXT, &shutdown);
     let hands = until("both", || async { Some(town.hands().await).filter(|hands| hands.len() == 2) }).await;
     assert!(hands.iter().all(|hand| hand.starts_with(&format!("{}-", key.name()))), "{hands:?}");
@@ -241,8 +241,8 @@ async fn servers_of_one_key_have_a_hand_each_and_leave_it_when_they_end() {
     assert_eq!(town.came(1).await.len(), 1);
     shutdown.cancel();
     other.ended().await;
-    let Town { house, _supervisor: supervisor, .. } = town;
-    drop(supervisor);
+    let Town { house, _message_loops: message_loops, .. } = town;
+    drop(message_loops);
     until("the next one may take it", || async {
         let left: Vec<String> = house.redis.run(&["ZRANGE", "hero:meta:nodes", "1", "+inf", "BYSCORE"]).await;
         left.is_empty().then_some(())

@@ -1,4 +1,4 @@
-//! Messages between contexts and nodes: what is stored of them, the supervisor daemon, buses, and runners that are elsewhere.
+//! Messages between contexts and nodes: what is stored of them, the message loops, buses, and runners that are elsewhere.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod asleep;
@@ -28,13 +28,13 @@ use std::time::Duration;
 
 use hero::access::Authority;
 use hero::coordinator::bus::Mycelium;
-use hero::coordinator::{Messages, NodeKey, Runners, Supervisor, SupervisorSettings, Wakes};
+use hero::coordinator::{MessageLoopSettings, MessageLoops, Messages, NodeKey, Runners, Wakes};
 use hero::model::{ContextId, Draft, Message, MessageFormat, MessageKey, MessageStatus, MessageType, RunnerChange, RunnerId};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::support::{CONTEXT, House, Redis, until};
 
-/// A house with its supervisor daemon.
+/// A house with its message loops.
 struct Town {
     house: House,
     key: NodeKey,
@@ -42,7 +42,7 @@ struct Town {
     runners: Runners,
     /// Who may do what, if its callers log in.
     authority: Option<Authority>,
-    _supervisor: DropGuard,
+    _message_loops: DropGuard,
 }
 
 /// What a town is to be.
@@ -83,7 +83,7 @@ impl Town {
             redis: None,
         };
         let authority = plan.login.map(|login| login(&house));
-        let settings = SupervisorSettings {
+        let settings = MessageLoopSettings {
             key: key.clone(),
             nodes: plan.trusts.into_iter().enumerate().map(node).collect(),
             mycelium: plan.mycelium,
@@ -92,13 +92,13 @@ impl Town {
             result: plan.result,
             kept: plan.kept,
         };
-        let supervisor = Supervisor::start(house.dispatcher.clone(), settings, wakes.clone(), shutdown.clone());
+        let message_loops = MessageLoops::start(house.dispatcher.clone(), settings, wakes.clone(), shutdown.clone());
         for context in house.dispatcher.contexts() {
-            supervisor.serve(context, &shutdown);
+            message_loops.serve(context, &shutdown);
         }
-        let messages = Messages::new(house.dispatcher.clone(), wakes).pinging(supervisor.pinger());
+        let messages = Messages::new(house.dispatcher.clone(), wakes).pinging(message_loops.pinger());
         let runners = Runners::new(house.dispatcher.clone());
-        Self { house, key: key.clone(), messages, runners, authority, _supervisor: shutdown.drop_guard() }
+        Self { house, key: key.clone(), messages, runners, authority, _message_loops: shutdown.drop_guard() }
     }
 
     fn redis(&self) -> &Redis {

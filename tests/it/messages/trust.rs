@@ -157,8 +157,8 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
     let other = deliver(&bus, &signed("b", identity.0 + 1)).await;
     assert!(other.text.contains(&format!("was signed by identity {identity}, and says that it is of")), "{other:?}");
     // Where nobody has to log in, the key alone counts.
-    let Town { house, _supervisor: supervisor, .. } = town;
-    drop(supervisor);
+    let Town { house, _message_loops: message_loops, .. } = town;
+    drop(message_loops);
     let town = Town::over(house, &two, Plan::new(0));
     let bus = boxes(&town, &one).await;
     assert!(deliver(&bus, &signed("c", identity.0)).await.is_stored());
@@ -306,8 +306,8 @@ async fn a_node_of_which_nobody_has_said_which_it_is_says_so_and_is_named_then()
     let key = a.send(chat("x", &b.redis().url())).await;
     a.becomes(key, MessageStatus::Acknowledged).await;
     // The node there gets another key.
-    let Town { house, _supervisor: supervisor, .. } = b;
-    drop(supervisor);
+    let Town { house, _message_loops: message_loops, .. } = b;
+    drop(message_loops);
     let b = Town::over(house, &NodeKey::random(), Plan::new(0).trusting(&one));
     let key = a.send(chat("y", &b.redis().url())).await;
     a.becomes(key, MessageStatus::Acknowledged).await;

@@ -40,7 +40,7 @@ pub(super) struct Asking {
     lines: usize,
     /// Whether the line that has begun is longer than any host call.
     skipped: bool,
-    /// What the actor has been asked.
+    /// What the worker has been asked.
     asked: Option<Asked>,
     /// What the process has not read of its answers.
     unread: Vec<u8>,
@@ -87,12 +87,12 @@ impl Asking {
         self.has_more
     }
 
-    /// Whether the actor has been asked and has not answered.
+    /// Whether the worker has been asked and has not answered.
     pub(super) fn is_waiting(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Reads and writes what is possible at once, and gives the next host call for the actor.
+    /// Reads and writes what is possible at once, and gives the next host call for the worker.
     ///
     /// A process is told what is wrong with its host call. Once the job `is_ending`, nothing is asked any more.
     pub(super) fn next(&mut self, is_ending: bool, lines: &mut JobLines) -> Option<HostCall> {
@@ -114,7 +114,7 @@ impl Asking {
         None
     }
 
-    /// Passes on an answer of the actor.
+    /// Passes on an answer of the worker.
     pub(super) fn answered(&mut self, answer: Answer) {
         let answer = match self.asked.take() {
             // It came too late, or nobody waits for it.

@@ -7,12 +7,12 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, test_kill_process, wait, waitpid};
 use rustix::system::sysinfo;
 
-use super::actor::{Actor, Said};
 use super::answer::Answer;
 use super::ending::Ending;
 use super::held::Bounds;
 use super::lines::{JobLines, Stream};
 use super::process::{Process, Status};
+use super::worker::{Said, Worker};
 use super::{Lost, usage};
 use crate::frame::{FromEngine, ToEngine};
 use crate::{EngineJob, Limits};
@@ -54,7 +54,7 @@ pub(super) struct Ended {
 
 /// The process of a job while it runs.
 pub(super) struct Attempt<'a> {
-    pub(super) actor: &'a mut Actor,
+    pub(super) worker: &'a mut Worker,
     pub(super) limits: &'a Limits,
     pub(super) bounds: Bounds<'a>,
     /// The processes that stay when the job has ended.
@@ -104,7 +104,7 @@ impl Attempt<'_> {
                 }
             }
             // A stop that was sent right after its job may have arrived with it.
-            while let Some(said) = self.actor.arrived() {
+            while let Some(said) = self.worker.arrived() {
                 match said {
                     Said::Frame(ToEngine::Stop) if ending.is_none() => (ending, kill_at) = self.ask_to_end(Ending::Stopped),
                     Said::Frame(ToEngine::Answer { answer }) => process.asking.answered(answer),
@@ -119,9 +119,9 @@ impl Attempt<'_> {
                 _ => {}
             }
             let ready = self.wait(&process, kill_at.min(look_at).saturating_duration_since(now));
-            gone |= !self.actor.go_on(ready.actor);
-            // What a job writes faster than its actor reads waits in its pipes.
-            if self.actor.has_room() {
+            gone |= !self.worker.go_on(ready.worker);
+            // What a job writes faster than its worker reads waits in its pipes.
+            if self.worker.has_room() {
                 Self::read(&mut process, &mut lines, &mut answer);
                 self.send(&mut lines);
             }
@@ -160,7 +160,7 @@ impl Attempt<'_> {
             cpu_us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
         };
         if gone {
-            return Err(Lost::Actor);
+            return Err(Lost::Worker);
         }
         Ok(Ended { ending, status: status.map(|status| status.exit), answer, last_lines: lines.last(), cause: lines.cause(), usage })
     }
@@ -196,21 +196,21 @@ impl Attempt<'_> {
         (Some(why), Instant::now() + GRACE)
     }
 
-    /// Asks the actor what the process asks.
+    /// Asks the worker what the process asks.
     fn ask(&mut self, process: &mut Process, lines: &mut JobLines, is_ending: bool) {
         let host_call = process.asking.next(is_ending, lines);
         self.send(lines);
         if let Some(host_call) = host_call {
-            self.actor.send(vec![FromEngine::Ask { host_call }]);
+            self.worker.send(vec![FromEngine::Ask { host_call }]);
         }
     }
 
-    /// Asks what the process asked before it ended and nobody has asked yet. Gives whether the job was ended, or the actor is gone, before that was done.
+    /// Asks what the process asked before it ended and nobody has asked yet. Gives whether the job was ended, or the worker is gone, before that was done.
     fn ask_the_rest(&mut self, process: &mut Process, lines: &mut JobLines, deadline: Instant) -> (Option<Ending>, bool) {
         let mut is_stopped = false;
         loop {
             // The answer may have been read when the process ended.
-            while let Some(said) = self.actor.arrived() {
+            while let Some(said) = self.worker.arrived() {
                 match said {
                     Said::Frame(ToEngine::Answer { answer }) => process.asking.answered(answer),
                     Said::Frame(ToEngine::Stop) => is_stopped = true,
@@ -229,9 +229,9 @@ impl Attempt<'_> {
                 true => {}
             }
             let timeout = Timespec::try_from(left).ok();
-            let mut watched = [self.actor.awaited()];
+            let mut watched = [self.worker.awaited()];
             let found = poll(&mut watched, timeout.as_ref()).map(|_| watched[0].revents());
-            if found.is_ok_and(|found| !self.actor.go_on(found)) {
+            if found.is_ok_and(|found| !self.worker.go_on(found)) {
                 return (None, true);
             }
         }
@@ -239,16 +239,16 @@ impl Attempt<'_> {
 
     /// Waits until there is something to do, at most so long.
     fn wait(&self, process: &Process, time: Duration) -> Ready {
-        let mut watched = vec![self.actor.awaited(), PollFd::from_borrowed_fd(process.end(), PollFlags::IN)];
+        let mut watched = vec![self.worker.awaited(), PollFd::from_borrowed_fd(process.end(), PollFlags::IN)];
         watched.extend(process.asking.awaited().map(|(socket, flags)| PollFd::from_borrowed_fd(socket, flags)));
         let pipes = [process.out.open(), process.err.open(), process.result.open()];
-        let pipes = pipes.into_iter().flatten().filter(|_| self.actor.has_room());
+        let pipes = pipes.into_iter().flatten().filter(|_| self.worker.has_room());
         watched.extend(pipes.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)));
         let timeout = Timespec::try_from(time).ok();
         if poll(&mut watched, timeout.as_ref()).is_err() {
-            return Ready { actor: PollFlags::empty(), ended: false };
+            return Ready { worker: PollFlags::empty(), ended: false };
         }
-        Ready { actor: watched[0].revents(), ended: !watched[1].revents().is_empty() }
+        Ready { worker: watched[0].revents(), ended: !watched[1].revents().is_empty() }
     }
 
     /// Reads a piece of each pipe, and gives whether there may be more.
@@ -262,14 +262,14 @@ impl Attempt<'_> {
     fn send(&mut self, lines: &mut JobLines) {
         let records = lines.take();
         if !records.is_empty() {
-            self.actor.send(vec![FromEngine::Log(records)]);
+            self.worker.send(vec![FromEngine::Log(records)]);
         }
     }
 }
 
 struct Ready {
-    /// What is possible with the socket of the actor.
-    actor: PollFlags,
+    /// What is possible with the socket of the worker.
+    worker: PollFlags,
     ended: bool,
 }
 

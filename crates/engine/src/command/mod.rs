@@ -2,9 +2,8 @@
 //!
 //! The supervisor runs no script itself. It writes the job's files, starts the confined process, passes on what that writes as the
 //! log, ends it with everything it started, and says how it ended. It, or the first process of the namespace of its jobs, adopts what a job leaves behind, so nothing outlives a job.
-//! When its actor closes the socket it ends the job that runs, and itself.
+//! When its worker closes the socket it ends the job that runs, and itself.
 
-mod actor;
 mod answer;
 mod asking;
 mod attempt;
@@ -22,6 +21,7 @@ mod shell;
 mod spawned;
 mod usage;
 mod v;
+mod worker;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,6 @@ use super::environment::fault;
 use super::frame::{FromEngine, ToEngine};
 use super::limits::size;
 use super::{EngineJob, Limits};
-use actor::{Actor, Said};
 use answer::Answer;
 use attempt::{Attempt, clear};
 use files::JobFiles;
@@ -47,6 +46,7 @@ pub use program::{Command, Program};
 pub use python::Python;
 pub(super) use result::too_much_memory;
 pub use v::V;
+use worker::{Said, Worker};
 
 /// The exit code when the supervisor itself failed.
 const FAILED: u8 = 70;
@@ -75,8 +75,8 @@ pub fn confinement_main() -> ExitCode {
 fn serve(directory: &Path) -> Result<(), String> {
     // It outlives the supervisor itself, which removes what is in there.
     let _lock = directory::lock(directory).map_err(|error| format!("{} was taken for left behind: {error}", directory.display()))?;
-    let mut actor = Actor::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
-    let (limits, program) = match actor.next() {
+    let mut worker = Worker::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
+    let (limits, program) = match worker.next() {
         Said::Frame(ToEngine::Hello { limits, program, .. }) => (limits.into_owned(), program.into_owned()),
         Said::Frame(_) => return Err("the first frame is not hello".into()),
         Said::Unreadable(error) => return Err(error),
@@ -85,22 +85,22 @@ fn serve(directory: &Path) -> Result<(), String> {
     let init = Init::for_children()?;
     let mut supervisor = Supervisor::new(directory, limits, program, init)?;
     let confinement = supervisor.confinement()?;
-    actor.say(vec![FromEngine::Ready { pid: std::process::id(), confinement }]);
+    worker.say(vec![FromEngine::Ready { pid: std::process::id(), confinement }]);
     loop {
         // A job that was not read when this ends was not begun.
-        actor.wait(supervisor.init.as_ref().map(Init::end));
+        worker.wait(supervisor.init.as_ref().map(Init::end));
         if !can_start(supervisor.init.as_ref()) {
             return Err(Lost::FIRST.into());
         }
-        let (result, usage) = match actor.next() {
-            Said::Frame(ToEngine::Run { job, .. }) => match supervisor.run(&job, &mut actor) {
+        let (result, usage) = match worker.next() {
+            Said::Frame(ToEngine::Run { job, .. }) => match supervisor.run(&job, &mut worker) {
                 Ok(done) => done,
-                Err(Lost::Actor) => return Ok(()),
+                Err(Lost::Worker) => return Ok(()),
                 Err(Lost::Engine(why)) => return Err(why.into()),
             },
             Said::Frame(ToEngine::Check { .. }) => {
                 // Only whoever runs a script knows what is wrong with it.
-                actor.say(vec![FromEngine::Checked { error: None }]);
+                worker.say(vec![FromEngine::Checked { error: None }]);
                 continue;
             }
             // It was sent while its job ended.
@@ -111,7 +111,7 @@ fn serve(directory: &Path) -> Result<(), String> {
             }
             Said::Gone => return Ok(()),
         };
-        actor.say(vec![FromEngine::Done { result, usage, allocated: 0 }]);
+        worker.say(vec![FromEngine::Done { result, usage, allocated: 0 }]);
     }
 }
 
@@ -182,12 +182,12 @@ impl Supervisor {
     }
 
     /// Runs a job to its end.
-    fn run(&mut self, job: &EngineJob, actor: &mut Actor) -> Done {
+    fn run(&mut self, job: &EngineJob, worker: &mut Worker) -> Done {
         let began = Instant::now();
         if let Some(fault) = fault(job) {
             return refused(fault);
         }
-        let (program, of_build) = match self.build(job, actor, began) {
+        let (program, of_build) = match self.build(job, worker, began) {
             Ok(built) => built,
             Err(done) => return done,
         };
@@ -217,7 +217,7 @@ impl Supervisor {
         let bounds = Bounds { directory: &files.directory, memory: self.rights(&files.directory).memory };
         let init = self.init.as_ref();
         let spared: Vec<Pid> = zygote.into_iter().chain(init.map(Init::pid)).collect();
-        let ended = Attempt { actor, limits: &self.limits, bounds, spared: &spared, init }.watch(job, process, answer, began)?;
+        let ended = Attempt { worker, limits: &self.limits, bounds, spared: &spared, init }.watch(job, process, answer, began)?;
         if let Starter::Python(runner) = &mut self.starter
             && ended.status.is_none()
         {
@@ -228,7 +228,7 @@ impl Supervisor {
 
     /// The program of a job whose script has to be compiled, and what that took; of others that is nothing. Or how the job ended before it
     /// could run.
-    fn build(&mut self, job: &EngineJob, actor: &mut Actor, began: Instant) -> Result<(PathBuf, Usage), Done> {
+    fn build(&mut self, job: &EngineJob, worker: &mut Worker, began: Instant) -> Result<(PathBuf, Usage), Done> {
         let Starter::V(builder) = &mut self.starter else { return Ok((PathBuf::new(), Usage::default())) };
         if let Some(program) = builder.program(&job.script) {
             return Ok((program, Usage::default()));
@@ -241,7 +241,7 @@ impl Supervisor {
         let started = builder.compile(&files).map_err(|error| not_started(init, job, &error))?;
         let bounds = Bounds { directory: &files.directory, memory: builder.memory_to_compile() };
         let spared = init.map(Init::pid);
-        let mut attempt = Attempt { actor, limits: &self.limits, bounds, spared: spared.as_slice(), init };
+        let mut attempt = Attempt { worker, limits: &self.limits, bounds, spared: spared.as_slice(), init };
         let ended = attempt.watch(job, started, Answer::written(&self.limits), began).map_err(Err)?;
         let done = |error| Err(Ok((Err(error), ended.usage)));
         match result::result(&ended, &self.limits) {
@@ -271,8 +271,8 @@ type Done = Result<(Result<Output, JobError>, Usage), Lost>;
 
 /// Why nothing is told of a job.
 enum Lost {
-    /// The actor is gone.
-    Actor,
+    /// The worker is gone.
+    Worker,
     /// The engine has broken, so the job runs again elsewhere.
     Engine(&'static str),
 }

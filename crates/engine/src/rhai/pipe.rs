@@ -23,11 +23,11 @@ pub(super) enum Received {
     Frame(ToEngine<'static>),
     /// A whole frame that is none of those we know.
     Unreadable(String),
-    /// The actor has closed its end.
+    /// The worker has closed its end.
     End,
 }
 
-/// What the actor said while a script runs.
+/// What the worker said while a script runs.
 pub(super) enum Heard {
     Nothing,
     Stop,
@@ -59,7 +59,7 @@ impl Pipe {
         }
     }
 
-    /// Sends frames with one system call. If the actor has closed its end, this process ends.
+    /// Sends frames with one system call. If the worker has closed its end, this process ends.
     pub(super) fn send(&self, frames: Vec<FromEngine>) {
         let mut outbox = self.outbox.borrow_mut();
         alloc::apart(|| {
@@ -73,12 +73,12 @@ impl Pipe {
         frame::reset(&mut outbox);
     }
 
-    /// Waits at most `time` for a stop and says whether it came. If the actor has closed its end, this process ends.
+    /// Waits at most `time` for a stop and says whether it came. If the worker has closed its end, this process ends.
     pub(super) fn hears_stop_within(&self, time: Duration) -> bool {
         matches!(self.hear_within(time), Heard::Stop)
     }
 
-    /// Waits at most `time` for what the actor says while a script runs. If the actor has closed its end, this process ends.
+    /// Waits at most `time` for what the worker says while a script runs. If the worker has closed its end, this process ends.
     pub(super) fn hear_within(&self, time: Duration) -> Heard {
         // A stop that was sent right after its job may have arrived with it.
         if self.inbox.borrow().is_empty() {

@@ -224,7 +224,7 @@ impl Run {
         self.unless_ended()
     }
 
-    /// Asks the actor, and waits for the answer, but not past the job's end or a stop.
+    /// Asks the worker, and waits for the answer, but not past the job's end or a stop.
     pub(super) fn ask(&self, host_call: HostCall) -> Result<Answer, Box<EvalAltResult>> {
         self.go_on()?;
         self.flush();

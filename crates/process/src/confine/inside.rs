@@ -124,7 +124,7 @@ fn stay(mut supervisor: Child, rights: &SupervisorRights) -> ! {
     let (_, _) = (clear_ambient_capability_set(), set_capabilities(None, nothing));
     let ended = supervisor.wait().unwrap_or_else(|_| ExitStatus::from_raw(1 << 8));
     if rights.is_temporary {
-        // From inside it cannot be removed. Its actor does that, if it is still there, and there may be something left in it.
+        // From inside it cannot be removed. Its worker does that, if it is still there, and there may be something left in it.
         let _ = std::fs::remove_dir(&rights.writable);
     }
     if let Some(signal) = ended.signal().and_then(Signal::from_named_raw) {

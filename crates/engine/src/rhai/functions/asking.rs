@@ -1,4 +1,4 @@
-//! What functions have in common that ask the actor.
+//! What functions have in common that ask the worker.
 
 use std::rc::Rc;
 
@@ -12,10 +12,10 @@ use crate::rhai::run::Run;
 use crate::{Answer, HostCall, alloc};
 use hero_model::{exact, without_position};
 
-/// How long the JSON may be that goes to the actor, which says itself how large objects and jobs may be.
+/// How long the JSON may be that goes to the worker, which says itself how large objects and jobs may be.
 const LONGEST: usize = 2 << 20;
 
-/// What a script gives, as the actor is told of it.
+/// What a script gives, as the worker is told of it.
 pub(super) fn json<T: DeserializeOwned>(
     context: &NativeCallContext<'_>,
     write: impl FnOnce(usize) -> Result<String, convert::Refused>,
@@ -34,12 +34,12 @@ fn read<T: DeserializeOwned>(context: &NativeCallContext<'_>, written: Result<St
     serde_json::from_str(&text).map_err(|error| failed(context, without_position(&error.to_string())))
 }
 
-/// Asks the actor, and gives what it answers.
+/// Asks the worker, and gives what it answers.
 pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, host_call: impl Into<HostCall>) -> Native<Dynamic> {
     answered(context, run.ask(host_call.into())?)
 }
 
-/// What the actor answered, as a value.
+/// What the worker answered, as a value.
 pub(super) fn answered(context: &NativeCallContext<'_>, answer: Answer) -> Native<Dynamic> {
     let answer = answer.map_err(|refusal| failed(context, refusal))?;
     let value = alloc::apart(|| answer.to_value()).map_err(|error| failed(context, error.to_string()))?;

@@ -1,4 +1,4 @@
-//! The supervisor daemon: for each context the messages that go out, and what comes for it over every bus.
+//! For each context the messages that go out, and what comes for it over every bus.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -32,11 +32,11 @@ const OTHER_REDIS: Duration = Duration::from_millis(250);
 /// How long it may take to leave the messages in hand to others.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// How long a connection to another Redis is kept that nobody uses, unless the settings of the supervisor say otherwise.
+/// How long a connection to another Redis is kept that nobody uses, unless `MessageLoopSettings` says otherwise.
 pub const KEPT: Duration = Duration::from_secs(600);
 
-/// What the supervisor needs to know.
-pub struct SupervisorSettings {
+/// What the loops need to know.
+pub struct MessageLoopSettings {
     /// The key of this node.
     pub key: NodeKey,
     /// The other nodes that are known.
@@ -54,7 +54,7 @@ pub struct SupervisorSettings {
 }
 
 /// The loops of a server that bring messages on.
-pub struct Supervisor {
+pub struct MessageLoops {
     dispatcher: Dispatcher,
     key: NodeKey,
     hand: String,
@@ -67,10 +67,10 @@ pub struct Supervisor {
     tasks: TaskTracker,
 }
 
-impl Supervisor {
+impl MessageLoops {
     /// Starts what all contexts share. `wakes` is told of new messages.
-    pub fn start(dispatcher: Dispatcher, settings: SupervisorSettings, wakes: Wakes, shutdown: CancellationToken) -> Self {
-        let SupervisorSettings { key, nodes, mycelium, authority, ack, result, kept } = settings;
+    pub fn start(dispatcher: Dispatcher, settings: MessageLoopSettings, wakes: Wakes, shutdown: CancellationToken) -> Self {
+        let MessageLoopSettings { key, nodes, mycelium, authority, ack, result, kept } = settings;
         let (tell, opened) = mpsc::unbounded_channel();
         let mycelium = mycelium.map(Arc::new);
         let trusted = nodes.iter().filter_map(|node| Some((node.key.clone()?, node.name.clone()))).collect();

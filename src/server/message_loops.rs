@@ -1,4 +1,4 @@
-//! The supervisor daemon of a server, as the settings say.
+//! The message loops of a server, as the settings say.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::backend::Backend;
 use super::node_key;
 use super::settings::{MyceliumApi, Settings};
 use crate::coordinator::bus::{Api, Mycelium};
-use crate::coordinator::{KEPT, NodeKey, Supervisor, SupervisorSettings, Wakes};
+use crate::coordinator::{KEPT, MessageLoopSettings, MessageLoops, NodeKey, Wakes};
 
 /// Starts the loops that bring messages on, for each context that is served.
 pub(crate) fn start(
@@ -18,12 +18,12 @@ pub(crate) fn start(
     key: NodeKey,
     wakes: Wakes,
     shutdown: &CancellationToken,
-) -> anyhow::Result<Arc<Supervisor>> {
+) -> anyhow::Result<Arc<MessageLoops>> {
     let mycelium = settings.mycelium_url.as_deref().map(|url| {
         let api = if settings.mycelium_api == MyceliumApi::Rest { Api::Rest } else { Api::JsonRpc };
         Mycelium::new(url, api, &settings.mycelium_topic).map_err(|error| anyhow!("mycelium_url: {error}"))
     });
-    let of_supervisor = SupervisorSettings {
+    let loop_settings = MessageLoopSettings {
         key,
         nodes: node_key::nodes(settings)?,
         mycelium: mycelium.transpose()?,
@@ -32,7 +32,7 @@ pub(crate) fn start(
         result: settings.remote_result,
         kept: KEPT,
     };
-    let supervisor = Arc::new(Supervisor::start(backend.dispatcher.clone(), of_supervisor, wakes, shutdown.clone()));
-    backend.hosting.bring_messages_with(&supervisor);
-    Ok(supervisor)
+    let message_loops = Arc::new(MessageLoops::start(backend.dispatcher.clone(), loop_settings, wakes, shutdown.clone()));
+    backend.hosting.bring_messages_with(&message_loops);
+    Ok(message_loops)
 }

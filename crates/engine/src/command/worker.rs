@@ -9,13 +9,13 @@ use rustix::net::{SendFlags, send};
 
 use crate::frame::{self, FrameError, FromEngine, Inbox, ToEngine};
 
-/// So many bytes may wait for the actor before nothing more is read that would become a log.
+/// So many bytes may wait for the worker before nothing more is read that would become a log.
 const MOST_UNSENT: usize = 256 << 10;
 
-/// The actor, at the other end of the socketpair.
+/// The worker, at the other end of the socketpair.
 ///
-/// Reading and writing never wait for each other: the actor may be writing a long answer while this has much to say.
-pub(super) struct Actor {
+/// Reading and writing never wait for each other: the worker may be writing a long answer while this has much to say.
+pub(super) struct Worker {
     socket: UnixStream,
     inbox: Inbox,
     outbox: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Actor {
     written: usize,
 }
 
-/// What the actor said.
+/// What the worker said.
 pub(super) enum Said {
     Frame(ToEngine<'static>),
     /// A whole frame that is none of those we know.
@@ -32,7 +32,7 @@ pub(super) enum Said {
     Gone,
 }
 
-impl Actor {
+impl Worker {
     /// The socket that is descriptor 0.
     pub(super) fn open() -> io::Result<Self> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -68,7 +68,7 @@ impl Actor {
         }
     }
 
-    /// Reads what there is, or waits for it. False: the actor is gone.
+    /// Reads what there is, or waits for it. False: the worker is gone.
     pub(super) fn read(&mut self) -> bool {
         matches!(rustix::io::read(&self.socket, spare_capacity(self.inbox.room())), Ok(1..) | Err(Errno::INTR))
     }
@@ -78,7 +78,7 @@ impl Actor {
         PollFd::new(&self.socket, if self.outbox.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT })
     }
 
-    /// Does what such a wait has found to be possible. False: the actor is gone.
+    /// Does what such a wait has found to be possible. False: the worker is gone.
     pub(super) fn go_on(&mut self, found: PollFlags) -> bool {
         if found.contains(PollFlags::OUT) {
             self.write();
@@ -92,7 +92,7 @@ impl Actor {
         self.outbox.len() - self.written < MOST_UNSENT
     }
 
-    /// Sends frames as far as the actor reads; the rest is sent with [`Actor::go_on`].
+    /// Sends frames as far as the worker reads; the rest is sent with [`Worker::go_on`].
     pub(super) fn send(&mut self, frames: Vec<FromEngine>) {
         for frame in frames {
             frame::encode_fitting(frame, &mut self.outbox);
@@ -100,7 +100,7 @@ impl Actor {
         self.write();
     }
 
-    /// Sends frames and waits until they are written. An actor that is gone is found when it is read from.
+    /// Sends frames and waits until they are written. A worker that is gone is found when it is read from.
     pub(super) fn say(&mut self, frames: Vec<FromEngine>) {
         self.send(frames);
         while !self.outbox.is_empty() {
@@ -131,7 +131,7 @@ impl Actor {
     }
 }
 
-impl AsFd for Actor {
+impl AsFd for Worker {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
