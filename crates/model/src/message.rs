@@ -17,7 +17,7 @@ pub enum MessageType {
     /// A line to somebody.
     #[default]
     Chat,
-    /// An envelope to somebody.
+    /// A letter to somebody.
     Mail,
     /// How a job ended that came by a message.
     Result,

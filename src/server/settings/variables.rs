@@ -35,7 +35,7 @@ fn names() -> impl Iterator<Item = String> {
 /// Whether an orchestrator set it, to tell where a service is: `HERO_SERVICE_HOST`, `HERO_PORT=tcp://10.0.0.1:8700`, `HERO_PORT_8700_TCP_ADDR`.
 fn is_of_a_service(name: &str, value: &str) -> bool {
     let is_address = ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme));
-    let of_a_port = || name.split("_PORT_").skip(1).any(|rest| rest.starts_with(|envelope: char| envelope.is_ascii_digit()));
+    let of_a_port = || name.split("_PORT_").skip(1).any(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()));
     is_address || name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT") || of_a_port()
 }
 

@@ -192,7 +192,7 @@ impl Store {
             drop(self.set_clock().await);
         }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
-        for (end, status) in turn.ends.iter().zip(&statuses) {
+        for (end, status) in fetch.ends.iter().zip(&statuses) {
             self.tell_waiters(end, *status, now, audience);
         }
         for job in stopped.iter().filter_map(|id| id.parse().ok()) {
@@ -216,7 +216,7 @@ impl Store {
     ) -> Cmd {
         let mut call = self.0.call_at(function, now);
         call.arg(self.0.periods.lease.as_millis() as u64).arg(fetch.script_type.as_str()).arg(fetch.ends.len());
-        for end in turn.ends {
+        for end in fetch.ends {
             add_end(&mut call, end);
         }
         call.arg(list(actors.iter().map(|of_actor| &of_actor.actor)));
