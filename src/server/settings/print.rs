@@ -9,7 +9,7 @@ use super::value::without_password;
 use crate::model::MASKED;
 
 impl Resolved {
-    /// Every value and where it came from, as a TOML file that may be used as such.
+    /// Renders every value with its origin, as a valid TOML file.
     pub fn to_toml(&self) -> String {
         let (tables, rest): (Vec<&Origin>, Vec<&Origin>) = self.origins.iter().partition(|origin| self.is_in_tables(origin));
         let lines: Vec<(String, &str)> = rest.iter().map(|origin| (line(origin), origin.from.as_str())).collect();
@@ -30,8 +30,8 @@ impl Resolved {
         text
     }
 
-    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line, and so are script types and contexts that are
-    /// only named.
+    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line,
+    /// and so are script types and contexts that are only named.
     fn is_in_tables(&self, origin: &Origin) -> bool {
         match origin.setting.kind {
             Kind::Pools => true,
@@ -84,7 +84,7 @@ impl Resolved {
         }
     }
 
-    /// Every value and where it came from, for programs.
+    /// Returns every value with its origin, for programs.
     pub fn to_json(&self) -> serde_json::Value {
         let entry = |origin: &Origin| {
             let value = match origin.setting.kind {
@@ -102,7 +102,7 @@ impl Resolved {
     }
 }
 
-/// One setting as TOML; what is not set, or secret, is commented out.
+/// Renders one setting as TOML; unset and secret values are commented out.
 fn line(origin: &Origin) -> String {
     let name = origin.setting.name;
     let Some(value) = shown(origin) else { return format!("# {name} =") };
@@ -111,7 +111,7 @@ fn line(origin: &Origin) -> String {
     format!("{comment}{name} = {toml}")
 }
 
-/// The value to show: numbers as numbers, secrets masked, `None` for what is not set.
+/// Returns the value to show: numbers as numbers, secrets masked, `None` if not set.
 fn shown(origin: &Origin) -> Option<Value> {
     let text = origin.value.as_str();
     if text == Some("") {
