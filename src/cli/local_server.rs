@@ -37,7 +37,7 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0); // What stays is for the system's cleaner of temporary files.
+        let _ = std::fs::remove_dir_all(&self.0); // The system cleans up the rest of its temporary files.
     }
 }
 
@@ -116,7 +116,7 @@ impl Drop for LocalServer {
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) {
             if begun.elapsed() > STOP {
-                let _ = self.child.start_kill(); // It has ended by itself, then.
+                let _ = self.child.start_kill(); // Fails only if it has already ended.
                 return;
             }
             sleep(LOOK);

@@ -177,7 +177,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
         }
         Err(error) => {
-            let _ = tell(&error, &arguments); // Nobody is left to tell.
+            let _ = tell(&error, &arguments); // There is no other place to report a failure.
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
         }
     };

@@ -221,7 +221,7 @@ pub(super) fn note_json(document: &impl Serialize) {
 pub(super) fn transient(line: Option<&Line>) {
     SPOKE.store(true, Ordering::Relaxed);
     let mut err = err().lock();
-    let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // Nobody may look any more.
+    let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // The terminal may be gone.
 }
 
 /// Shows lines on stderr over the `before` lines shown last time. For terminals.
@@ -235,7 +235,7 @@ pub(super) fn redraw(lines: &[Line], before: usize) {
         text.push('\n');
     }
     let mut err = err().lock();
-    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush()); // Nobody may look any more.
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush()); // The terminal may be gone.
 }
 
 /// Returns the number of rows of stderr's terminal, if it is one.

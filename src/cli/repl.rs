@@ -124,7 +124,7 @@ impl Lines {
         editor.set_helper(Some(LineHelper::new(reference::functions().iter().map(|function| function.name.clone()).collect())));
         let history = history();
         if let Some(history) = &history {
-            let _ = editor.load_history(history); // The first time there is none.
+            let _ = editor.load_history(history); // The file is missing the first time.
         }
         output::note(
             Style::stderr().dim("Variables and functions stay. Tab completes names, Ctrl-C stops a script, Ctrl-D ends, help says more."),
@@ -138,7 +138,7 @@ impl Lines {
             Self::Typed { editor, .. } => loop {
                 match editor.readline("> ") {
                     Ok(line) => {
-                        let _ = editor.add_history_entry(&line); // It is a convenience.
+                        let _ = editor.add_history_entry(&line); // The history is optional.
                         return Ok(Some(line));
                     }
                     Err(ReadlineError::Interrupted) => {}

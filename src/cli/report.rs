@@ -71,7 +71,7 @@ pub(super) fn refused(error: &clap::Error) {
 
 fn document(code: Option<i32>, message: &str, data: Option<&Value>, exit: u8) {
     let document = json!({ "error": { "code": code, "message": message, "data": data }, "exit_code": exit });
-    let _ = output::json(&document); // Nobody is left to tell.
+    let _ = output::json(&document); // There is no other place to report a failure.
 }
 
 /// Returns why arguments were refused, on one line and without the usage.

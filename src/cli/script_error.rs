@@ -136,7 +136,7 @@ const WIDTH: usize = 100;
 
 /// Returns the shown part of a line, and the position of the caret below it. A longer line is cut around the column.
 fn excerpt(source: &str, column: Option<u32>, room: usize) -> (String, Option<usize>) {
-    let shown: Vec<char> = source.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(); // One column each, tabs too.
+    let shown: Vec<char> = source.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(); // One column each, even tabs.
     let caret = column.map(|column| (column as usize).saturating_sub(1).min(shown.len()));
     let from = caret.unwrap_or(0).saturating_sub(room / 2).min(shown.len().saturating_sub(room));
     (shown.iter().skip(from).take(room).collect::<String>().trim_end().to_owned(), caret.map(|caret| caret - from))

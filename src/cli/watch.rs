@@ -192,7 +192,7 @@ async fn news(client: &Client, context: ContextId, job_id: &JobId, every: Durati
             Err(error) if error.has_code(code::STORE_UNAVAILABLE) => {
                 known.borrow_mut().told = "Redis does not answer the server".to_owned()
             }
-            Err(_) => {} // What is known stays; the wait itself tells of errors.
+            Err(_) => {} // Keep the known state; the wait itself reports errors.
         }
         sleep(every).await;
     }

@@ -98,7 +98,7 @@ pub(super) fn append(record: &Record, link: &mut Link, key: &AuditKey, text: &mu
     let begin = text.len();
     // Escaped, so that a terminal shows the file without obeying control characters.
     let body = escaped(serde_json::to_string(&fields).expect("texts and numbers can be written"));
-    text.extend_from_slice(body.strip_suffix('}').unwrap_or(&body).as_bytes()); // The brace stands behind the hash.
+    text.extend_from_slice(body.strip_suffix('}').unwrap_or(&body).as_bytes()); // The brace follows the hash.
     let hash = key.hash(&text[begin..]);
     text.extend_from_slice(BEFORE.as_bytes());
     text.extend_from_slice(hash.as_bytes());

@@ -113,7 +113,7 @@ impl Tree {
     pub(super) fn pss(self) -> anyhow::Result<u64> {
         let mut bytes = 0;
         for stat in self.stats() {
-            let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", stat.pid)).unwrap_or_default(); // It may just have ended.
+            let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", stat.pid)).unwrap_or_default(); // The process may have just ended.
             let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
             bytes += line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or_default() << 10;
         }

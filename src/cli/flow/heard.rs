@@ -43,7 +43,7 @@ impl Heard {
     /// Follows the job of this change, once it runs.
     pub(super) fn note(&mut self, change: &FlowEvent) {
         while let Some(ended) = self.listeners.try_join_next() {
-            drop(ended); // A listener that failed has nothing to say.
+            drop(ended); // The error of a failed listener is not shown.
         }
         let (Some(name), Some(id), Some(is)) = (&change.job, &change.job_id, change.job_status) else { return };
         let is_worth_it =
@@ -105,7 +105,7 @@ async fn next<T: Followable>(items: &mut Follow<T>) -> Option<T> {
     loop {
         match items.next().await {
             Ok(Followed::Item(item)) => return Some(item),
-            Ok(Followed::Lagged) => {} // `hero flow logs` says so, too.
+            Ok(Followed::Lagged) => {} // `hero flow logs` shows this, too.
             Ok(Followed::Ended) | Err(_) => return None,
         }
     }

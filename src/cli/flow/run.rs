@@ -115,8 +115,8 @@ impl Watch {
                 biased;
                 change = changes.next(), if follows => match change {
                     Ok(Followed::Item(change)) => self.note(&change, is_terminal),
-                    Ok(Followed::Lagged) => {} // The first item behind it says how the flow is.
-                    Ok(Followed::Ended) | Err(_) => follows = false, // The end is waited for, too.
+                    Ok(Followed::Lagged) => {} // The next item has the state of the flow.
+                    Ok(Followed::Ended) | Err(_) => follows = false, // The wait below also reports the end.
                 },
                 Some(said) = self.heard.next() => self.say(said, is_terminal),
                 result = &mut wait => break result,

@@ -30,7 +30,7 @@ impl Create {
         let client = global.connect().await?;
         let job_id = client.create_job(&spec).await?;
         if !global.json {
-            output::line(job_id.as_str())?; // Whatever becomes of its start.
+            output::line(job_id.as_str())?; // Printed even if its start fails.
         }
         let status = match self.start {
             true => {

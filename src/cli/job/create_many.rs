@@ -37,7 +37,7 @@ impl CreateMany {
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
         if !global.json {
-            ids.iter().try_for_each(|id| output::line(id.as_str()))?; // Whatever becomes of their start.
+            ids.iter().try_for_each(|id| output::line(id.as_str()))?; // Printed even if their start fails.
         }
         if self.start {
             start(&client, &specs, &ids).await?;
@@ -54,7 +54,7 @@ async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Res
         if error.rpc().is_none() {
             left.extend_from_slice(&ids[at..]);
             first = Some(error);
-            break; // Nobody is there to start the rest.
+            break; // The server cannot be reached for the rest.
         }
         left.push(id.clone());
         first.get_or_insert(error);

@@ -45,7 +45,7 @@ impl Logs {
         let watch = Watch { client, context, job_id, logs, limit: None, reconnect: RECONNECT, interrupt_stops: false, quiet };
         match watch.finish(|line| show(json, line)).await? {
             Err(error) if error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()) => Err(error.into()),
-            _ => Ok(()), // How the job ended is not what was asked.
+            _ => Ok(()), // The user did not ask how the job ended.
         }
     }
 }

@@ -47,7 +47,7 @@ impl Resolved {
             text.push_str("[[context_endpoints]]\n");
             for (name, value) in endpoint.shown(without_password, MASKED) {
                 let comment = if name == "redis_password" { "# " } else { "" };
-                writeln!(text, "{comment}{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+                writeln!(text, "{comment}{name} = {value}").expect("writing to a String cannot fail"); // This JSON is valid TOML.
             }
         }
     }
@@ -56,7 +56,7 @@ impl Resolved {
         for script_type in &self.settings.script_types {
             writeln!(text, "[script_types.{:?}]", script_type.name.as_str()).expect("writing to a String cannot fail");
             for (name, value) in script_type.shown() {
-                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // This JSON is valid TOML.
             }
         }
     }
@@ -66,7 +66,7 @@ impl Resolved {
             writeln!(text, "[contexts.{context}]").expect("writing to a String cannot fail");
             let of_context = self.settings.of_contexts.iter().find(|one| one.context == *context);
             for (name, value) in of_context.into_iter().flat_map(|one| one.shown(&self.settings)) {
-                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // This JSON is valid TOML.
             }
         }
     }
@@ -79,7 +79,7 @@ impl Resolved {
             text.push_str("[[pools]]\n");
             let fields = serde_json::to_value(pool).unwrap_or_default();
             for (name, value) in fields.as_object().into_iter().flatten() {
-                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // This JSON is valid TOML.
             }
         }
     }
@@ -106,7 +106,7 @@ impl Resolved {
 fn line(origin: &Origin) -> String {
     let name = origin.setting.name;
     let Some(value) = shown(origin) else { return format!("# {name} =") };
-    let toml = serde_json::to_string(&value).unwrap_or_default(); // A JSON text, number, switch or list is TOML as well.
+    let toml = serde_json::to_string(&value).unwrap_or_default(); // JSON texts, numbers, switches and lists are valid TOML.
     let comment = if origin.setting.kind == Kind::Secret || name == "config" { "# " } else { "" };
     format!("{comment}{name} = {toml}")
 }

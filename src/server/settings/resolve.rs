@@ -121,7 +121,7 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
                 (Default::Computed(_), "data") => path_text(&defaults::data(env).ok_or_else(|| {
                     Invalid("there is no home directory to keep data in; say where with --data DIR or HERO_DATA".to_owned())
                 })?),
-                (Default::Computed(_), _) => continue, // Those that follow from other defaults.
+                (Default::Computed(_), _) => continue, // Depends on other defaults.
             };
         values.insert(setting.name.to_owned(), value.into());
     }
