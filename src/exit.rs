@@ -1,13 +1,13 @@
 use crate::client::{self, RpcError, code};
 use crate::model::ErrorKind;
 
-/// The exit codes of the program. Scripts rely on these numbers.
+/// Exit codes of the program. Scripts rely on these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
     /// The command succeeded.
     Ok = 0,
-    /// An error without a number of its own.
+    /// An error without a code of its own.
     Other = 1,
     /// The arguments or settings are wrong.
     Usage = 2,
@@ -15,30 +15,30 @@ pub enum Exit {
     JobFailed = 3,
     /// The job was stopped.
     JobStopped = 4,
-    /// The job ran out of time.
+    /// The job timed out.
     JobTimedOut = 5,
-    /// The wait ran out; the job goes on.
+    /// The wait timed out; the job continues.
     WaitRanOut = 6,
     /// No server answers.
     Unreachable = 7,
     /// The server does not allow it.
     Denied = 8,
-    /// Ctrl-C has ended a call that waited; what it waited for goes on.
+    /// Ctrl-C ended a waiting call; the job or flow that it waited for continues.
     Interrupted = 130,
 }
 
-/// Arguments that can be parsed but are wrong.
+/// The arguments can be parsed but are wrong.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Usage(pub(super) String);
 
-/// Ctrl-C while something was waited for that goes on: what it is, and how it is stopped.
+/// Ctrl-C ended a wait. The text names what continues, and how to stop it.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted; {0}")]
 pub(crate) struct Interrupted(pub(crate) String);
 
 impl Exit {
-    /// The exit code for an error of the server.
+    /// Returns the exit code for an error of the server.
     pub fn of_rpc(error: &RpcError) -> Self {
         match error.code {
             code::JOB_FAILED => match error.job_failure().map(|failure| failure.error.kind) {
@@ -54,7 +54,7 @@ impl Exit {
         }
     }
 
-    /// The exit code for an error of the client.
+    /// Returns the exit code for an error of the client.
     pub fn of_client(error: &client::Error) -> Self {
         match error {
             client::Error::Rpc(error) => Self::of_rpc(error),
@@ -79,7 +79,7 @@ impl Exit {
     }
 }
 
-/// An error with its causes, without those whose text is in its own already.
+/// Formats an error with its causes. Leaves out a cause whose text its parent already contains.
 pub(super) fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {

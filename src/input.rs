@@ -1,19 +1,19 @@
-//! Texts that are read from files and from stdin.
+//! Reads texts from files and stdin.
 
 use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// How many bytes of a script are read at most. The limit of the server is lower.
+/// The maximum number of bytes read of a script. The limit of the server is lower.
 const MAX_SCRIPT: u64 = 16 << 20;
 
-/// Reads a text from a file, or from stdin for `-`; `what` it is, in a word or two.
+/// Reads a text from a file, or from stdin for `-`. `what` names the text in a word or two.
 pub(crate) fn read_text(what: &str, path: &Path) -> anyhow::Result<String> {
     read_at_most(MAX_SCRIPT, what, path)
 }
 
-/// The same for a text of at most so many bytes.
+/// Reads a text of at most `most` bytes.
 pub(crate) fn read_at_most(most: u64, what: &str, path: &Path) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let said = if path == Path::new("-") { format!("the {what} from stdin") } else { format!("the {what} {}", path.display()) };

@@ -1,14 +1,14 @@
 //! hero: a job server for scripts.
 //!
-//! Most people want the program: `hero serve` is a server with its actors, and `docs/json-rpc.md` says how any language talks to it. This library is for
-//! programs in Rust that make jobs:
+//! Most people want the program: `hero serve` is a server with its actors, and `docs/json-rpc.md` describes the API for
+//! any language. This library is for Rust programs that create jobs:
 //!
-//! - [`Dispatcher`] makes and follows jobs in a Redis that is shared with servers and actors;
-//! - [`client`] calls a server over the wire, as the command line does;
-//! - [`rhailib`] and [`conveyor`] hand work to queues of those layouts;
-//! - [`model`] is what all of them speak of: [`model::JobSpec`] says what a job is to be, [`model::Status`] where it is in its life.
+//! - [`Dispatcher`] creates and follows jobs in a Redis that is shared with servers and actors;
+//! - [`client`] calls a server over the network, as the command line does;
+//! - [`rhailib`] and [`conveyor`] send work to queues of those layouts;
+//! - [`model`] has the types of all of them: [`model::JobSpec`] describes a job, [`model::Status`] its state.
 //!
-//! # Beside the actors: with Redis
+//! # Next to the actors: through Redis
 //!
 //! ```
 //! use hero::Dispatcher;
@@ -32,7 +32,7 @@
 //! # }
 //! ```
 //!
-//! # By the operations of the legacy layout
+//! # With the operations of the legacy layout
 //!
 //! ```
 //! use hero::Dispatcher;
@@ -63,7 +63,7 @@
 //! # }
 //! ```
 //!
-//! # From anywhere: over the wire
+//! # From anywhere: over the network
 //!
 //! ```
 //! use std::time::Duration;
@@ -86,7 +86,7 @@
 //! # }
 //! ```
 //!
-//! # For programs that have queues of their own
+//! # For programs with queues of their own
 //!
 //! ```
 //! use std::time::Duration;
@@ -112,8 +112,8 @@
 //! # }
 //! ```
 
-// The face of the crates below `crates`, under the names by which programs and the command line know what they hold. What is hidden is for the
-// program and its tests, and may change with any version.
+// Reexports of the crates below `crates`, under the names that programs and the command line use. Hidden items are for
+// the program and its tests, and may change with any version.
 #![deny(unsafe_code)]
 
 #[doc(hidden)]

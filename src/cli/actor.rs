@@ -12,7 +12,7 @@ use crate::server::preflight::Purpose;
 use crate::server::run;
 use crate::server::settings::{Flags, resolve};
 
-/// Actors for the jobs of a Redis that others share, or what is known of live ones.
+/// Actors for the jobs of a shared Redis, or the list of live actors.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Actor {
@@ -20,10 +20,10 @@ pub(super) struct Actor {
     command: Option<Look>,
     #[command(flatten)]
     settings: Flags<false>,
-    /// Print the settings and where each came from, and end
+    /// Print all settings with their origins, then exit
     #[arg(long)]
     print_config: bool,
-    /// Look at everything that a start needs, say what is wrong, and end; actors that run are not disturbed
+    /// Check everything that a start needs, report problems, then exit. Does not disturb running actors
     #[arg(long, conflicts_with = "print_config")]
     check: bool,
 }
@@ -36,7 +36,7 @@ enum Look {
 
 #[derive(Debug, Args)]
 struct List {
-    /// The context they serve
+    /// The context of the actors
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
 }
@@ -59,7 +59,7 @@ impl Actor {
     }
 }
 
-/// The steps of confinement that are missing. `--json` shows the reasons, and the steps in force.
+/// Lists the missing steps of confinement. `--json` shows the reasons, and the steps in force.
 fn confinement(steps: &str) -> String {
     let missing: Vec<String> = left_out(steps).iter().map(|name| format!("no {}", name.split(" (").next().unwrap_or(name))).collect();
     if missing.is_empty() { "all steps".to_owned() } else { format!("weak: {}", missing.join(", ")) }

@@ -1,4 +1,4 @@
-//! What a user is told to do about an error: once, in the words of the command line.
+//! Advice for the user about an error, given once and in the terms of the command line.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::global::has_token;
 use crate::client::{self, RpcError, code};
 use crate::model::{JobId, Status};
 
-/// A job that goes on although the command that waited for it ends, and what is known of it.
+/// A job that continues although the command that waited for it ends.
 #[derive(Debug, thiserror::Error)]
 #[error("job {job_id} {what}")]
 pub(super) struct Lost {
@@ -14,14 +14,14 @@ pub(super) struct Lost {
     pub(super) what: &'static str,
 }
 
-/// Jobs that are stored and were not started, or may not have been.
+/// Jobs that are stored but were not started, or may not have been.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.told())]
 pub(super) struct Unstarted {
-    /// All that were stored together.
+    /// All jobs stored together.
     stored: Vec<JobId>,
     left: Vec<JobId>,
-    /// Whether the server said that it did not start them.
+    /// Whether the server confirmed that it did not start them.
     certain: bool,
 }
 
@@ -40,7 +40,7 @@ impl Unstarted {
         }
     }
 
-    /// What can be done, which is not to make more of them.
+    /// Advises on starting or finding the jobs, so that the user does not create them again.
     fn advice(&self) -> String {
         match (self.left.as_slice(), self.certain) {
             ([job_id], true) => format!("`hero job start {job_id}` starts it later"),
@@ -53,7 +53,7 @@ impl Unstarted {
         }
     }
 
-    /// It as programs see it, beside what the server said.
+    /// Adds the jobs to the data of an error for programs.
     pub(super) fn add_to(&self, data: &mut Option<Value>) {
         if let Some(data) = data.get_or_insert_with(|| json!({})).as_object_mut() {
             data.insert("job_ids".to_owned(), json!(self.stored));
@@ -62,7 +62,7 @@ impl Unstarted {
     }
 }
 
-/// An error that came between the storing of jobs and their start, of which `left` were not started.
+/// Wraps an error between storing jobs and starting them. `left` were not started.
 pub(super) fn not_started(error: client::Error, stored: &[JobId], left: Vec<JobId>) -> anyhow::Error {
     let unknown =
         |rpc: &RpcError| rpc.code == code::STORE_UNAVAILABLE && rpc.data.as_ref().is_none_or(|data| data["outcome"] != "not_done");
@@ -70,13 +70,13 @@ pub(super) fn not_started(error: client::Error, stored: &[JobId], left: Vec<JobI
     anyhow::Error::from(error).context(Unstarted { stored: stored.to_vec(), left, certain })
 }
 
-/// What a server advises at the end of a message, in words for callers of its methods.
+/// Advice at the end of a server's messages, in terms of API methods.
 const OF_SERVERS: [&str; 4] =
     ["; wait_job waits on", "; start_job starts it", "; look with get_status, or repeat the call with an idempotency_key", "; try again"];
 
-/// A message of a server without its advice, where [`advice`] gives other.
+/// Returns a server's message without its advice, where [`advice`] replaces it.
 pub(super) fn without(message: &str) -> &str {
-    // When a job that is there already is worth another try, its advice says.
+    // Whether to retry an existing job is told by its own advice.
     if let Some((rest, more)) = message.rsplit_once("; try again in ")
         && more.strip_suffix(" ms").is_some_and(|ms| ms.bytes().all(|digit| digit.is_ascii_digit()))
     {
@@ -88,7 +88,7 @@ pub(super) fn without(message: &str) -> &str {
     }
 }
 
-/// What the user can do about an error, where that is known.
+/// Returns what the user can do about an error, if known.
 pub(super) fn advice(error: &client::Error, lost: Option<&Lost>, unstarted: Option<&Unstarted>) -> Option<String> {
     let advice = of(error);
     if let Some(unstarted) = unstarted {
@@ -104,12 +104,12 @@ pub(super) fn advice(error: &client::Error, lost: Option<&Lost>, unstarted: Opti
     })
 }
 
-/// What helps whom the server, or a proxy in front of it, does not know.
+/// For users whom the server, or a proxy in front of it, does not know.
 const TOKEN: &str = "set HERO_TOKEN to a token that is taken there; the operator makes one for you with `hero token create`";
-/// The same where a token was shown.
+/// For users whose token was refused.
 const OTHER_TOKEN: &str =
     "the token in HERO_TOKEN is unknown there, was revoked or has expired; the operator makes another with `hero token create`";
-/// What helps whoever wants to do what the operator does.
+/// For users who need the rights of the operator.
 const OPERATOR: &str = "the operator is whoever can open hero.sock in the data directory of the server: on that machine leave out HERO_TOKEN and --server \
      (HERO_SERVER), or name it with --server unix://DATA/hero.sock";
 
@@ -117,16 +117,16 @@ fn token() -> &'static str {
     if has_token() { OTHER_TOKEN } else { TOKEN }
 }
 
-/// What helps whose server does not speak as this program does.
+/// For servers of another version.
 const OF_ANOTHER_VERSION: &str = concat!(
     "the server is of another version than this program, ",
     env!("CARGO_PKG_VERSION"),
     ", or no hero server: `hero call server_info` prints what it is"
 );
-/// What helps whose key the server does not know.
+/// For users whose key the server does not know.
 const KEY: &str =
     "`hero identity key FILE` prints your public key; the operator makes an identity of it with `hero identity create --pubkey KEY`";
-/// What helps whom the server knows.
+/// For users whom the server knows.
 const ROLE: &str = "`hero whoami` shows your roles; an admin of the context gives others with `hero rights grant`";
 
 fn of(error: &client::Error) -> Option<String> {
@@ -175,7 +175,7 @@ fn of(error: &client::Error) -> Option<String> {
 fn of_rpc(rpc: &RpcError) -> Option<String> {
     let told = |name| rpc.data.as_ref()?.get(name)?.as_str();
     Some(match rpc.code {
-        // The message says what to do about the key.
+        // The message already says what to do about the key.
         code::STORE_UNAVAILABLE if told("key").is_some() => return None,
         code::STORE_UNAVAILABLE => {
             let cause = "the log of the server and its /readyz say what is wrong with its Redis";
@@ -211,7 +211,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
     })
 }
 
-/// The limit that a request exceeded, if the server gives it in the data of its error.
+/// Returns the exceeded limit, if the data of the error contains it.
 fn limit_of(rpc: &RpcError) -> Option<String> {
     let data = rpc.data.as_ref()?;
     let limit = data.get("limit").and_then(serde_json::Value::as_u64).map(|limit| format!("the limit is {limit} bytes (max_request); "));

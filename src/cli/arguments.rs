@@ -1,4 +1,4 @@
-//! What a script sees as `args`, from the command line.
+//! Builds a script's `args` from the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -14,26 +14,26 @@ use crate::model::{exact, plain_zeros, tree};
 /// The options that make `args`.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct ArgumentArgs {
-    /// One entry of `args`: JSON if it reads as such (3, true, [1, 2]), else text
+    /// One entry of `args`: JSON if it parses as JSON (3, true, [1, 2]), else text
     #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = pair)]
     arg: Vec<(String, String)>,
-    /// One entry of `args` that is a text, whatever it reads as
+    /// One entry of `args` that is always text
     #[arg(long = "arg-text", value_name = "KEY=TEXT", value_parser = pair)]
     arg_text: Vec<(String, String)>,
-    /// `args` as a whole: JSON, or a file that has it (@- is stdin)
+    /// The whole `args` as JSON, or a file with it (@- is stdin)
     #[arg(long, value_name = "JSON|@FILE", value_parser = whole)]
     args: Option<Whole>,
 }
 
-/// JSON as a whole.
+/// A whole JSON value.
 #[derive(Debug, Clone)]
 pub(super) enum Whole {
-    /// As it was given, and read once.
+    /// The text as given, checked once.
     Text(String),
     File(PathBuf),
 }
 
-/// JSON or the file that has it.
+/// Parses JSON, or the name of a file with JSON.
 pub(super) fn whole(text: &str) -> Result<Whole, String> {
     match text.strip_prefix('@') {
         Some("") => Err("the name of a file is expected behind the @".to_owned()),
@@ -42,19 +42,19 @@ pub(super) fn whole(text: &str) -> Result<Whole, String> {
     }
 }
 
-/// JSON whose whole numbers arrive as they are given.
+/// Parses JSON, and checks that its whole numbers arrive unchanged.
 fn read(text: &str) -> Result<Value, String> {
     let value = tree(&plain_zeros(text)).map_err(|error| format!("not JSON: {error}"))?;
     exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string())
 }
 
 impl Whole {
-    /// What it is; a file is named so.
+    /// Returns the value. Errors use `name`.
     pub(super) fn value(self, name: &str) -> anyhow::Result<Value> {
         self.reads(name).map(|(value, _)| value)
     }
 
-    /// Its text, in which names may stand twice.
+    /// Returns the text, in which names may be repeated.
     pub(super) fn text(self, name: &str) -> anyhow::Result<String> {
         self.reads(name).map(|(_, text)| text)
     }
@@ -73,7 +73,7 @@ impl Whole {
 }
 
 impl ArgumentArgs {
-    /// What they make, if any is given.
+    /// Returns the combined `args`, if any option is given.
     pub(super) fn value(&self) -> anyhow::Result<Option<Value>> {
         let whole = self.args.clone().map(|whole| whole.value("--args")).transpose()?;
         let texts = self.arg_text.iter().map(|(name, text)| (name.clone(), Ok(text.clone())));
@@ -97,7 +97,8 @@ impl ArgumentArgs {
         Ok(Some(map.into()))
     }
 
-    /// Says which entries are no texts although they may have been meant so: numbers and words are seen to be none.
+    /// Warns of entries that were parsed as lists or maps but may have been meant as text. For numbers and words this
+    /// is obvious.
     pub(super) fn warn_of_json(&self, as_json: bool) {
         for (name, text) in &self.arg {
             let what = match entry(text) {
@@ -115,7 +116,7 @@ impl ArgumentArgs {
     }
 }
 
-/// The value of an entry: what is no JSON is a text.
+/// Parses the value of an entry: JSON, else a text.
 fn entry(text: &str) -> Result<Value, String> {
     match tree(&plain_zeros(text)) {
         Ok(value) => exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string()),
@@ -139,7 +140,7 @@ mod tests {
         assert_eq!(args, json!({ "n": 3, "m": 2, "list": [1], "name": "Ada", "zip": "0123", "text": "[1]" }));
         assert_eq!(made(Some(read("[-0]").unwrap()), &[], &[]).unwrap().unwrap(), json!([0]));
         assert_eq!(made(None, &[("n", "-0")], &[]).unwrap().unwrap(), json!({ "n": 0 }));
-        // JSON in a text is none, whatever serde_json thinks of its name.
+        // JSON inside a text stays text, even with serde_json's private name.
         let marked = r#"{"$serde_json::private::RawValue":"[1]"}"#;
         let args = made(Some(read(marked).unwrap()), &[("a", marked)], &[]).unwrap().unwrap();
         assert_eq!(args.to_string(), r#"{"$serde_json::private::RawValue":"[1]","a":{"$serde_json::private::RawValue":"[1]"}}"#);

@@ -1,4 +1,4 @@
-//! `hero audit …`: who did what, as the files say, and whether they are whole. No server is needed.
+//! `hero audit …`: reads and verifies the files of the audit log. Needs no server.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,22 +16,22 @@ use crate::exit::Exit;
 use crate::server::audit_log::{KEY, key_file};
 use crate::server::settings::default_data;
 
-/// How often the files are looked at for new records.
+/// Interval at which the files are checked for new records.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What to do with the audit log.
+/// Commands of the audit log.
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    /// Show the last records: who did what, and how it ended
+    /// Show the last records: who did what, and the outcome
     Tail(TailCommand),
-    /// Say whether a record was removed, changed or put elsewhere, and where
-    #[command(after_help = "Exit codes: 0 all is as it was written, 1 it is not, or cannot be looked at.
+    /// Verify that no record was removed, changed or moved, and show where one was
+    #[command(after_help = "Exit codes: 0 the log is unchanged, 1 it was changed, or cannot be verified.
 
-Whoever has the key can write another log that passes. So note the last record elsewhere now and then, as this command prints it, and give it with --expect later.")]
+Anybody with the key can forge a log that passes. So note the last record elsewhere from time to time, as this command prints it, and pass it with --expect later.")]
     Verify(Verify),
 }
 
-/// Where a log is.
+/// The location of a log.
 #[derive(Debug, Args)]
 struct Place {
     /// The directory of the log [default: HERO_AUDIT_DIR, else audit in the data directory]
@@ -43,19 +43,19 @@ struct Place {
 pub(super) struct TailCommand {
     #[command(flatten)]
     place: Place,
-    /// How many
+    /// Number of records to show
     #[arg(short = 'n', long = "lines", value_name = "N", default_value_t = 20)]
     count: usize,
-    /// Go on with those that come
+    /// Keep running and show new records
     #[arg(long, short)]
     follow: bool,
-    /// Only of whoever has this in its name, such as identity:4, operator or anonymous
+    /// Only records of callers whose name contains this text, such as identity:4, operator or anonymous
     #[arg(long, value_name = "TEXT")]
     who: Option<String>,
-    /// Only this method, or execute, spawn, fire, login
+    /// Only records of this method, or of execute, spawn, fire or login
     #[arg(long, value_name = "NAME")]
     what: Option<String>,
-    /// Only of this context
+    /// Only records of this context
     #[arg(long, value_name = "N")]
     context: Option<u32>,
 }
@@ -64,15 +64,16 @@ pub(super) struct TailCommand {
 pub(super) struct Verify {
     #[command(flatten)]
     place: Place,
-    /// The file with the key [default: HERO_AUDIT_KEY_FILE, else audit.key beside the directory, or in the data directory]
+    /// The file with the key [default: HERO_AUDIT_KEY_FILE, else audit.key next to the directory, or in the data
+    /// directory]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// A record that was noted before: its number and hash
+    /// The number and hash of a record that you noted earlier
     #[arg(long, value_name = "SEQ:HASH", value_parser = noted)]
     expect: Option<(u64, String)>,
 }
 
-/// A record as people note it.
+/// Parses the number and hash of a noted record.
 fn noted(text: &str) -> Result<(u64, String), String> {
     let wrong = || "the number of a record, a colon, and its 64 hexadecimal digits, as hero audit verify prints them".to_owned();
     let (seq, hash) = text.split_once(':').ok_or_else(wrong)?;
@@ -83,7 +84,7 @@ fn noted(text: &str) -> Result<(u64, String), String> {
     }
 }
 
-/// The data directory of this user's server.
+/// Returns the data directory of this user's server.
 fn data() -> Option<PathBuf> {
     let environment = environment();
     environment.get("HERO_DATA").filter(|data| !data.is_empty()).map(PathBuf::from).or_else(|| default_data(&environment))
@@ -134,7 +135,8 @@ impl TailCommand {
     }
 }
 
-/// Shows a record as it stands in the file, so that it can still be verified. In what is no record of ours, characters that control terminals are escaped.
+/// Prints a record exactly as in the file, so that it can still be verified. Escapes terminal control characters in
+/// lines that are not our records.
 fn show_json(record: &Written) -> anyhow::Result<()> {
     output::document(&(output::escaped(record.line.clone()) + "\n"))
 }
@@ -169,7 +171,7 @@ fn table(records: &[Written]) -> anyhow::Result<()> {
     table.print()
 }
 
-/// A record in a line of its own, where no table can know how wide its columns will be.
+/// Formats a record on one line. A table is not possible because later column widths are unknown.
 fn line(entry: &Entry) -> Line {
     let style = Style::stdout();
     style.dim(format!("{} ", entry.time))
@@ -205,7 +207,7 @@ impl Verify {
         Ok(if report.faults.is_empty() { Exit::Ok } else { Exit::Other })
     }
 
-    /// The key: the one that is named, or the first that is there.
+    /// Reads the key: the named one, or the first that exists.
     fn key(&self, directory: &Path) -> anyhow::Result<AuditKey> {
         let named =
             self.key.clone().or_else(|| std::env::var_os("HERO_AUDIT_KEY_FILE").filter(|given| !given.is_empty()).map(PathBuf::from));

@@ -1,4 +1,4 @@
-//! `hero call`: any method, and any subscription, by its name.
+//! `hero call`: any method and any subscription, by its name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,17 +19,17 @@ use crate::exit::{Exit, Interrupted, Usage};
 use crate::model::{JobId, each_once};
 use crate::server::settings::nearest;
 
-/// Calls a method of the server and prints its answer; of a subscription, each item as it comes.
+/// Calls a method of the server and prints its answer; for a subscription, each item as it arrives.
 #[derive(Debug, Args)]
 pub(super) struct Call {
-    /// The method, as docs/methods has it
+    /// The method, as listed in docs/methods
     method: String,
-    /// Its parameters: a JSON object by their names, or an array by their places; or a file that has them (@- is stdin)
+    /// The parameters: a JSON object by name, a JSON array by position, or a file with either (@- is stdin)
     #[arg(value_name = "JSON|@FILE", default_value = "{}", value_parser = whole)]
     params: Whole,
 }
 
-/// Stands in an error of a call, whose message names parameters as they are sent. It says nothing itself.
+/// Marks the error of a call whose message uses parameter names as sent. It has no text itself.
 #[derive(Debug)]
 pub(super) struct AsSent;
 
@@ -41,7 +41,7 @@ impl fmt::Display for AsSent {
 
 type Named = BTreeMap<String, Box<RawValue>>;
 
-/// Parameters, each as it was given: what is wrong within one is for the server to say.
+/// Parameters as given. The server checks the values.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 enum Given {
@@ -59,7 +59,7 @@ impl Given {
         }
     }
 
-    /// By their names; nothing where this version does not know what stands at a place.
+    /// Returns the parameters by name; `None` if this version does not know the names for all positions.
     fn by_name(self, method: &str) -> Option<Named> {
         let values = match self {
             Self::Named(named) => return Some(named),
@@ -77,7 +77,7 @@ fn documented() -> Value {
     serde_json::from_str(crate::rpc::document()).unwrap_or_default()
 }
 
-/// What to say of a name that no method of this version has; nothing if there is one.
+/// Describes an unknown method name; `None` if this version has such a method.
 fn unknown(name: &str) -> Option<String> {
     let document = documented();
     let names: Vec<&str> = document["methods"].as_array()?.iter().filter_map(|method| method["name"].as_str()).collect();
@@ -88,7 +88,8 @@ fn unknown(name: &str) -> Option<String> {
     Some(format!("there is no method {name:?}{near}`hero call rpc.discover` and the page /docs of the server have all of them"))
 }
 
-/// Gives a job that is run and waited for an id of ours, so that it is known whenever the wait is left. One that a key stands for has an id already.
+/// Adds an id to a `run_and_wait` call, so that the job is known even if the wait is interrupted. A call with an
+/// idempotency key may stand for a job that already has an id.
 fn identify(method: &str, given: &mut Given) {
     if let ("run_and_wait", Given::Named(named)) = (method, given) {
         let has = |name: &str| named.get(name).is_some_and(|value| value.get() != "null");
@@ -98,7 +99,7 @@ fn identify(method: &str, given: &mut Given) {
     }
 }
 
-/// What goes on when a call is left that waits for it, and how it is stopped. Nothing of calls that do not wait.
+/// Describes what continues when a waiting call is interrupted, and how to stop it. `None` for calls that do not wait.
 fn left(method: &str, params: &Named) -> Option<String> {
     let given = |name: &str| match serde_json::from_str(params.get(name)?.get()).ok()? {
         Value::String(text) => Some(text),
@@ -138,7 +139,7 @@ impl Call {
         };
         match called {
             Err(error) if error.downcast_ref().is_some_and(|error: &client::Error| error.has_code(code::METHOD_NOT_FOUND)) => {
-                // One of a newer server is there.
+                // Newer servers may have methods that are unknown here.
                 unknown(&self.method).map_or(Err(error), |unknown| Err(Usage(unknown).into()))
             }
             Err(error) => Err(error.context(AsSent)),
@@ -147,7 +148,7 @@ impl Call {
     }
 
     async fn call(&self, client: &Client, given: &Given) -> anyhow::Result<Exit> {
-        // How long it may wait is among its parameters.
+        // The parameters contain the timeout.
         let answer = client.call_within::<Value>(Duration::MAX, &self.method, given);
         let left = given.clone().by_name(&self.method).and_then(|params| left(&self.method, &params));
         let answer = match left {
@@ -165,7 +166,7 @@ impl Call {
         Ok(Exit::Ok)
     }
 
-    /// Prints what comes, each item once, also after a connection that was lost.
+    /// Prints the items of a subscription, each once, even after a lost connection.
     async fn follow(&self, global: &Global, client: &Client, topic: &str, given: Given) -> anyhow::Result<Exit> {
         let Some(params) = given.by_name(&self.method) else {
             return Err(Usage(format!("give the parameters of {} by their names, in a JSON object", self.method)).into());

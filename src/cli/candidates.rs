@@ -1,4 +1,4 @@
-//! The candidates that a shell offers for a word that is being typed, where the word is an id that the server knows.
+//! Completions that a shell offers for a word that is an id known to the server.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -16,25 +16,25 @@ use crate::dispatch::JobFilter;
 use crate::exit::Exit;
 use crate::model::{ContextId, Status};
 
-/// How long the server is asked for candidates, because a user who presses a key waits.
+/// Timeout for asking the server, because the user waits for the shell.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// How many candidates are offered: the newest.
+/// The maximum number of candidates; the newest are offered.
 const MOST: usize = 50;
 
-/// A command line up to the word that is being typed, without the program: `hero complete -- WORD…`, as the scripts of [`super::completions`]
-/// call it. It is not a subcommand, because shells would offer that, too.
+/// A command line up to the word being typed, without the program: `hero complete -- WORD…`, as called by the scripts
+/// of [`super::completions`]. It is not a subcommand, because shells would offer that, too.
 #[derive(Debug)]
 pub(super) struct Candidates(Vec<String>);
 
-/// What the id that is being typed belongs to.
+/// The type of the id being typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A job, for a command that takes all or those with this status.
+    /// A job, for a command that takes all jobs or those with this status.
     Job(Option<Status>),
     Schedule,
 }
 
-/// The word that is being typed, and the server and context that the words before it name.
+/// The word being typed, and the server and context named by the words before it.
 #[derive(Debug, PartialEq, Eq)]
 struct Typed {
     kind: Kind,
@@ -43,14 +43,15 @@ struct Typed {
 }
 
 impl Candidates {
-    /// The command line in these arguments, if they are such a call.
+    /// Parses the command line, if these arguments ask for completions.
     pub(super) fn asked(arguments: &[OsString]) -> Option<Self> {
         let [_, complete, line, words @ ..] = arguments else { return None };
         let words = || words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         (complete == "complete" && line == "--").then(words).map(Self)
     }
 
-    /// Prints what the last word may be, one a line: the id, a tab, and what it is. Prints nothing if it is not an id, or no server answers.
+    /// Prints the candidates for the last word, one per line: the id, a tab, and a description. Prints nothing if the
+    /// word is not an id, or no server answers.
     pub(super) async fn main(&self) -> anyhow::Result<Exit> {
         let Some(typed) = typed(&joined(&self.0)) else { return Ok(Exit::Ok) };
         // The user did not ask for anything, so errors are not shown.
@@ -73,7 +74,7 @@ impl Typed {
         }
     }
 
-    /// Those of a caller, or of all.
+    /// Lists the candidates of a caller, or of all.
     async fn of(&self, client: &Client, caller: Option<String>) -> Result<Vec<String>, Error> {
         Ok(match self.kind {
             Kind::Job(status) => {
@@ -93,7 +94,7 @@ impl Typed {
     }
 }
 
-/// Joins words that a shell has split at `=` and `:`, as bash does.
+/// Joins words that bash has split at `=` and `:`.
 fn joined(words: &[String]) -> Vec<String> {
     let parts = |word: &str| matches!(word, "=" | ":");
     let mut joined: Vec<String> = Vec::new();
@@ -106,7 +107,7 @@ fn joined(words: &[String]) -> Vec<String> {
     joined
 }
 
-/// The id that is being typed, if it is one.
+/// Returns the id being typed, if the word is one.
 fn typed(words: &[String]) -> Option<Typed> {
     let (word, before) = words.split_last()?;
     let mut root = Cli::command();
@@ -147,7 +148,7 @@ fn typed(words: &[String]) -> Option<Typed> {
         None => command.get_positionals().nth(given)?,
     };
     let kind = match arg.get_value_names()?.first()?.as_str() {
-        // The id that a job shall have is that of none.
+        // The id for a new job is not that of an existing one.
         "JOB_ID" if arg.get_long() == Some("id") => return None,
         "JOB_ID" if command.get_name() == "start" => Kind::Job(Some(Status::Created)),
         "JOB_ID" => Kind::Job(None),
@@ -202,7 +203,7 @@ mod tests {
         let asked = |line| of(line).map(|typed| (typed.server, typed.context.0)).unwrap();
         let there = || Some("ws://h:1".to_owned());
         assert_eq!(asked("--server ws://h:1 job show --context 3 "), (there(), 3));
-        // As bash takes it apart.
+        // Split as bash does.
         assert_eq!(asked("--server = ws : //h : 1 job show "), (there(), 0));
         assert_eq!(asked("job show --server ws : //h : 1 6f"), (there(), 0));
         assert_eq!(asked("job show "), (None, 0));

@@ -12,28 +12,28 @@ use super::script_error::render;
 use crate::exit::{Exit, Usage, chain};
 use crate::model::{ErrorKind, JobError, ScriptType};
 
-/// Which scripts to compile.
+/// The scripts to compile.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// The files of the scripts, or - for stdin
     #[arg(value_name = "FILE|-", required = true, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// The script type of their jobs [default: osis, where the name of a file says nothing else]
+    /// The script type of the jobs [default: by the name of the file, else osis]
     #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: Option<ScriptType>,
 }
 
-/// What is wrong with a file.
+/// A fault of a file.
 enum Fault {
-    /// It cannot be looked at.
+    /// The file cannot be checked.
     Unknown(anyhow::Error),
-    /// Its script does not compile.
+    /// The script does not compile.
     Script { script: String, error: JobError },
 }
 
 impl Check {
-    /// Compiles all files, in this process: they are the user's own, and no server is needed. Says of each what is wrong with it, and goes
-    /// on with the next.
+    /// Compiles all files in this process: they are the user's own, and no server is needed. Reports the faults of each
+    /// file and continues with the next.
     pub(super) fn main(&self, json: bool) -> anyhow::Result<Exit> {
         if let Some(script_type) = self.script_type.as_ref().filter(|script_type| !script_type.is_built_in()) {
             return Err(not_compiled(script_type).into());
@@ -68,7 +68,7 @@ fn not_compiled(script_type: &ScriptType) -> Usage {
 }
 
 impl Fault {
-    /// It as programs see it.
+    /// Returns the fault in the form for programs.
     fn error(&self) -> JobError {
         match self {
             Self::Unknown(error) => JobError::new(ErrorKind::Unavailable, chain(error)),

@@ -1,9 +1,10 @@
 use std::process::ExitCode;
 
-/// Runs this process as a child of hero, if it was started as one: `hero engine`, `hero supervisor`, `hero keep`
-/// or `hero exec PROFILE -- command`.
+/// Runs this process as a child of hero, if it was started as `hero engine`, `hero supervisor`, `hero keep` or `hero
+/// exec PROFILE -- command`.
 ///
-/// They are hidden, speak over inherited descriptors only, and must find no thread, runtime or log.
+/// These commands are hidden, communicate only over inherited descriptors, and must run before any thread, runtime or
+/// log exists.
 pub(super) fn main() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next()?.to_str()? {

@@ -1,4 +1,4 @@
-//! Arguments that are one of a few words, which shells offer as completions.
+//! Arguments with a few possible values, which shells offer as completions.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 
 use crate::model::{ErrorKind, Job, ScriptType, Status};
 
-/// Reads an argument that is one of these words.
+/// Parses an argument that must be one of these words.
 pub(super) fn one_of<T, E>(words: &'static [&'static str], read: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>
 where
     T: Clone + Send + Sync + 'static,
@@ -16,14 +16,14 @@ where
     PossibleValuesParser::new(words).try_map(move |word| read(&word).map_err(|error| error.to_string()))
 }
 
-/// Reads how many entries a list shows at most.
+/// Parses the maximum number of entries of a list.
 pub(super) fn most(text: &str) -> Result<u32, String> {
     const MOST: u32 = 100_000;
     let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
     number.ok_or_else(|| format!("it is a whole number from 1 to {MOST}"))
 }
 
-/// Reads a script type. Any name may be one; the built-in ones are offered as completions.
+/// Parses a script type. Any name is valid; the built-in ones are offered as completions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Types;
 
@@ -39,7 +39,7 @@ impl TypedValueParser for Types {
     }
 }
 
-/// Which jobs are listed: those with a status, or those in error that ended for one reason.
+/// A filter for jobs: by status, or by the reason of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Status(Status),
@@ -49,7 +49,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// Every word that stands for one.
+    /// All possible words.
     pub(super) const WORDS: [&'static str; 10] = [
         "created",
         "scheduled",
@@ -72,7 +72,7 @@ impl Wanted {
         })
     }
 
-    /// The status by which the server filters.
+    /// Returns the status by which the server filters.
     pub(super) const fn status(self) -> Status {
         match self {
             Self::Status(status) => status,
@@ -80,7 +80,7 @@ impl Wanted {
         }
     }
 
-    /// Whether a job with that status is one of them.
+    /// Whether the filter accepts a job with that status.
     pub(super) fn takes(self, job: &Job) -> bool {
         let kind = job.error.as_ref().map(|error| error.kind);
         match self {

@@ -4,20 +4,20 @@ use clap_complete::Shell;
 use super::output;
 use crate::exit::Exit;
 
-/// For which shell.
+/// The shell to print completions for.
 #[derive(Debug, Args)]
 pub(super) struct Completions {
     /// The shell
     shell: Shell,
 }
 
-/// Where the scripts have to be put.
+/// Where to put the scripts.
 pub(super) const WHERE: &str = "\
 bash: hero completions bash > ~/.local/share/bash-completion/completions/hero
 zsh:  hero completions zsh > ~/.zfunc/_hero, with `fpath+=~/.zfunc` before compinit in .zshrc
 fish: hero completions fish > ~/.config/fish/completions/hero.fish";
 
-/// The part of the script for bash that asks this program for ids.
+/// The part of the bash script that asks this program for ids.
 const BASH: &str = r#"_hero_or_ids() {
     local id what ids=""
     while IFS=$'\t' read -r id what; do
@@ -32,7 +32,7 @@ const BASH: &str = r#"_hero_or_ids() {
 
 "#;
 
-/// The part for zsh, which goes to the beginning of its function.
+/// The part of the zsh script that asks for ids, at the beginning of its function.
 const ZSH: &str = r#"
     local -a _hero_ids
     local _hero_line
@@ -45,7 +45,7 @@ const ZSH: &str = r#"
     fi
 "#;
 
-/// The part for fish, which goes to the end of its script.
+/// The part of the fish script that asks for ids, at its end.
 const FISH: &str = r#"
 function __fish_hero_ids
     set -l words (commandline -opc)
@@ -70,7 +70,7 @@ impl Completions {
     }
 }
 
-/// The completion script of a shell, with the part that asks for ids if there is one for this shell.
+/// Adds the part that asks for ids to a completion script, if this shell has one.
 fn with_ids(shell: Shell, script: String) -> String {
     match shell {
         Shell::Bash => match script.rfind("\nif [[ ") {

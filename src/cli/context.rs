@@ -1,4 +1,4 @@
-//! `hero context …`: tenants, each with jobs, objects and files of its own.
+//! `hero context …`: tenants, each with its own jobs, objects and files.
 
 use std::time::Duration;
 
@@ -14,76 +14,77 @@ use crate::exit::Exit;
 use crate::model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, Role, Seconds};
 use crate::server::settings::{parse_size, parse_time, size_text};
 
-/// What to do with contexts.
+/// Commands of contexts.
 #[derive(Debug, Subcommand)]
 pub(super) enum ContextCommand {
-    /// Make a context, and print its number
+    /// Create a context and print its number
     Create {
-        /// What it is for
+        /// A name that says what the context is for
         #[arg(long)]
         name: Option<String>,
-        /// Who may do everything in it: the number of an identity; may be given several times
+        /// An identity that becomes admin of the context, by its number; may be repeated
         #[arg(long, value_name = "IDENTITY")]
         admin: Vec<IdentityId>,
         #[command(flatten)]
         limits: LimitFlags,
     },
-    /// Change a context: what is given takes the place of what was there
+    /// Change a context. Only the given options change
     Update {
-        /// Its number
+        /// The number of the context
         id: u32,
-        /// What it is for
+        /// A name that says what the context is for
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
         limits: LimitFlags,
     },
-    /// Print who may do what in a context, and what may be used there
+    /// Show the roles and limits of a context
     Show {
-        /// Its number
+        /// The number of the context
         id: u32,
     },
-    /// List contexts in the order of their numbers
+    /// List contexts by number
     List {
-        /// The most to list
+        /// Maximum number of contexts to list
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
-        /// Where to go on: the cursor that the list before ended with
+        /// Continue at this cursor, printed at the end of the previous list
         #[arg(long, value_name = "CURSOR")]
         cursor: Option<String>,
     },
-    /// Delete a context with everything in it, for good
+    /// Delete a context with everything in it, permanently
     Delete {
-        /// Its number
+        /// The number of the context
         id: u32,
-        /// Stop its jobs and flows that have not ended, and give up its messages that wait to be sent or for their result; otherwise a context that has some of these is not deleted
+        /// Stop its unfinished jobs and flows, and give up messages that are not yet sent or wait for their result.
+        /// Without this option, a context that has any of these is not deleted
         #[arg(long)]
         stop_jobs: bool,
     },
 }
 
-/// What may be used in a context; 0 takes a limit away.
+/// Limits of a context; 0 removes a limit.
 #[derive(Debug, Args)]
 pub(super) struct LimitFlags {
-    /// How many jobs may be created in a second; 0: any number, as for the other limits
+    /// Maximum number of jobs created per second; 0 removes this or any other limit
     #[arg(long, value_name = "N")]
     jobs_per_second: Option<u32>,
-    /// How many jobs a queue may have
+    /// Maximum number of jobs in a queue
     #[arg(long, value_name = "N")]
     queue_length: Option<u32>,
-    /// How many jobs run at once, on all servers together
+    /// Maximum number of running jobs, on all servers together
     #[arg(long, value_name = "N")]
     max_running: Option<u32>,
-    /// The most operations of a script
+    /// Maximum number of operations of a script
     #[arg(long, value_name = "N")]
     script_operations: Option<u32>,
-    /// The longest that a job may use a processor, such as 30s
+    /// Maximum processor time of a job, such as 30s
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     cpu_time: Option<Duration>,
-    /// How much all objects may hold together, such as 100MB
+    /// Maximum size of all objects together, such as 100MB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     objects_quota: Option<u64>,
-    /// How much the files may hold that scripts write, such as 1GB
+    /// Maximum size of the files that scripts write, such as 1GB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     files_quota: Option<u64>,
 }
@@ -153,7 +154,7 @@ fn show(global: &Global, context: &Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The limits that there are, by their names.
+/// Returns the limits that are set, by name.
 fn limits(limits: &ContextLimits) -> Vec<(&'static str, String)> {
     let count = |limit: Option<u32>| limit.map(|limit| limit.to_string());
     let all = [

@@ -1,4 +1,4 @@
-//! `hero demo`: the whole system at work. Every answer is checked; a wrong one ends the demo with an error.
+//! `hero demo`: shows the whole system. Every answer is checked; a wrong one ends the demo with an error.
 
 mod calls;
 mod flow;
@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::exit::Exit;
 use calls::Calls;
 
-/// Starts a server of its own, runs every step, and removes everything again.
+/// Starts a separate server, runs every step, and removes everything again.
 pub(super) async fn main(json: bool) -> anyhow::Result<Exit> {
     let (begun, style) = (Instant::now(), Style::stdout());
     let say = |text: Line| if json { Ok(()) } else { output::line(text) };
@@ -40,7 +40,7 @@ pub(super) async fn main(json: bool) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// How this program is called from here: by its name, where that is found.
+/// Returns the command that runs this program: its name if PATH has it.
 fn program() -> String {
     let found = |path: std::ffi::OsString| std::env::split_paths(&path).any(|directory| directory.join("hero").is_file());
     let own = std::env::current_exe().ok().filter(|_| !std::env::var_os("PATH").is_some_and(found));

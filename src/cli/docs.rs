@@ -8,16 +8,16 @@ use super::output;
 use crate::docs::{INDEX, OPENRPC, files};
 use crate::exit::Exit;
 
-/// Where to write the documents.
+/// The target of the documents.
 #[derive(Debug, Args)]
 pub(super) struct Docs {
-    /// The directory to write them to; it is made if it is not there
+    /// The directory for the pages; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
 
 impl Docs {
-    /// Writes the pages that a server has at `/docs`, to be read without one.
+    /// Writes the pages that a server has at `/docs`, for reading without a server.
     pub(super) fn main(&self, json: bool) -> anyhow::Result<Exit> {
         for (path, file) in files() {
             write(&self.out.join(path), &file.text)?;

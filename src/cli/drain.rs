@@ -9,16 +9,16 @@ use crate::client;
 use crate::exit::Exit;
 use crate::server::settings::parse_time;
 
-/// How often it is looked whether the server has ended.
+/// Interval at which the end of the server is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Has a server take no jobs any more and end when those that run there have ended.
+/// Makes a server stop taking jobs and exit when running jobs have ended.
 #[derive(Debug, Args)]
 pub(super) struct Drain {
-    /// When it ends at the latest; scripts that run then get the grace period of the server
+    /// Time after which the server ends in any case. Scripts that still run then get the server's grace period
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = parse_time)]
     timeout: Duration,
-    /// Return at once, instead of when the server has ended
+    /// Return at once instead of waiting until the server has ended
     #[arg(long)]
     no_wait: bool,
 }
@@ -43,7 +43,7 @@ impl Drain {
     }
 }
 
-/// Waits until the server closes the connection. The server itself says when that is at the latest.
+/// Waits until the server closes the connection. The server enforces the timeout itself.
 async fn until_ended(client: &client::Client) -> anyhow::Result<()> {
     loop {
         match client.ping().await {

@@ -1,4 +1,5 @@
-//! What a script sees as `env`, from the command line: values need not stand there, where other users of the machine see them.
+//! Builds a script's `env` from the command line. Values can come from elsewhere, because other users of the machine
+//! can see the command line.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,10 +14,11 @@ use crate::input::read_text;
 /// The options that make `env`.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct EnvironmentArgs {
-    /// One entry of `env`, masked in logs unless `HERO_PLAIN` names it; a NAME alone takes the value from the environment, where `ps` does not show it
+    /// One entry of `env`, masked in logs unless `HERO_PLAIN` names it. NAME alone takes the value from the
+    /// environment, so that `ps` does not show it
     #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = entry)]
     env_vars: Vec<(String, Option<String>)>,
-    /// A file with a NAME=VALUE in each line (# begins a comment), or - for stdin; --env counts before it
+    /// A file with one NAME=VALUE per line (# begins a comment), or - for stdin. --env takes precedence
     #[arg(long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     env_file: Vec<PathBuf>,
 }
@@ -27,7 +29,7 @@ fn entry(text: &str) -> Result<(String, Option<String>), String> {
 }
 
 impl EnvironmentArgs {
-    /// What they make.
+    /// Returns the combined variables.
     pub(super) fn variables(&self) -> anyhow::Result<BTreeMap<String, String>> {
         let mut variables = BTreeMap::new();
         for file in &self.env_file {
@@ -42,7 +44,7 @@ impl EnvironmentArgs {
     }
 }
 
-/// The value of a variable of this process.
+/// Returns the value of an environment variable of this process.
 fn of_environment(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|error| match error {
         std::env::VarError::NotPresent => {
@@ -52,7 +54,7 @@ fn of_environment(name: &str) -> Result<String, String> {
     })
 }
 
-/// The entries of a file, or the number of the line that is wrong, and why. Quotes around a whole value are taken off.
+/// Parses the entries of a file. An error has the line number and the reason. Quotes around a whole value are removed.
 fn of_file(text: &str) -> Result<BTreeMap<String, String>, (usize, String)> {
     let mut variables = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {

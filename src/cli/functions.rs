@@ -7,16 +7,16 @@ use crate::engine::reference::{ScriptFunction, definition_file, functions_of};
 use crate::exit::{Exit, Usage};
 use crate::model::ScriptType;
 
-/// Which functions to show, and how.
+/// The functions to show.
 #[derive(Debug, Args)]
 pub(super) struct Functions {
-    /// Only those whose name or group has this word in it
+    /// Only functions whose name or group contains this word
     #[arg(value_name = "WORD")]
     word: Option<String>,
-    /// Only those of scripts of this type
+    /// Only functions for scripts of this type
     #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: Option<ScriptType>,
-    /// Print a definition file for editors that know Rhai (name it hero.d.rhai)
+    /// Print a definition file for editors with Rhai support (name it hero.d.rhai)
     #[arg(long, conflicts_with_all = ["word", "script_type"])]
     definitions: bool,
 }
@@ -42,12 +42,12 @@ impl Functions {
         } else {
             show(&found, word.as_deref())?;
         }
-        // Nothing was found of what was asked for, as grep has it.
+        // No match: exits like grep.
         Ok(if found.is_empty() && word.is_some() { Exit::Other } else { Exit::Ok })
     }
 }
 
-/// Shows the functions of scripts of a type that have a word in their name or group.
+/// Shows the functions of scripts of a type with a word in their name or group.
 pub(super) fn tell(script_type: &ScriptType, word: &str) -> anyhow::Result<()> {
     let word = word.to_lowercase();
     show(&found(Some(script_type), Some(&word)), Some(&word))
@@ -58,7 +58,7 @@ fn found(script_type: Option<&ScriptType>, word: Option<&str>) -> Vec<&'static S
     functions_of(script_type).into_iter().filter(|function| word.is_none_or(|word| has(function, word))).collect()
 }
 
-/// A list of functions, with everything about the one that is asked for.
+/// Lists functions, with full details of one that is named exactly.
 fn show(found: &[&ScriptFunction], word: Option<&str>) -> anyhow::Result<()> {
     let style = Style::stdout();
     if found.is_empty() {

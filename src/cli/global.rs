@@ -10,50 +10,51 @@ use crate::client::{self, Client, Options, Reconnect, Trust};
 use crate::server::run::OPERATOR_SOCKET;
 use crate::server::settings::{default_data, misspelt_of_commands};
 
-/// What every command takes.
+/// The options of every command.
 #[derive(Debug, Args)]
 pub(super) struct Global {
-    /// The server to talk to [default: ws://127.0.0.1:8700] [env: HERO_SERVER]
+    /// The server to use [default: ws://127.0.0.1:8700] [env: HERO_SERVER]
     #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
     server: Option<String>,
-    /// The authority (PEM) of the certificate of a wss:// server [default: those that this machine knows] [env: HERO_CA]
+    /// The certificate authority (PEM) of a wss:// server [default: those known to this machine] [env: HERO_CA]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     ca: Option<PathBuf>,
-    /// Answer in JSON: one document, or one a line where answers keep coming
+    /// Answer in JSON: one document, or one per line for continuous answers
     #[arg(long, global = true, help_heading = "Global options")]
     pub(super) json: bool,
 }
 
-/// How long to look for a server that went away.
+/// Time to try to reconnect to a server that went away.
 pub(super) const RECONNECT: Duration = Duration::from_secs(30);
 
-/// Where `hero serve` listens by default.
+/// The default address of `hero serve`.
 const DEFAULT_SERVER: &str = "ws://127.0.0.1:8700";
 
 impl Global {
-    /// The server that was named, if one was; an empty name counts as none.
+    /// Returns the named server, if any; an empty name counts as none.
     pub(super) fn named_server(&self) -> Option<String> {
-        // The variable is read here and not by clap, whose usage would show it as an argument that was given.
+        // Read here instead of by clap, whose usage would show it as a given argument.
         self.server.clone().or_else(|| std::env::var("HERO_SERVER").ok()).filter(|server| !server.is_empty())
     }
 
-    /// The options of a command that is given only a server, or nothing.
+    /// Returns the options of a command with only a server, or nothing.
     pub(super) const fn at(server: Option<String>) -> Self {
         Self { server, ca: None, json: false }
     }
 
-    /// Whose word is taken for who the server is; an empty name counts as none.
+    /// Returns the trusted certificate authorities; an empty name counts as none.
     pub(super) fn trust(&self) -> Trust {
         let file = self.ca.clone().or_else(|| std::env::var_os("HERO_CA").map(PathBuf::from));
         Trust::of(file.filter(|file| !file.as_os_str().is_empty()).as_deref())
     }
 
-    /// The server to talk to.
+    /// Returns the URL of the server.
     pub(super) fn address(&self) -> String {
         self.named_server().unwrap_or_else(|| DEFAULT_SERVER.to_owned())
     }
 
-    /// Connects to the server that was named; where none was, to the socket of the operator in the data directory of this user, if there is one.
+    /// Connects to the named server. Without one, connects to the operator's socket in this user's data directory, if
+    /// it exists.
     pub(super) async fn connect_as_operator(&self) -> anyhow::Result<Client> {
         let environment = environment();
         let data = environment.get("HERO_DATA").map(PathBuf::from).or_else(|| default_data(&environment));
@@ -61,7 +62,7 @@ impl Global {
         match socket {
             Some(socket) if self.named_server().is_none() && !has_token() => {
                 match Client::connect(&format!("unix://{}", socket.display()), None).await {
-                    // A server that was killed has left it.
+                    // A killed server has left the socket behind.
                     Err(client::Error::Unreachable { .. }) => self.connect().await,
                     connected => Ok(connected?),
                 }
@@ -70,7 +71,7 @@ impl Global {
         }
     }
 
-    /// Warns of environment variables that look as if they were for a command that talks to a server.
+    /// Warns of misspelt environment variables of commands that call a server.
     pub(super) fn warn_of_misspelt_variables(&self) {
         for warning in misspelt_of_commands(&environment()) {
             if self.json {
@@ -91,23 +92,24 @@ impl Global {
         self.connect_for(RECONNECT).await
     }
 
-    /// The same, and looks for a server that goes away for so long.
+    /// Connects to the server, and tries to reconnect for this long if it goes away.
     pub(super) async fn connect_for(&self, reconnect: Duration) -> anyhow::Result<Client> {
         Ok(Client::connect_with(&self.address(), self.options(token(), reconnect)).await?)
     }
 
-    /// How to connect with a token.
+    /// Returns the options for connecting with a token.
     pub(super) fn options(&self, token: Option<String>, reconnect: Duration) -> Options {
         Options { token, trust: self.trust(), reconnect: Reconnect::within(reconnect), ..Options::default() }
     }
 }
 
-/// The token of this user, if there is one. What is no text is none that a server is shown, and told as that.
+/// Returns the token of this user, if there is one. A token that is not valid text is converted, so that the server
+/// refuses it.
 pub(super) fn token() -> Option<String> {
     std::env::var_os("HERO_TOKEN").filter(|token| !token.is_empty()).map(|token| token.to_string_lossy().into_owned())
 }
 
-/// Whether this user shows a token.
+/// Whether this user has a token.
 pub(super) fn has_token() -> bool {
     token().is_some()
 }

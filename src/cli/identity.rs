@@ -1,4 +1,4 @@
-//! `hero identity …`: who may call.
+//! `hero identity …`: the identities of callers.
 
 use std::path::PathBuf;
 
@@ -14,51 +14,51 @@ use super::table::{Fit, Table, cell, cells};
 use crate::exit::Exit;
 use crate::model::{Identity, IdentityId, PublicKey};
 
-/// What to do with identities.
+/// Commands of identities.
 #[derive(Debug, Subcommand)]
 pub(super) enum IdentityCommand {
-    /// Make an identity, and print its number
+    /// Create an identity and print its number
     Create(About),
-    /// Change an identity: what is given takes the place of what was there
+    /// Change an identity. Only the given options change
     Update {
-        /// Its number
+        /// The number of the identity
         id: IdentityId,
         #[command(flatten)]
         about: About,
     },
-    /// Print what is known of an identity
+    /// Show an identity
     Show {
-        /// Its number
+        /// The number of the identity
         id: IdentityId,
     },
-    /// List identities in the order of their numbers
+    /// List identities by number
     List {
-        /// The most to list
+        /// Maximum number of identities to list
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
-        /// Where to go on: the cursor that the list before ended with
+        /// Continue at this cursor, printed at the end of the previous list
         #[arg(long, value_name = "CURSOR")]
         cursor: Option<String>,
     },
-    /// Print the public key of a file with a private key, which is made where there is none
+    /// Print the public key of a private key file. Creates the file if missing
     Key {
-        /// The file, which only you can read
+        /// The file, readable only by you
         file: PathBuf,
     },
-    /// Delete an identity with its tokens
+    /// Delete an identity and its tokens
     Delete {
-        /// Its number
+        /// The number of the identity
         id: IdentityId,
     },
 }
 
-/// What is to be known of an identity.
+/// The fields of an identity.
 #[derive(Debug, Args)]
 pub(super) struct About {
-    /// Its public key: secp256k1, uncompressed, 130 hexadecimal digits
+    /// The public key: secp256k1, uncompressed, 130 hexadecimal digits
     #[arg(long, value_name = "KEY")]
     pubkey: Option<PublicKey>,
-    /// Where it can be reached; may be given several times
+    /// An address of the identity; may be repeated
     #[arg(long, value_name = "ADDRESS")]
     address: Vec<String>,
 }
@@ -98,12 +98,12 @@ impl IdentityCommand {
     }
 }
 
-/// `hero whoami`: who the server takes this user for.
+/// `hero whoami`: shows the identity for which the server takes this user.
 pub(super) async fn whoami(global: &Global) -> anyhow::Result<Exit> {
     let client = global.connect().await?;
     let who = client.whoami().await?;
     if who.identity_id.is_none() && !who.operator {
-        // Where callers have to log in, this is refused, and says so.
+        // A server with login refuses this call with an explanation.
         client.call::<serde::de::IgnoredAny>("server_info", json!({})).await?;
     }
     if global.json {

@@ -1,11 +1,11 @@
 use anyhow::bail;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Lets Ctrl-C, Ctrl-\, SIGTERM and SIGHUP end what leaves something to clear away: it is dropped, and clears away what it has then.
+/// Lets Ctrl-C, Ctrl-\, SIGTERM and SIGHUP end a command that must clean up: the command is dropped, which cleans up.
 pub(super) async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut quits = signal(SignalKind::quit())?;
-    // Whoever starts this with nohup wants it to go on without its terminal.
+    // With nohup, the command continues without its terminal.
     let mut hangups = if is_ignored(SignalKind::hangup()) { None } else { Some(signal(SignalKind::hangup())?) };
     tokio::select! {
         biased;
@@ -24,7 +24,7 @@ async fn received(signals: &mut Option<Signal>) {
     }
 }
 
-/// Whether this process was started so that a signal does nothing.
+/// Whether this process was started with a signal ignored.
 fn is_ignored(signal: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());

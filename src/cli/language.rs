@@ -1,10 +1,10 @@
-//! The script type of a script for which none is named: the name of its file says it.
+//! The script type of a script without a given type, by the name of its file.
 
 use std::path::Path;
 
 use crate::model::ScriptType;
 
-/// The ends of names, and the types of what is in such files. Types that only a configuration has are called as in `examples/commands`.
+/// File extensions and their script types. Types that need configuration are named as in `examples/commands`.
 const TYPES: [(&str, &str); 13] = [
     ("rhai", "osis"),
     ("hero", "osis"),
@@ -21,7 +21,7 @@ const TYPES: [(&str, &str); 13] = [
     ("pl", "perl"),
 ];
 
-/// The type of the script in a file, as far as its name says it.
+/// Returns the script type of a file by its extension, if known.
 pub(super) fn of_file(file: &Path) -> Option<ScriptType> {
     let extension = file.extension()?.to_str()?.to_ascii_lowercase();
     let (_, name) = TYPES.iter().find(|(known, _)| *known == extension)?;

@@ -13,15 +13,15 @@ use crate::server::settings::SETTINGS;
 
 const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(30);
-/// How often it is looked whether the server has ended where nothing else can go on.
+/// Interval at which the end of the server is checked where nothing else can run.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A private directory that is gone when this is dropped.
+/// A private directory that is removed when dropped.
 #[derive(Debug)]
 pub(super) struct TempDir(PathBuf);
 
 impl TempDir {
-    /// A new empty directory that only this user can look into.
+    /// Creates an empty directory that only this user can access.
     pub(super) fn new() -> anyhow::Result<Self> {
         use std::os::unix::fs::DirBuilderExt as _;
 
@@ -37,11 +37,11 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0); // What stays is for the system's cleaner of temporary files.
+        let _ = std::fs::remove_dir_all(&self.0); // The system cleans up the rest of its temporary files.
     }
 }
 
-/// A `hero serve` that this program started on a free port, and that it stops again, at the latest when this is dropped.
+/// A `hero serve` that this program started on a free port. It is stopped when dropped, at the latest.
 #[derive(Debug)]
 pub(super) struct LocalServer {
     child: Child,
@@ -60,7 +60,8 @@ impl LocalServer {
         let mut command = Command::new(program);
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
-        // Ctrl-C is for this program, which stops the server: twice asked to end, it would not clear up.
+        // Ctrl-C must only reach this program, which then stops the server: a second signal would end the server
+        // without cleanup.
         command.process_group(0);
         for setting in SETTINGS {
             command.env_remove(setting.env()); // The user's settings are meant for the user's server.
@@ -79,7 +80,7 @@ impl LocalServer {
         Ok(server)
     }
 
-    /// Its process id, while it runs.
+    /// Returns its process id, while it runs.
     pub(super) fn pid(&self) -> Option<u32> {
         self.child.id()
     }
@@ -89,7 +90,7 @@ impl LocalServer {
         Ok(kill_process(pid, Signal::TERM)?)
     }
 
-    /// Asks it to stop and waits until it has ended. Fails if it did not exit with success.
+    /// Asks the server to stop and waits until it has ended. Fails if its exit status is not success.
     pub(super) async fn stop(mut self) -> anyhow::Result<()> {
         self.terminate()?;
         match tokio::time::timeout(STOP, self.child.wait()).await {
@@ -107,7 +108,7 @@ impl LocalServer {
 }
 
 impl Drop for LocalServer {
-    /// Stops it where something went wrong, or a signal came. Its Redis and its engines end with it.
+    /// Stops the server after an error or a signal. Its Redis and its engines end with it.
     fn drop(&mut self) {
         if self.child.id().is_none() || self.terminate().is_err() {
             return;
@@ -115,7 +116,7 @@ impl Drop for LocalServer {
         let begun = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) {
             if begun.elapsed() > STOP {
-                let _ = self.child.start_kill(); // It has ended by itself, then.
+                let _ = self.child.start_kill(); // Fails only if it has already ended.
                 return;
             }
             sleep(LOOK);
@@ -123,7 +124,7 @@ impl Drop for LocalServer {
     }
 }
 
-/// Reads on until the ready line; `None` at the end.
+/// Reads up to the ready line; `None` if it never comes.
 async fn ready_line(out: tokio::process::ChildStdout) -> std::io::Result<Option<String>> {
     let mut lines = BufReader::new(out).lines();
     while let Some(line) = lines.next_line().await? {
@@ -134,7 +135,7 @@ async fn ready_line(out: tokio::process::ChildStdout) -> std::io::Result<Option<
     Ok(None)
 }
 
-/// The last lines of a log.
+/// Returns the last lines of a log.
 fn tail(path: &Path) -> String {
     let text = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();

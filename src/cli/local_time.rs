@@ -1,11 +1,12 @@
-//! Times of schedules as people read them.
+//! Formats the times of schedules.
 
 use chrono::{DateTime, Timelike as _};
 use chrono_tz::Tz;
 
 use crate::model::Timestamp;
 
-/// A time to the second, in a time zone such as `Europe/Berlin`. If the zone is unknown, it is shown in UTC as the server gave it.
+/// Formats a time to the second in a time zone such as `Europe/Berlin`. With an unknown zone, returns UTC as the server
+/// sent it.
 pub(super) fn local_time(time: Timestamp, zone: &str) -> String {
     let (Ok(zone), Some(utc)) = (zone.parse::<Tz>(), DateTime::from_timestamp_millis(time.as_millis())) else { return time.to_string() };
     let time = utc.with_timezone(&zone);

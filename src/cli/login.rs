@@ -1,4 +1,4 @@
-//! `hero login`, and the key with which that is done.
+//! `hero login`, and its key files.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use crate::exit::Exit;
 use crate::model::PrivateKey;
 use crate::server::private_file;
 
-/// Log in with a private key, and print a token, for HERO_TOKEN.
+/// Logs in with a private key, and prints a token for HERO_TOKEN.
 #[derive(Debug, Args)]
 pub(super) struct Login {
-    /// The file with the private key, as `hero identity key` makes it: 64 hexadecimal digits
+    /// The private key file made by `hero identity key`: 64 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
 }
@@ -36,12 +36,12 @@ impl Login {
     }
 }
 
-/// `hero identity key`: the public key of a file, which is made where there is none.
+/// `hero identity key`: prints the public key of a file, which is created if missing.
 pub(super) fn key(path: &Path, is_json: bool) -> anyhow::Result<Exit> {
     let key = match read(path)? {
         Some(key) => key,
         None => {
-            // Directories that nobody has are more likely mistyped than meant.
+            // A missing directory is more likely a typing error than intended.
             let above = path.parent().and_then(Path::parent).filter(|above| !above.as_os_str().is_empty());
             if let Some(missing) = above.filter(|above| !above.is_dir()) {
                 bail!("there is no directory {0}; make it first: mkdir -p {0}", missing.display());

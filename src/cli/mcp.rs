@@ -7,15 +7,15 @@ use crate::client::{Client, Error};
 use crate::exit::Exit;
 use crate::mcp::{self, Assistant, Connect};
 
-/// Who calls this, and how.
-pub(super) const WHERE: &str = "An assistant starts it, with this in its configuration:
+/// How to configure an assistant.
+pub(super) const WHERE: &str = "The assistant starts this command. Add it to the assistant's configuration:
   \"hero\": { \"command\": \"hero\", \"args\": [\"mcp\"], \"env\": { \"HERO_TOKEN\": \"...\" } }
-HERO_TOKEN says with what rights; leave it out where callers need not log in.";
+HERO_TOKEN decides its rights. Leave it out if the server does not require login.";
 
-/// How long a server may be away without a call that waits being told so.
+/// Time that a server may be away before a waiting call gets an error.
 const AWAY: Duration = Duration::from_secs(30);
 
-/// Serves an assistant on stdin and stdout until it closes stdin. Nothing else is written to stdout.
+/// Serves an assistant on stdin and stdout until it closes stdin. Writes nothing else to stdout.
 pub(super) async fn main(global: &Global) -> anyhow::Result<Exit> {
     let (options, address) = (global.options(token(), AWAY), Arc::<str>::from(global.address()));
     let connect: Connect = Arc::new(move || {
@@ -23,7 +23,7 @@ pub(super) async fn main(global: &Global) -> anyhow::Result<Exit> {
         Box::pin(async move { Client::connect_with(&address, options).await })
     });
     let assistant = Assistant::new(connect, |error| match error {
-        // A server says it in the words of its methods, which are the tools.
+        // The server's message names its methods, which are also the names of the tools.
         Error::Rpc(_) => None,
         error => advice(error, None, None),
     });

@@ -22,94 +22,96 @@ use crate::model::{
     PongAnswer, Timestamp, exact,
 };
 
-/// What to do with messages.
+/// Commands of messages.
 #[derive(Debug, Subcommand)]
 pub(super) enum MessageCommand {
-    /// Send a message, and print its name
+    /// Send a message and print its name
     Send(Box<Send>),
     /// Print a message
     Show(OneMessage),
-    /// List the messages that came and were not fetched, those that are to go out, or those of a status
+    /// List received messages that were not acknowledged, outgoing messages, or messages with a status
     List {
-        /// Those that are to go out
+        /// List outgoing messages
         #[arg(long)]
         out: bool,
-        /// Those of this status, whichever way they go, the one that got it last first: dispatched, acknowledged, processed or error
+        /// List messages with this status in both directions, the latest change first: dispatched, acknowledged,
+        /// processed or error
         #[arg(long, value_name = "STATUS", conflicts_with = "out")]
         status: Option<MessageStatus>,
-        /// Only those of this caller [default: of all, or yours where you may see no others]
+        /// Only messages of this caller [default: of all callers, or yours if you may see no others]
         #[arg(long, value_name = "N")]
         caller: Option<u32>,
         #[command(flatten)]
         paging: Paging,
     },
-    /// Note that you have a message that came: it is not listed any more
+    /// Acknowledge a received message, so that it is not listed any more
     Acknowledge(OneMessage),
     /// Delete a message
     Delete(OneMessage),
-    /// Ask who is at an address: print the way there, the key of its node, whether both trust each other, its clock, and how long an answer takes
+    /// Ask the node at an address: print the way there, its key, mutual trust, its clock, and the response time
     Ping(Ping),
-    /// Print the key of the server's node, by which other nodes trust it (setting nodes)
+    /// Print the key of this server's node, which other nodes list in their setting nodes
     Key,
 }
 
-/// What to send.
+/// A message to send.
 #[derive(Debug, Args)]
 pub(super) struct Send {
-    /// What it says, or - for stdin
+    /// The text of the message, or - for stdin
     #[arg(value_name = "MESSAGE|-", default_value = "")]
     message: String,
-    /// Where it goes: here (another context of the server), node:NAME (as the settings have it), redis://…, or a node of Mycelium
+    /// The destination: here (another context of the server), node:NAME (from the settings), redis://…, or a Mycelium
+    /// node
     #[arg(long, value_name = "ADDRESS")]
     to: Option<Address>,
-    /// What it is about; without --to it goes to the runner that has this topic, or to one of this type
+    /// The topic. Without --to, the message goes to the runner with this topic, or to one of this type
     #[arg(long, value_name = "TOPIC")]
     topic: Option<Name>,
-    /// The context it is for
+    /// The destination context
     #[arg(long, value_name = "N", default_value_t = 0)]
     target_context: u32,
-    /// What it is: job, chat or mail
+    /// The type of the message: job, chat or mail
     #[arg(long = "type", value_name = "TYPE", default_value = "chat")]
     message_type: MessageType,
-    /// What it is written in: html, text or md
+    /// The format of the text: html, text or md
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: MessageFormat,
     /// The jobs of a message of type job: a JSON list in a file, or - for stdin
     #[arg(long, value_name = "FILE")]
     jobs: Option<PathBuf>,
-    /// The seconds within which the other side has to have stored it
+    /// Timeout for the other side to store the message, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout_ack: u32,
-    /// The seconds after that within which a result has to come
+    /// Timeout for its result after that, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     timeout_result: u32,
-    /// Who sends it [default: you]
+    /// The sender [default: you]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     caller: u32,
     #[command(flatten)]
     context: InContext,
 }
 
-/// Who is asked.
+/// The address to ask.
 #[derive(Debug, Args)]
 pub(super) struct Ping {
-    /// The address: here (another context of the server), node:NAME (as the settings have it), redis://…, or a node of Mycelium
+    /// The address: here (another context of the server), node:NAME (from the settings), redis://…, or a Mycelium node
     #[arg(value_name = "ADDRESS")]
     address: Address,
-    /// The context there
+    /// The context at the address
     #[arg(long, value_name = "N", default_value_t = 0)]
     target_context: u32,
-    /// How many times: a Mycelium node at rest is asked for messages once a second, and often after that
+    /// Number of requests. An idle Mycelium node is polled for messages once a second, and more often after the first
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     count: u32,
     #[command(flatten)]
     context: InContext,
 }
 
-/// Which message.
+/// A message.
 #[derive(Debug, Args)]
 pub(super) struct OneMessage {
-    /// Its name: who sent it and its number, such as 12:101
+    /// The name of the message: its sender and number, such as 12:101
     name: MessageKey,
     #[command(flatten)]
     context: InContext,
@@ -117,7 +119,7 @@ pub(super) struct OneMessage {
 
 impl Send {
     async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        // What cannot be read is told without a server.
+        // Report unreadable input before connecting.
         let draft = self.draft()?;
         let sent = global.connect_as_operator().await?.send_message(self.context.id(), &draft).await?;
         if global.json {
@@ -201,7 +203,7 @@ impl MessageCommand {
     }
 }
 
-/// Asks an address several times, and says at the first answer who that is of.
+/// Asks an address several times, and describes the node after the first answer.
 async fn ping(global: &Global, client: &Client, asked: &Ping) -> anyhow::Result<Exit> {
     let (mut is_first, mut answered) = (true, true);
     for _ in 0..asked.count {
@@ -225,7 +227,7 @@ async fn ping(global: &Global, client: &Client, asked: &Ping) -> anyhow::Result<
     Ok(if answered { Exit::Ok } else { Exit::Other })
 }
 
-/// Who has answered.
+/// Describes the node that answered.
 fn who(answer: &PongAnswer) -> Vec<String> {
     let known = answer.name.as_ref().map_or(String::new(), |name| format!(" ({name})"));
     let mut lines = vec![format!("key      {}{known}", answer.key)];
@@ -270,14 +272,14 @@ fn show(global: &Global, message: &Message) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How much of an error stands in a list.
+/// The maximum length of an error in a list.
 const ERROR: usize = 160;
-/// How much of a key stands in a list: others have another beginning.
+/// The number of digits of a key in a list; different keys begin differently.
 const KEY: usize = 8;
 
-/// Where a message goes, or from whom it came. `list` is the one it stands in, if it is known by that which way it goes.
+/// Formats the destination or the origin of a message. `list` is the direction, if it is known from the list.
 fn way(message: &Message, list: Option<MessageList>) -> String {
-    // What came has the key of its signer, and no address.
+    // A received message has the key of its signer, and no address.
     let came = list.map_or(message.address.is_none() && message.public_key.is_some(), |list| list == MessageList::In);
     if came {
         return message.public_key.as_ref().map_or("in".to_owned(), |key| format!("from {:.KEY$}", key.as_str()));
@@ -301,7 +303,7 @@ fn print(page: &MessagePage, list: Option<MessageList>) -> anyhow::Result<()> {
             message.status.to_string(),
             cell(&way(message, list)),
             local_time(message.created_at, "UTC"),
-            // Of one that failed it matters most why.
+            // For a failed message, show the error.
             message
                 .error
                 .as_ref()

@@ -1,6 +1,7 @@
 //! The command line: a file per subcommand.
 //!
-//! `serve` and `actor` start what `crate::server` assembles. Every other command is a client that talks to a server by JSON-RPC.
+//! `serve` and `actor` start the parts of `crate::server`. Every other command is a client that calls a server by
+//! JSON-RPC.
 
 mod actor;
 mod advice;
@@ -67,9 +68,9 @@ pub use crate::exit::Exit;
 #[derive(Debug, Parser)]
 #[command(name = "hero", version, max_term_width = 120)]
 #[command(
-    after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait ran out, 7 server unreachable, 8 denied, 130 a `hero call` was left by Ctrl-C.
+    after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait timed out, 7 server unreachable, 8 denied, 130 `hero call` interrupted by Ctrl-C.
 
-HERO_TOKEN is a bearer token, for a server where callers log in, or a proxy in front of it that asks for one."
+HERO_TOKEN is the bearer token for a server that requires login, or for a proxy in front of it."
 )]
 struct Cli {
     #[command(flatten)]
@@ -80,86 +81,86 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a server with its actors
+    /// Start a server with its actors
     Serve(serve::Serve),
-    /// Run actors for the jobs of another machine's server, or list live ones
+    /// Start actors for another machine's server, or list live actors
     Actor(actor::Actor),
-    /// Have a server take no jobs any more and end when those that run there have ended
+    /// Make a server stop taking jobs, and exit when its running jobs have ended
     Drain(drain::Drain),
     /// Run a script as a job, show its log and print its result
     Run(Box<run::Run>),
-    /// Create, start, follow, stop and find jobs
+    /// Create, start, watch, stop and list jobs
     #[command(subcommand)]
     Job(job::Job),
-    /// Run jobs that wait for each other, as a file describes them
+    /// Run a file of jobs that depend on each other
     #[command(subcommand)]
     Flow(flow::FlowCommand),
-    /// Have jobs run again and again
+    /// Run jobs repeatedly
     #[command(subcommand)]
     Schedule(schedule::Schedule),
-    /// Look at work queues, pause and resume them
+    /// List, pause and resume work queues
     #[command(subcommand)]
     Queue(queue::Queue),
-    /// Look at the objects that scripts have stored, and change them
+    /// Show and change the objects that scripts have stored
     #[command(subcommand)]
     Object(object::Object),
-    /// Make, change and find identities: who may call
+    /// Create, change and list identities, which are the callers of a server
     #[command(subcommand)]
     Identity(identity::IdentityCommand),
-    /// Make, list and revoke tokens, by which programs say who they are
+    /// Create, list and revoke tokens, with which callers log in
     #[command(subcommand)]
     Token(token::TokenCommand),
-    /// Make, change, find and delete contexts: tenants with jobs and files of their own
+    /// Create, change, list and delete contexts: tenants with their own jobs and files
     #[command(subcommand)]
     Context(context::ContextCommand),
-    /// Look at who may do what in a context, and change it
+    /// Show and change the roles of identities in a context
     #[command(subcommand)]
     Rights(rights::RightsCommand),
-    /// Make, change and find runners: who runs the jobs of which group, here or elsewhere
+    /// Create, change and list runners, which run the jobs of a group here or on another node
     #[command(subcommand)]
     Runner(runner::RunnerCommand),
-    /// Send messages to other contexts and nodes, and look at those that came
+    /// Send messages to other contexts and nodes, and list received ones
     #[command(subcommand)]
     Message(message::MessageCommand),
-    /// Call any method of a server by its name, with parameters in JSON
+    /// Call any method of a server by name, with parameters in JSON
     Call(call::Call),
-    /// Let an assistant use a server: its methods as tools (MCP), on stdin and stdout
+    /// Give an assistant the methods of a server as tools (MCP), on stdin and stdout
     #[command(after_help = mcp::WHERE)]
     Mcp,
-    /// Tell who the server takes you for
+    /// Show the identity for which the server takes you
     Whoami,
     /// Log in with a private key, and print a token for HERO_TOKEN
     Login(login::Login),
-    /// Look at the audit log, and whether it is whole, without a server
+    /// Show and verify the audit log, without a server
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// Copy a data directory, consistently, while its server runs
+    /// Copy a data directory consistently, while its server runs
     Backup(backup::Backup),
-    /// Make a data directory of a copy
+    /// Restore a data directory from a copy
     Restore(backup::Restore),
-    /// Compile scripts without running them, and say what is wrong, and where
+    /// Compile scripts without running them, and show errors with their locations
     Check(check::Check),
-    /// Show the functions that scripts may call
+    /// List the functions that scripts can call
     Functions(functions::Functions),
-    /// Evaluate lines one after another, without a server
+    /// Evaluate lines interactively, without a server
     Repl(repl::Repl),
-    /// Print what a Redis of your own is given for hero: the rules of its user, the functions
+    /// Print the user rules and functions to set up your own Redis for hero
     #[command(subcommand)]
     Redis(redis_admin::RedisCommand),
-    /// Print the description of the wire protocol (OpenRPC)
+    /// Print the API description (OpenRPC)
     Openrpc,
-    /// Write the documents as pages to read in a browser, as a server has them at /docs
+    /// Write the documentation as HTML pages, as the server shows at /docs
     Docs(docs::Docs),
-    /// Show the whole system at work, in a minute and without leaving anything behind
+    /// Show the whole system in a minute, without leaving anything behind
     Demo,
-    /// Measure a server
+    /// Measure the speed of a server
     Bench(bench::Bench),
-    /// Print completions for a shell, which offer the ids of jobs as well
+    /// Print shell completions, which also offer the ids of jobs
     #[command(after_help = completions::WHERE)]
     Completions(completions::Completions),
 }
 
-/// The whole program: reads the arguments, runs the command, gives the exit code.
+/// Runs the program: reads the arguments, runs the command, returns the exit code.
 pub fn main() -> ExitCode {
     // The children of this program come first: before a runtime, a thread or a log exists.
     if let Some(code) = child::main() {
@@ -176,7 +177,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
         }
         Err(error) => {
-            let _ = tell(&error, &arguments); // Nobody is left to tell.
+            let _ = tell(&error, &arguments); // There is no other place to report a failure.
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
         }
     };
@@ -185,17 +186,18 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Prints help, the version, or why arguments were refused. A refusal repeats arguments, so the arguments are made harmless first.
+/// Prints help, the version, or why arguments were refused. Escapes the arguments first, because a refusal repeats
+/// them.
 fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     let harmless = arguments.iter().map(|argument| output::harmless(&argument.to_string_lossy()).into_owned());
     match Cli::try_parse_from(harmless) {
-        // Help fits the terminal by itself.
+        // clap fits help to the terminal.
         Err(same) if same.kind() == error.kind() && !is_refusal(&same) => Ok(same.print()?),
         Err(same) if same.kind() == error.kind() => {
             output::refusal(&same.render());
             Ok(())
         }
-        // What is wrong is what was made harmless.
+        // The escaping removed the error, so show the original one escaped.
         _ => {
             error.render().to_string().trim_end().lines().for_each(output::note);
             Ok(())
@@ -203,12 +205,13 @@ fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     }
 }
 
-/// Whether arguments that cannot be parsed ask for JSON.
+/// Whether refused arguments ask for JSON.
 fn asks_for_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
 }
 
-/// Whether it is about arguments, on a terminal that may be narrow; elsewhere it stays as its author wrote it.
+/// Whether the error is about arguments and shown on a terminal, which may be narrow. Elsewhere clap's text stays as it
+/// is.
 fn is_refusal(error: &clap::Error) -> bool {
     error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && output::is_watched()
 }
@@ -282,12 +285,12 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     }
 }
 
-/// Runs a client command. One thread is enough for it, and quicker: no call hops between threads.
+/// Runs a client command on one thread, which is faster because calls do not move between threads.
 fn client(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
 }
 
-/// People who look at a terminal are told what they wait for when nothing has come for so long.
+/// On a terminal, a message is shown if nothing was printed for this long.
 const SILENCE: Duration = Duration::from_secs(2);
 
 async fn patiently<T>(command: impl Future<Output = T>, address: &str) -> T {

@@ -1,4 +1,4 @@
-//! How answers are printed: as lines with colours for people, as JSON for programs. Nothing else in the command line writes to a
+//! Prints answers: as coloured lines for people, as JSON for programs. Nothing else in the command line writes to a
 //! terminal, which `clippy.toml` ensures.
 
 mod wrap;
@@ -11,11 +11,11 @@ use serde::Serialize;
 use crate::model::{ErrorKind, LogLevel, Status, tree};
 pub(super) use crate::model::{escaped, harmless};
 
-/// Whether to use colours (on a terminal, unless `NO_COLOR` is set), and how wide the terminal is.
+/// The colours (on a terminal, unless `NO_COLOR` is set) and width of the terminal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     colour: bool,
-    /// The columns of the terminal, if it is one.
+    /// The columns of the terminal, if the output is one.
     pub(super) columns: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ impl Style {
         Self::on(err().is_terminal(), terminal_columns(err()))
     }
 
-    /// A style with or without colours.
+    /// Returns a style with or without colours.
     #[cfg(test)]
     pub(super) const fn coloured(colour: bool) -> Self {
         Self { colour, columns: None }
@@ -65,7 +65,7 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// A status as people see it: with how a job in error ended, for which the wire has one status only.
+    /// Formats the status of a job, with the reason of an error. The API has a single status for all errors.
     pub(super) fn status(self, status: Status, kind: Option<ErrorKind>) -> Line {
         match (status, kind) {
             (Status::Finished, _) => self.green(status.as_str()),
@@ -77,7 +77,7 @@ impl Style {
         }
     }
 
-    /// A log line's level, where it is worth showing.
+    /// Formats the level of a log line, if it is worth showing.
     pub(super) fn level(self, level: LogLevel) -> Line {
         match level {
             LogLevel::Debug => self.dim("debug: "),
@@ -88,23 +88,23 @@ impl Style {
     }
 }
 
-/// One line for a terminal. A text becomes a line only through [`harmless`], so nothing in it can control the terminal or look like
-/// another line. The only escape sequences in it are the colours of [`Style`].
+/// One line for a terminal. A text becomes a line only through [`harmless`], so it cannot control the terminal or look
+/// like another line. Its only escape sequences are the colours of [`Style`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Line(String);
 
 impl Line {
-    /// The line as it is printed.
+    /// Returns the line as it is printed.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// How many columns it takes; the escape sequences of [`Style`] take none.
+    /// Returns the number of columns of the line; the escape sequences of [`Style`] take none.
     pub(super) fn width(&self) -> usize {
         Self::shown_in(&self.0).count()
     }
 
-    /// The positions of the visible characters of a line.
+    /// Returns the positions of the visible characters of a line.
     fn shown_in(text: &str) -> impl Iterator<Item = usize> {
         let mut inside = false;
         text.char_indices().filter_map(move |(at, c)| {
@@ -114,7 +114,7 @@ impl Line {
         })
     }
 
-    /// The beginning of the line, in `most` columns at most.
+    /// Cuts the line to at most `most` columns.
     pub(super) fn cut(&self, most: usize) -> Self {
         if self.width() <= most {
             return self.clone();
@@ -140,7 +140,7 @@ impl<T: Into<Self>> std::ops::Add<T> for Line {
     }
 }
 
-/// A document as JSON on one line, in which characters that would control a terminal are escaped. Its value is the same.
+/// Formats a document as JSON on one line, with terminal control characters escaped. The value stays the same.
 pub(super) fn json_text(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(document).map(escaped)
 }
@@ -163,7 +163,7 @@ pub(super) fn lines(text: &str) -> anyhow::Result<()> {
     text.split('\n').try_for_each(|part| line(part.strip_suffix('\r').unwrap_or(part)))
 }
 
-/// Prints a text that a script returned: into a file or pipe exactly as it is, on a terminal without what would control it.
+/// Prints a text that a script returned: unchanged into a file or pipe, without control characters on a terminal.
 pub(super) fn text(text: &str) -> anyhow::Result<()> {
     if out().is_terminal() { lines(text) } else { write(text) }
 }
@@ -171,23 +171,24 @@ pub(super) fn text(text: &str) -> anyhow::Result<()> {
 /// Whether anything was printed.
 static SPOKE: AtomicBool = AtomicBool::new(false);
 
-/// Whether nobody who looks at stderr has seen anything yet.
+/// Whether nothing was shown yet to a person at the terminal.
 pub(super) fn is_silent() -> bool {
     is_watched() && !SPOKE.load(Ordering::Relaxed)
 }
 
-/// Tells people something beside the answer, on stderr. Who does not read that may still want the answer.
+/// Shows a note on stderr. A failure to write it is ignored, because the answer may still be wanted.
 pub(super) fn note(line: impl Into<Line>) {
     SPOKE.store(true, Ordering::Relaxed);
     let _ = writeln!(err(), "{}", line.into().as_str());
 }
 
-/// Tells people something of any length on stderr. On a terminal it is wrapped between words, with all lines but the first indented.
+/// Shows a note of any length on stderr. On a terminal it is wrapped between words, with all lines but the first
+/// indented.
 pub(super) fn tell(line: impl Into<Line>, indent: usize) {
     fitted(line.into(), Style::stderr(), indent).into_iter().for_each(note);
 }
 
-/// Prints something of any length, as [`tell`] does.
+/// Prints a paragraph of any length, wrapped as by [`tell`].
 pub(super) fn paragraph(line: impl Into<Line>, indent: usize) -> anyhow::Result<()> {
     fitted(line.into(), Style::stdout(), indent).into_iter().try_for_each(self::line)
 }
@@ -199,7 +200,7 @@ fn fitted(line: Line, style: Style, indent: usize) -> Vec<Line> {
     }
 }
 
-/// Shows why arguments were refused, in the colours of the argument parser. The text must be harmless.
+/// Shows why arguments were refused, in clap's colours. The text must be escaped already.
 pub(super) fn refusal(said: &clap::builder::StyledStr) {
     let style = Style::stderr();
     let text = if style.colour { said.ansi().to_string() } else { said.to_string() };
@@ -216,14 +217,14 @@ pub(super) fn note_json(document: &impl Serialize) {
     }
 }
 
-/// Shows a line on stderr that the next one replaces. Without a line, it removes the one before. For terminals.
+/// Shows a line on stderr that the next one replaces. `None` removes the line. For terminals.
 pub(super) fn transient(line: Option<&Line>) {
     SPOKE.store(true, Ordering::Relaxed);
     let mut err = err().lock();
-    let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // Nobody may look any more.
+    let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // The terminal may be gone.
 }
 
-/// Shows lines on stderr, over so many that were shown so before. For terminals.
+/// Shows lines on stderr over the `before` lines shown last time. For terminals.
 pub(super) fn redraw(lines: &[Line], before: usize) {
     SPOKE.store(true, Ordering::Relaxed);
     let columns = columns_of_notes().unwrap_or(80).saturating_sub(1).max(1);
@@ -234,15 +235,15 @@ pub(super) fn redraw(lines: &[Line], before: usize) {
         text.push('\n');
     }
     let mut err = err().lock();
-    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush()); // Nobody may look any more.
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush()); // The terminal may be gone.
 }
 
-/// How many rows the terminal of stderr has, if it is one.
+/// Returns the number of rows of stderr's terminal, if it is one.
 pub(super) fn rows() -> Option<usize> {
     rustix::termios::tcgetwinsize(err()).ok().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
-/// Prints a text of ours for programs as it is: a document, or a script for a shell.
+/// Prints one of our own texts for programs unchanged: a document, or a shell script.
 pub(super) fn document(text: &str) -> anyhow::Result<()> {
     SPOKE.store(true, Ordering::Relaxed);
     let mut out = out().lock();
@@ -250,7 +251,7 @@ pub(super) fn document(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Writes a line at once, so that lines of a stream arrive whole.
+/// Writes a line in one call, so that lines of a stream arrive whole.
 fn write(text: &str) -> anyhow::Result<()> {
     document(&format!("{text}\n"))
 }
@@ -265,17 +266,18 @@ fn err() -> std::io::Stderr {
     std::io::stderr()
 }
 
-/// Whether people may look at stderr.
+/// Whether stderr is a terminal.
 pub(super) fn is_watched() -> bool {
     err().is_terminal()
 }
 
-/// How many columns lines on stdout may have: those of the terminal, else what `COLUMNS` says. `None` means any number.
+/// Returns the maximum number of columns of lines on stdout: those of the terminal, else `COLUMNS`. `None` means no
+/// limit.
 pub(super) fn columns() -> Option<usize> {
     columns_of(out())
 }
 
-/// How many columns lines on stderr may have.
+/// Returns the maximum number of columns of lines on stderr.
 pub(super) fn columns_of_notes() -> Option<usize> {
     columns_of(err())
 }

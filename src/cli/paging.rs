@@ -5,25 +5,26 @@ use super::output::{self, Style};
 use crate::client::{Client, Error, code};
 use crate::model::ContextId;
 
-/// How many entries one call gives at most.
+/// The maximum number of entries per call.
 pub(super) const PAGE: usize = 1000;
 
-/// Which part of a list is shown, and of which context.
+/// The part of a list to show, and its context.
 #[derive(Debug, Args)]
 pub(super) struct Paging {
-    /// The most to list
+    /// Maximum number of entries to list
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = most)]
     limit: u32,
-    /// Go on where the last list ended
+    /// Continue at this cursor, printed at the end of the previous list
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
-    /// The context they belong to
+    /// The context to list
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
 }
 
 impl Paging {
-    /// The entries of the list, and the cursor behind them if there are more. `page` fetches one page: from a cursor on, so many entries at most.
+    /// Collects the entries, and the cursor after them if there are more. `page` fetches one page from a cursor, with a
+    /// maximum number of entries.
     pub(super) async fn collect<T>(
         &self,
         page: impl AsyncFn(ContextId, Option<&str>, usize) -> Result<(Vec<T>, Option<String>), Error>,
@@ -40,16 +41,16 @@ impl Paging {
     }
 }
 
-/// Whose entries are shown.
+/// The caller whose entries are shown.
 #[derive(Debug, Args)]
 pub(super) struct OfCaller {
-    /// Only those of this caller [default: of all, or yours where you may see no others]
+    /// Only those of this caller [default: of all callers, or yours if you may see no others]
     #[arg(long, value_name = "NAME")]
     pub(super) caller: Option<String>,
 }
 
 impl Paging {
-    /// As [`Self::collect`], of a caller or of all. Whoever may not see all sees its own, and is told so.
+    /// Like [`Self::collect`], for one caller or all. A user who may not see all sees its own entries, with a note.
     pub(super) async fn collect_of<T>(
         &self,
         client: &Client,
@@ -71,7 +72,7 @@ impl Paging {
     }
 }
 
-/// Who a client is that was refused because it asked for more than its own; the refusal, if it is nobody.
+/// Returns the identity of a client that was refused all entries, or the refusal if it has no identity.
 pub(super) async fn own_caller(client: &Client, refusal: Error) -> Result<String, Error> {
     match client.whoami().await?.identity_id {
         Some(own) => Ok(own.to_string()),
@@ -79,7 +80,7 @@ pub(super) async fn own_caller(client: &Client, refusal: Error) -> Result<String
     }
 }
 
-/// Tells the cursor from which a list goes on that was shown in part.
+/// Shows the cursor at which a partly shown list continues.
 pub(super) fn note_more(cursor: Option<&str>) {
     if let Some(cursor) = cursor {
         output::note(Style::stderr().dim(format!("there are more: --cursor {cursor}")));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::exit::Usage;
 
-/// Entries of which each has a name of its own: of two, one would be lost without a word.
+/// Checks that names are not repeated, because one of two entries would be lost silently.
 pub(super) fn once<T>(option: &str, entries: Vec<(String, T)>) -> Result<Vec<(String, T)>, Usage> {
     let mut names = BTreeSet::new();
     match entries.iter().find(|(name, _)| !names.insert(name)) {

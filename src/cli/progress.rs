@@ -2,34 +2,34 @@ use std::time::{Duration, Instant};
 
 use super::output::{self, Line, Style};
 
-/// Nothing is shown for waits that are shorter than this.
+/// Waits shorter than this show nothing.
 const SHOWN_AFTER: Duration = Duration::from_millis(400);
-/// How long a frame is shown.
+/// Time for which a frame is shown.
 const FRAME: Duration = Duration::from_millis(120);
-/// The frames that show that the command still waits.
+/// The frames of the waiting animation.
 const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 
-/// Shows on stderr what is waited for: on a terminal in one line that changes, otherwise in a line now and then.
+/// Shows progress on stderr: on a terminal in one line that changes, otherwise in a line now and then.
 #[derive(Debug)]
 pub(super) struct Progress {
     quiet: bool,
     terminal: bool,
     begun: Instant,
     said: Instant,
-    /// Since when what is waited for does not run, until that is said; without a terminal.
+    /// The time since which the job does not run, until that is shown; without a terminal.
     waits: Option<Instant>,
-    /// Whether it did run when it was looked at.
+    /// Whether the job was running at the last check.
     runs: bool,
     shown: bool,
     frame: usize,
 }
 
 impl Progress {
-    /// How often a line is written if stderr is not a terminal.
+    /// Interval of lines without a terminal.
     const SELDOM: Duration = Duration::from_secs(10);
-    /// How long something may wait until that is said, if stderr is not a terminal.
+    /// Time after which a job that does not run is reported, without a terminal.
     const PATIENCE: Duration = Duration::from_secs(2);
-    /// How often to ask what to show.
+    /// Interval for asking about the job.
     const NEWS: Duration = Duration::from_secs(1);
 
     pub(super) fn new(quiet: bool) -> Self {
@@ -42,17 +42,17 @@ impl Progress {
         !self.quiet
     }
 
-    /// How often [`Progress::show`] is worth calling.
+    /// Returns the interval at which [`Progress::show`] should be called.
     pub(super) fn every(&self) -> Duration {
         if self.terminal { FRAME } else { Self::NEWS }
     }
 
-    /// How often to ask what to show.
+    /// Returns the interval for asking about the job.
     pub(super) fn news(&self) -> Duration {
         Self::NEWS
     }
 
-    /// Shows what is waited for, and whether it runs, if it is time for that.
+    /// Shows `what`, and whether it runs, if it is time for that.
     pub(super) fn show(&mut self, what: &str, runs: bool) {
         if std::mem::replace(&mut self.runs, runs) != runs {
             self.waits = (!runs).then(Instant::now);
@@ -63,7 +63,7 @@ impl Progress {
         let waited = format!("({:.0} s)", self.begun.elapsed().as_secs_f64());
         if self.terminal {
             self.frame = (self.frame + 1) % FRAMES.len();
-            // The line stays shorter than the terminal is wide, because a wrapped line could not be erased.
+            // Keep the line narrower than the terminal, because a wrapped line could not be erased.
             let room = output::columns_of_notes().unwrap_or(80).saturating_sub(FRAMES[0].len() + waited.len() + 3);
             let line = Line::from(FRAMES[self.frame]) + " " + Line::from(what).cut(room.max(1)) + " " + waited;
             output::transient(Some(&line));

@@ -8,26 +8,26 @@ use super::table::{Fit, Table, cells};
 use crate::exit::Exit;
 use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, QueueInfo, ScriptType, Target};
 
-/// What to do with queues.
+/// Commands of queues.
 #[derive(Debug, Subcommand)]
 pub(super) enum Queue {
-    /// List work queues: how many jobs wait, and who takes them
+    /// List work queues with their waiting jobs and their actors
     List(List),
-    /// Have nothing taken from a queue; running jobs go on, and new ones wait
+    /// Pause a queue: running jobs continue, and new ones wait
     Pause(Named),
-    /// Have a paused queue served again
+    /// Resume a paused queue
     Resume(Named),
 }
 
-/// Which queues.
+/// The queues to list.
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// The context they belong to
+    /// The context of the queues
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
 }
 
-/// Which queue, in all its priorities.
+/// A queue, with all its priorities.
 #[derive(Debug, Args)]
 pub(super) struct Named {
     /// The script type of its jobs
@@ -39,13 +39,13 @@ pub(super) struct Named {
     /// The queue of this actor of the group
     #[arg(long, value_name = "N")]
     instance: Option<u32>,
-    /// The context it belongs to
+    /// The context of the queue
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
 }
 
 impl Named {
-    /// Whether it is this queue, in any priority.
+    /// Whether a queue is this one, in any priority.
     fn means(&self, queue: &QueueInfo) -> bool {
         let target = self.queue().target;
         queue.script_type == self.script_type && queue.group.as_ref() == target.group() && queue.instance == target.instance()
@@ -65,7 +65,7 @@ impl Queue {
                 let (client, context) = (global.connect().await?, ContextId(named.context));
                 client.pause_queue(context, &named.queue()).await?;
                 done(global, "paused", true)?;
-                // Where the list cannot be read nothing is said of it.
+                // If the list cannot be read, skip the warning.
                 if let Ok(queues) = client.list_queues(context).await
                     && !queues.iter().any(|queue| named.means(queue) && (queue.actors > 0 || queue.depth > 0))
                 {

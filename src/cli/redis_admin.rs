@@ -1,4 +1,4 @@
-//! `hero redis …`: what whoever looks after a Redis gives it for hero.
+//! `hero redis …`: what the administrator of a Redis needs to set it up for hero.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -7,21 +7,22 @@ use super::output;
 use crate::exit::Exit;
 use crate::store::{acl_rules, own_functions, public_functions};
 
-/// What to print.
+/// The text to print.
 #[derive(Debug, Subcommand)]
 pub(super) enum RedisCommand {
-    /// Print the command that makes a user who may serve hero and nothing else; set its password with `>PASSWORD`
+    /// Print the command that creates a Redis user who may only serve hero. Set its password with `>PASSWORD`
     Acl {
-        /// Its name
+        /// The name of the user
         #[arg(default_value = "hero")]
         name: String,
-        /// Do not let it load functions: you load them yourself, as `hero redis functions` prints them, before each new version
+        /// Do not allow the user to load functions. Load them yourself before each new version, as printed by `hero
+        /// redis functions`
         #[arg(long)]
         no_loading: bool,
     },
     /// Print the functions of this version, for `redis-cli -x FUNCTION LOAD`
     Functions {
-        /// Those that actors in other languages call, for `redis-cli -x FUNCTION LOAD REPLACE`
+        /// Print the functions for actors in other languages instead, for `redis-cli -x FUNCTION LOAD REPLACE`
         #[arg(long)]
         public: bool,
     },

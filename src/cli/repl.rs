@@ -1,4 +1,4 @@
-//! The REPL: lines are evaluated one after another, in an engine of its own and without a server.
+//! The REPL: evaluates lines one after another in a separate engine, without a server.
 
 mod line;
 
@@ -23,7 +23,7 @@ use crate::model::{ContextId, JobId, ScriptType};
 use crate::process::Spawner;
 use line::{LineHelper, is_complete, is_of_name};
 
-/// Which language.
+/// The language of the lines.
 #[derive(Debug, Args)]
 pub(super) struct Repl {
     /// The script type of the lines
@@ -31,9 +31,9 @@ pub(super) struct Repl {
     script_type: ScriptType,
 }
 
-/// How many lines are kept for the next time.
+/// The number of lines kept in the history.
 const HISTORY: usize = 1000;
-/// What the lines are called in errors.
+/// The script name in errors.
 const NAME: &str = "repl";
 
 impl Repl {
@@ -71,22 +71,22 @@ impl Repl {
     }
 }
 
-/// What is told to whoever asks for help.
+/// The answer to `help`.
 const HELP: &str = "\
-A line is Rhai, or HeroScript if it begins with !!. Variables and functions stay; an open bracket or text wants another line.
+A line is Rhai, or HeroScript if it begins with !!. Variables and functions are kept. An open bracket or text continues on the next line.
 
-  help WORD     the functions whose name or group has this word in it
-  exit, quit    end, as Ctrl-D does
+  help WORD     show the functions whose name or group contains this word
+  exit, quit    leave, as Ctrl-D does
 
-Tab completes the names of functions, Ctrl-C stops a script. https://rhai.rs/book is about the language.";
+Tab completes the names of functions, Ctrl-C stops a script. https://rhai.rs/book describes the language.";
 
-/// What a line is for.
+/// The meaning of a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Said<'l> {
     Nothing,
     End,
     Help,
-    /// Help with the functions that have this word.
+    /// Help for the functions with this word.
     HelpWith(&'l str),
     Script,
 }
@@ -106,9 +106,9 @@ impl<'l> Said<'l> {
     }
 }
 
-/// Where the lines come from.
+/// The source of the lines.
 enum Lines {
-    /// Somebody types them.
+    /// A user types them.
     Typed { editor: Box<Editor<LineHelper, FileHistory>>, history: Option<PathBuf> },
     /// They come from a file or a pipe.
     Piped(std::io::Lines<std::io::StdinLock<'static>>),
@@ -124,7 +124,7 @@ impl Lines {
         editor.set_helper(Some(LineHelper::new(reference::functions().iter().map(|function| function.name.clone()).collect())));
         let history = history();
         if let Some(history) = &history {
-            let _ = editor.load_history(history); // The first time there is none.
+            let _ = editor.load_history(history); // The file is missing the first time.
         }
         output::note(
             Style::stderr().dim("Variables and functions stay. Tab completes names, Ctrl-C stops a script, Ctrl-D ends, help says more."),
@@ -132,13 +132,13 @@ impl Lines {
         Ok(Self::Typed { editor: Box::new(editor), history })
     }
 
-    /// The next line, or several that belong together.
+    /// Returns the next line, or several that belong together.
     fn next(&mut self) -> anyhow::Result<Option<String>> {
         match self {
             Self::Typed { editor, .. } => loop {
                 match editor.readline("> ") {
                     Ok(line) => {
-                        let _ = editor.add_history_entry(&line); // It is a convenience.
+                        let _ = editor.add_history_entry(&line); // The history is optional.
                         return Ok(Some(line));
                     }
                     Err(ReadlineError::Interrupted) => {}
@@ -160,7 +160,7 @@ impl Lines {
         }
     }
 
-    /// Keeps what was typed for the next time.
+    /// Saves the history.
     fn close(&mut self) {
         let Self::Typed { editor, history: Some(history) } = self else { return };
         let made = history.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(anyhow::Error::from);
@@ -170,7 +170,7 @@ impl Lines {
     }
 }
 
-/// Evaluates a line and shows what it logs, gives, or what is wrong with it.
+/// Evaluates a line and shows its log, its result or its error.
 async fn evaluate(engine: &mut Child, line: String, is_typed: bool) -> anyhow::Result<()> {
     let job = EngineJob {
         job_id: JobId::random(),
@@ -189,7 +189,7 @@ async fn evaluate(engine: &mut Child, line: String, is_typed: bool) -> anyhow::R
         tokio::pin!(running);
         tokio::select! {
             ended = &mut running => ended,
-            // Elsewhere it ends the program.
+            // Without a user at the terminal, Ctrl-C ends the program.
             _ = tokio::signal::ctrl_c(), if is_typed => {
                 stop.cancel();
                 running.await
@@ -207,7 +207,7 @@ async fn evaluate(engine: &mut Child, line: String, is_typed: bool) -> anyhow::R
     Ok(())
 }
 
-/// Shows what is logged at once.
+/// Prints log lines immediately.
 struct Shown;
 
 impl Host for Shown {
@@ -221,7 +221,7 @@ impl Host for Shown {
     }
 }
 
-/// Where the lines of earlier times are, if the user has a home.
+/// Returns the path of the history, if the user has a home directory.
 fn history() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;

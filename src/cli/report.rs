@@ -9,7 +9,7 @@ use crate::exit::{Exit, Interrupted, Usage, chain};
 use crate::server::settings;
 use crate::{client, store};
 
-/// The exit code for any error.
+/// Returns the exit code for any error.
 fn exit_of(error: &anyhow::Error) -> Exit {
     if let Some(error) = error.downcast_ref::<client::Error>() {
         return Exit::of_client(error);
@@ -28,7 +28,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     if pipe { Exit::Ok } else { Exit::Other } // `hero job list | head` is no failure.
 }
 
-/// Tells the user of an error: on stderr for people, as a document on stdout with `--json`.
+/// Shows an error: on stderr for people, as a document on stdout with `--json`.
 pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     let exit = exit_of(error);
     if exit == Exit::Ok {
@@ -45,8 +45,8 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     } else if let Some(wrong) = wrong {
         wrong.render(Style::stderr()).into_iter().for_each(|line| output::tell(line, 2));
     } else {
-        // A server's message is one line, but some of our own errors contain lines of a log.
-        // How a job failed is told in the words of its script, which are not translated.
+        // A server's message is one line, but some of our own errors contain lines of a log. The failure of a job is
+        // shown in the words of its script, which are not translated.
         let is_as_sent = error.downcast_ref::<AsSent>().is_some();
         let ours = !is_as_sent && client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
         let advice = client.and_then(|client| advice(client, error.downcast_ref(), error.downcast_ref()));
@@ -61,20 +61,20 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     exit
 }
 
-/// By how much the further lines of an error are indented: the width of `error: `.
+/// The indentation of further lines of an error: the width of `error: `.
 const MARGIN: usize = 7;
 
-/// Tells a program that reads JSON that its arguments were refused.
+/// Reports refused arguments as JSON.
 pub(super) fn refused(error: &clap::Error) {
     document(None, &reason(error), None, u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
 }
 
 fn document(code: Option<i32>, message: &str, data: Option<&Value>, exit: u8) {
     let document = json!({ "error": { "code": code, "message": message, "data": data }, "exit_code": exit });
-    let _ = output::json(&document); // Nobody is left to tell.
+    let _ = output::json(&document); // There is no other place to report a failure.
 }
 
-/// Why arguments were refused, on one line and without the usage.
+/// Returns why arguments were refused, on one line and without the usage.
 fn reason(error: &clap::Error) -> String {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "a command is missing; --help lists those that there are".to_owned();

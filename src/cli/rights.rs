@@ -1,4 +1,4 @@
-//! `hero rights …`: who may do what in a context.
+//! `hero rights …`: the roles of identities in a context.
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -8,10 +8,10 @@ use super::output;
 use crate::exit::Exit;
 use crate::model::{Context, IdentityId, Role};
 
-/// What to do with rights.
+/// Commands of rights.
 #[derive(Debug, Subcommand)]
 pub(super) enum RightsCommand {
-    /// Print who may do what in a context
+    /// Show the roles in a context
     Show(InContext),
     /// Give an identity a role
     Grant(OfIdentity),
@@ -19,7 +19,7 @@ pub(super) enum RightsCommand {
     Revoke(OfIdentity),
 }
 
-/// Which role, of whom.
+/// A role of an identity.
 #[derive(Debug, Args)]
 pub(super) struct OfIdentity {
     /// The number of the identity
@@ -33,13 +33,13 @@ pub(super) struct OfIdentity {
 /// The name of a role.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum RoleName {
-    /// Everything in the context, and to grant rights in it
+    /// May do everything in the context, and grant rights in it
     Admin,
-    /// To create, start, stop and read its own jobs, and to use the objects
+    /// May create, start, stop and read its own jobs, and use the objects
     Caller,
-    /// To read everything
+    /// May read everything
     Reader,
-    /// To start, stop and retry jobs and flows that others have made
+    /// May start, stop and retry jobs and flows of others
     Executor,
 }
 

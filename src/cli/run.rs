@@ -17,15 +17,15 @@ use crate::exit::{Exit, Usage};
 use crate::model::{JobId, JobResult, JobSpec, LogLine, Seconds};
 use crate::server::settings::parse_time;
 
-/// How often `--watch` looks at the file.
+/// Interval at which `--watch` checks the file.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long to wait for the end of a job that `--watch` has stopped.
+/// Timeout for the end of a job that `--watch` has stopped.
 const STOPPING: Duration = Duration::from_secs(10);
 
-/// The time that a job has to whom none is given, s.
+/// The default timeout of a job, s.
 const DEFAULT_TIMEOUT: f64 = 60.0;
 
-/// Runs a script: log to stderr, result to stdout, the exit code says how it ended.
+/// Runs a script: log to stderr, result to stdout, the exit code tells how it ended.
 #[derive(Debug, Args)]
 pub(super) struct Run {
     #[command(flatten)]
@@ -34,18 +34,18 @@ pub(super) struct Run {
     spec: SpecArgs,
     #[command(flatten)]
     single: SingleArgs,
-    /// The longest wait for the result; then the job goes on without us (exit code 6) [default: to the end]
+    /// Maximum time to wait for the result. Then exits with code 6 and the job continues [default: to the end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
-    /// How long to look for the server when it goes away, as in a restart; the job goes on [default: 30s]
+    /// Time to try to reconnect when the server goes away, as in a restart. The job continues [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     reconnect: Option<Duration>,
-    /// Run it again each time the file changes; what still runs then is stopped
+    /// Rerun the script each time the file changes; a job that still runs is stopped
     #[arg(long, conflicts_with_all = ["script", "idempotency_key", "job_id"])]
     watch: bool,
 }
 
-/// A job that was started.
+/// A started job.
 struct Begun {
     spec: JobSpec,
     job_id: JobId,
@@ -65,7 +65,8 @@ impl Run {
             return Err(Usage("--watch needs a file, stdin does not change".to_owned()).into());
         };
         if look(file).is_none() {
-            // The file has to exist now: it may disappear for a while later, but a wrong name would be waited for without end.
+            // The file must exist now: later it may be missing for a while, but a wrong name would be waited for
+            // forever.
             self.source.read()?;
         }
         let client = global.connect_for(reconnect).await?;
@@ -86,7 +87,7 @@ impl Run {
         }
     }
 
-    /// Runs the script to its end, or stops it as soon as its file has changed. In that case it gives `None`.
+    /// Runs the script to its end. If the file changes first, stops the job and returns `None`.
     async fn until_changed(
         &self,
         global: &Global,
@@ -105,7 +106,7 @@ impl Run {
             () = changed(file, seen) => {}
         }
         output::note(Style::stderr().dim(format!("-- {} has changed: stopping job {job_id} to run it again --", file.display())));
-        // It may have ended by itself at this moment.
+        // The job may have just ended by itself.
         if let Err(error) = client.stop_job(context, &job_id).await
             && error.rpc().is_none()
         {
@@ -154,7 +155,7 @@ impl Run {
         Ok(Exit::Ok)
     }
 
-    /// Shows how the script went wrong, if that is what happened.
+    /// Shows the error of a failed script.
     fn failed(&self, job_id: &JobId, spec: &JobSpec, error: Error, json: bool) -> anyhow::Result<Exit> {
         let exit = Exit::of_client(&error);
         let failure = error.rpc().and_then(|rpc| rpc.job_failure());
@@ -168,14 +169,14 @@ impl Run {
     }
 }
 
-/// An error that names the job it is about.
+/// Adds the job's name to an error.
 fn named(error: Error, job_id: &JobId, what: &'static str) -> anyhow::Error {
     let says = error.to_string().contains(job_id.as_str());
     let error = anyhow::Error::from(error);
     if says { error } else { error.context(Lost { job_id: job_id.clone(), what }) }
 }
 
-/// The time and size of a file, by which a change is seen.
+/// The modification time and size of a file, which reveal a change.
 type Seen = (SystemTime, u64);
 
 fn look(file: &Path) -> Option<Seen> {
@@ -184,7 +185,8 @@ fn look(file: &Path) -> Option<Seen> {
     (metadata.len() > 0).then_some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// Waits until a file exists and has changed, and then until it stays unchanged for a moment, because it may be half written.
+/// Waits until a file exists and has changed, and then until it stays unchanged for a moment, because it may be half
+/// written.
 async fn changed(file: &Path, seen: Option<Seen>) {
     let mut last = seen;
     loop {
@@ -206,11 +208,13 @@ fn log_line(style: Style, json: bool, line: &LogLine) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what the script returned as it stands in `output`: a text as it is, nothing for no value, else JSON as the script or its command wrote it.
+/// Prints the `output` of a script: text as it is, nothing for no value, else JSON as written by the script or its
+/// command.
 pub(super) fn print_value(result: &JobResult) -> anyhow::Result<()> {
     match &result.value {
         Some(value) if value.as_str() == "null" => Ok(()),
-        // JSON as it stands, which steers no terminal once its further control characters are escaped; a server may say anything else.
+        // JSON as received, with control characters escaped so that it cannot control the terminal. Other servers may
+        // send anything else.
         Some(value) if !value.as_str().starts_with('"') => match serde_json::from_str::<serde::de::IgnoredAny>(&result.output) {
             Ok(_) => output::text(&output::escaped(result.output.clone())),
             Err(_) => output::text(&output::json_text(value)?),

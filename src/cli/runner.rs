@@ -1,4 +1,4 @@
-//! `hero runner …`: who runs the jobs of which group, here or elsewhere.
+//! `hero runner …`: the runners of groups of jobs, here or on other nodes.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -12,10 +12,10 @@ use super::table::{Fit, Table, cell, cells};
 use crate::exit::Exit;
 use crate::model::{Address, ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType, SignerKey};
 
-/// What to do with runners.
+/// Commands of runners.
 #[derive(Debug, Subcommand)]
 pub(super) enum RunnerCommand {
-    /// Make a runner, and print its number: with an address it is elsewhere, without one it is a pool here
+    /// Create a runner and print its number. With an address it is on another node, without one it is a pool here
     Create {
         /// The script type of its jobs
         script_type: ScriptType,
@@ -24,14 +24,14 @@ pub(super) enum RunnerCommand {
         #[command(flatten)]
         context: InContext,
     },
-    /// Change a runner: what is given takes the place of what was there
+    /// Change a runner. Only the given options change
     Update {
-        /// Its number
+        /// The number of the runner
         id: RunnerId,
         /// The script type of its jobs
         #[arg(long = "type", value_name = "TYPE")]
         script_type: Option<ScriptType>,
-        /// Whether it is a pool here
+        /// Whether the runner is a pool here
         #[arg(long, value_name = "YES")]
         local: Option<bool>,
         #[command(flatten)]
@@ -39,39 +39,40 @@ pub(super) enum RunnerCommand {
         #[command(flatten)]
         context: InContext,
     },
-    /// Print what is known of a runner
+    /// Show a runner
     Show(OneRunner),
-    /// List runners in the order of their numbers
+    /// List runners by number
     List(Paging),
     /// Delete a runner; its jobs stay in their queue
     Delete(OneRunner),
 }
 
-/// Which runner.
+/// A runner.
 #[derive(Debug, Args)]
 pub(super) struct OneRunner {
-    /// Its number
+    /// The number of the runner
     id: RunnerId,
     #[command(flatten)]
     context: InContext,
 }
 
-/// What is to be known of a runner.
+/// The fields of a runner.
 #[derive(Debug, Args)]
 pub(super) struct About {
-    /// Where it is: here (another context of the server), node:NAME (as the settings have it), redis://…, or a node of Mycelium
+    /// The address of the runner: here (another context of the server), node:NAME (from the settings), redis://…, or a
+    /// Mycelium node
     #[arg(long, value_name = "ADDRESS")]
     address: Option<Address>,
-    /// The key with which results of its jobs are signed: that of the node that runs them
+    /// The key that signs the results of its jobs: that of the node that runs them
     #[arg(long, value_name = "KEY")]
     pubkey: Option<SignerKey>,
-    /// What it is called [default: runnerN]
+    /// The topic of the runner [default: runnerN]
     #[arg(long, value_name = "TOPIC")]
     topic: Option<Name>,
-    /// The context at the other side in which its jobs run [default: 0]
+    /// The context on the other side in which its jobs run [default: 0]
     #[arg(long, value_name = "N")]
     target_context: Option<u32>,
-    /// What it is for
+    /// A name that says what the runner is for
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }

@@ -6,20 +6,20 @@ use clap::{Args, ValueHint};
 
 use crate::input::read_text;
 
-/// A script, from a file or as it is.
+/// A script, from a file or given directly.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Source {
-    /// The script's file, or - for stdin
+    /// The file of the script, or - for stdin
     #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
-    /// The script itself
+    /// The text of the script
     #[arg(long, short = 'e', value_name = "TEXT")]
     script: Option<String>,
 }
 
 impl Source {
-    /// The script.
+    /// Returns the script.
     pub(super) fn read(&self) -> anyhow::Result<String> {
         match (&self.script, &self.file) {
             (Some(script), _) => Ok(script.clone()),
@@ -28,12 +28,12 @@ impl Source {
         }
     }
 
-    /// The file of the script, if it is in one that can change.
+    /// Returns the file of the script, if it is in one that can change.
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref().filter(|file| *file != Path::new("-"))
     }
 
-    /// What it is called where its errors are shown.
+    /// Returns the name of the script in errors.
     pub(super) fn name(&self) -> String {
         match (&self.script, &self.file) {
             (Some(_), _) => "-e".to_owned(),
@@ -43,7 +43,7 @@ impl Source {
     }
 }
 
-/// What a file is called where errors in it are shown.
+/// Returns the name of a file in errors.
 pub(super) fn name(file: &Path) -> String {
     if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() }
 }
@@ -53,7 +53,8 @@ pub(super) fn read_script(path: &Path) -> anyhow::Result<String> {
     read_text("script", path)
 }
 
-/// A script in Rhai whose first line, if it names the program for the shell, is a comment. It is kept, so that errors name the right line.
+/// Turns a first line that names the program for the shell into a Rhai comment. The line is kept, so that errors have
+/// the right line number.
 pub(super) fn as_rhai(script: String) -> String {
     match script.strip_prefix("#!") {
         Some(rest) => format!("//{rest}"),

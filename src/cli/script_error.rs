@@ -14,14 +14,14 @@ pub(super) struct Wrong {
     file: String,
     script: String,
     error: JobError,
-    /// The index of its job in a list of jobs.
+    /// The index of its job, in a list of jobs.
     index: Option<usize>,
     /// The exit code of the command.
     pub(super) exit: Exit,
 }
 
 impl Wrong {
-    /// The error as data for programs, in the form in which a server gives it.
+    /// Returns the error as data for programs, in the same form as a server's.
     pub(super) fn data(&self) -> Value {
         let mut data = json!({ "error": self.error });
         if let Some(index) = self.index {
@@ -30,16 +30,18 @@ impl Wrong {
         data
     }
 
-    /// The error as lines for people.
+    /// Formats the error for people.
     pub(super) fn render(&self, style: Style) -> Vec<Line> {
         render(style, &self.file, &self.script, None, &self.error)
     }
 }
 
-/// The job that arguments and a script make. The script is compiled before anything is sent; the command ends with `exit` if its syntax is wrong.
+/// Builds the job of the given arguments and script. Compiles the script before anything is sent; the command ends with
+/// `exit` if its syntax is wrong.
 ///
-/// It is compiled in this process and not in a confined one, because the script is the user's own and one more process would make each
-/// call slower. Limits are left to the server, which may have others, and so are scripts of types that may not be Rhai.
+/// The script is compiled in this process instead of a confined one, because it is the user's own, and another process
+/// would make each call slower. Limits are left to the server, whose values may differ. Scripts of types that may not
+/// be Rhai are not compiled.
 pub(super) fn compiled(source: &Source, args: &SpecArgs, exit: Exit) -> anyhow::Result<JobSpec> {
     let by_name = source.file().and_then(language::of_file);
     let is_guess = source.file().is_some() && by_name.is_none() && !args.names_type();
@@ -56,7 +58,7 @@ pub(super) fn compiled(source: &Source, args: &SpecArgs, exit: Exit) -> anyhow::
     Ok(spec)
 }
 
-/// Compiles the scripts of a list of jobs, which is in `file`.
+/// Compiles the scripts of a list of jobs in `file`.
 pub(super) fn check_all(specs: &[JobSpec], file: &str) -> anyhow::Result<()> {
     for (index, spec) in specs.iter().enumerate() {
         compiles(spec).map_err(|error| {
@@ -75,7 +77,7 @@ fn compiles(spec: &JobSpec) -> Result<(), JobError> {
     }
 }
 
-/// How a script went wrong, the way compilers say it: `file:line:column: message`, the line, and a caret.
+/// Formats the error of a script as compilers do: `file:line:column: message`, the line, and a caret.
 pub(super) fn render(style: Style, file: &str, script: &str, timeout: Option<Seconds>, error: &JobError) -> Vec<Line> {
     let place = match (error.line, error.column) {
         (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
@@ -86,7 +88,7 @@ pub(super) fn render(style: Style, file: &str, script: &str, timeout: Option<Sec
         Some(limit) => format!("{} ({})", error.kind.as_str(), limit.as_str()),
         None => error.kind.as_str().to_owned(),
     };
-    // The protocol's own words, which say to people no more than the kind does.
+    // Replaces the message of a timeout, which tells people no more than the kind.
     let limit = timeout.map_or_else(String::new, |timeout| format!("{timeout} s, "));
     let late = format!("it took longer than its timeout ({limit}--timeout)");
     let message = match (error.kind, error.message.as_str()) {
@@ -99,7 +101,7 @@ pub(super) fn render(style: Style, file: &str, script: &str, timeout: Option<Sec
     let source = error.line.and_then(|line| Some((line, script.lines().nth((line as usize).checked_sub(1)?)?)));
     if let Some((number, source)) = source {
         let number = number.to_string();
-        // The room beside the line number and what is before it.
+        // The columns left next to the line number and the text before it.
         let room = style.columns.map_or(WIDTH, |columns| columns.saturating_sub(number.len() + 7).clamp(20, WIDTH));
         let (line, caret) = excerpt(source, error.column, room);
         let margin = " ".repeat(number.len());
@@ -113,10 +115,10 @@ pub(super) fn render(style: Style, file: &str, script: &str, timeout: Option<Sec
     lines
 }
 
-/// How many characters of what a script threw are shown.
+/// The maximum number of shown characters of a thrown value.
 const MOST_DATA: usize = 2000;
 
-/// What a script threw, if there is more in it than the message says. What a process leaves is what stands in its log.
+/// Returns the value that a script threw, if it tells more than the message. Processes leave their errors in the log.
 fn thrown(error: &JobError) -> Option<String> {
     let data = error.data.as_ref()?;
     if let Ok(Value::Object(fields)) = tree(data.as_str()) {
@@ -129,12 +131,12 @@ fn thrown(error: &JobError) -> Option<String> {
     Some(excerpt_of(&text, MOST_DATA).into_owned())
 }
 
-/// How many characters of a line are shown where the width of the terminal is unknown.
+/// The maximum number of shown characters of a line if the terminal's width is unknown.
 const WIDTH: usize = 100;
 
-/// The part of a line to show, and the position of the caret below it. A longer line is cut around the column.
+/// Returns the shown part of a line, and the position of the caret below it. A longer line is cut around the column.
 fn excerpt(source: &str, column: Option<u32>, room: usize) -> (String, Option<usize>) {
-    let shown: Vec<char> = source.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(); // One column each, tabs too.
+    let shown: Vec<char> = source.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(); // One column each, even tabs.
     let caret = column.map(|column| (column as usize).saturating_sub(1).min(shown.len()));
     let from = caret.unwrap_or(0).saturating_sub(room / 2).min(shown.len().saturating_sub(room));
     (shown.iter().skip(from).take(room).collect::<String>().trim_end().to_owned(), caret.map(|caret| caret - from))

@@ -14,10 +14,10 @@ use crate::server::settings::{Flags, Resolved, resolve};
 pub(super) struct Serve {
     #[command(flatten)]
     settings: Flags<true>,
-    /// Print the settings and where each came from, and end
+    /// Print all settings with their origins, then exit
     #[arg(long)]
     print_config: bool,
-    /// Look at everything that a start needs, say what is wrong, and end; a server that runs is not disturbed
+    /// Check everything that a start needs, report problems, then exit. Does not disturb a running server
     #[arg(long, conflicts_with = "print_config")]
     check: bool,
 }
@@ -36,12 +36,12 @@ impl Serve {
     }
 }
 
-/// The environment variables that are text. Others are left out, because `std::env::vars` would panic at them.
+/// Returns the environment variables that are text. Skips others, at which `std::env::vars` would panic.
 pub(super) fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
 }
 
-/// Prints every setting and where it came from.
+/// Prints every setting with its origin.
 pub(super) fn print_config(resolved: &Resolved, json: bool) -> anyhow::Result<Exit> {
     for warning in &resolved.warnings {
         output::note(format!("warning: {warning}"));
@@ -54,7 +54,7 @@ pub(super) fn print_config(resolved: &Resolved, json: bool) -> anyhow::Result<Ex
     Ok(Exit::Ok)
 }
 
-/// Looks at everything that a start needs, and says what it found.
+/// Checks everything that a start needs, and reports the findings.
 pub(super) fn check(resolved: Resolved, purpose: Purpose, json: bool) -> anyhow::Result<Exit> {
     let found = runtime()?.block_on(preflight::check(resolved, purpose))?;
     if json {

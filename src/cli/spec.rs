@@ -10,76 +10,77 @@ use super::pair::{once, pair};
 use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp};
 use crate::server::settings::parse_time;
 
-/// What every job can be given besides its script, also each of those that a schedule makes.
+/// The options of every job besides its script, also of jobs made by a schedule.
 #[derive(Debug, Clone, Args)]
 pub(super) struct SpecArgs {
-    /// Which kind of actor runs it: osis, which runs its jobs one after another, sal, which can run some side by side (--concurrent), python, v, or one of yours
-    /// [default: by the name of the file: python for .py, v for .v, bash for .sh, node for .js and .mjs, typescript for .ts, ruby for .rb; else osis]
+    /// The script type: osis, which runs the jobs of an actor one after another, sal, which can run some concurrently
+    /// (--concurrent), python, v, or a configured one [default: by the name of the file: python for .py, v for .v, bash
+    /// for .sh, node for .js and .mjs, typescript for .ts, ruby for .rb; else osis]
     #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: Option<ScriptType>,
     #[command(flatten)]
     arguments: ArgumentArgs,
-    /// The context it belongs to
+    /// The context of the job
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) context: u32,
-    /// Who it runs for
+    /// The caller for whom the job runs
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
-    /// Only actors of this group run it
+    /// Run the job only on actors of this group
     #[arg(long, value_name = "GROUP")]
     group: Option<Name>,
-    /// Only the actor with this number runs it
+    /// Run the job only on the actor with this number
     #[arg(long, value_name = "N")]
     instance: Option<u32>,
-    /// 0 urgent, 1 normal, 2 low
+    /// The priority: 0 urgent, 1 normal, 2 low
     #[arg(long, value_name = "N", value_parser = one_of(&["0", "1", "2"], priority), hide_possible_values = true)]
     priority: Option<Priority>,
-    /// The longest one attempt may take (90, 30s, 5m) [default: 60s]
+    /// Timeout of one attempt (90, 30s, 5m) [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     timeout: Option<Seconds>,
-    /// Extra attempts after an error or a timeout
+    /// Number of extra attempts after an error or a timeout
     #[arg(long, value_name = "N", default_value_t = 0)]
     retries: u32,
-    /// How long to wait before the second attempt; doubles each time [default: 1s]
+    /// Time to wait before the second attempt; doubles each time [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     retry_backoff: Option<Seconds>,
-    /// It may run beside other jobs of its actor, if that is a sal actor
+    /// Allow the job to run concurrently with other jobs of its actor, if that is a sal actor
     #[arg(long)]
     concurrent: bool,
     #[command(flatten)]
     environment: EnvironmentArgs,
-    /// Where to write its log file, below the server's log directory
+    /// The path of the log file, below the server's log directory
     #[arg(long, value_name = "PATH")]
     log_path: Option<String>,
-    /// How long to keep the job after its end
+    /// Time to keep the job after its end
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     retention: Option<Seconds>,
-    /// A name for people
+    /// A name to show
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// A label to find it by
+    /// A label to find the job by
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
     labels: Vec<(String, String)>,
     /// The worker of the dispatcher protocol
     #[arg(long, value_name = "NAME")]
     worker_id: Option<Name>,
-    /// An identifier of your own, kept as it is
+    /// An identifier of your own, stored unchanged
     #[arg(long, value_name = "ID")]
     client_rpc_id: Option<String>,
 }
 
 impl SpecArgs {
-    /// Whether the type of the script is named.
+    /// Whether a script type is given.
     pub(super) const fn names_type(&self) -> bool {
         self.script_type.is_some()
     }
 
-    /// Says which entries of `args` are no texts although they may have been meant so.
+    /// Warns of entries of `args` that may have been meant as text.
     pub(super) fn warn_of_json(&self, as_json: bool) {
         self.arguments.warn_of_json(as_json);
     }
 
-    /// The job these arguments and this script make, whose type is `by_name` if they name none.
+    /// Builds the job of these options and this script. `by_name` is its type if none is given.
     pub(super) fn spec(&self, script: String, by_name: Option<ScriptType>) -> anyhow::Result<JobSpec> {
         let this = self.clone();
         Ok(JobSpec {
@@ -107,13 +108,13 @@ impl SpecArgs {
     }
 }
 
-/// What only a single job can be given, and not those of a schedule.
+/// The options of a single job that jobs of a schedule do not have.
 #[derive(Debug, Clone, Args)]
 pub(super) struct SingleArgs {
     /// A job that must finish first
     #[arg(long = "after", value_name = "JOB_ID")]
     prerequisites: Vec<JobId>,
-    /// The job whose child it is
+    /// The parent job
     #[arg(long = "parent", value_name = "JOB_ID")]
     parent_id: Option<JobId>,
     /// The job that must end first, with all its descendants
@@ -122,19 +123,19 @@ pub(super) struct SingleArgs {
     /// A job that waits for this one
     #[arg(long = "dependent", value_name = "JOB_ID")]
     dependents: Vec<JobId>,
-    /// Not before this time (RFC 3339, or such as 30s from now)
+    /// The earliest time to run (RFC 3339, or such as 30s from now)
     #[arg(long, value_name = "TIME", value_parser = future)]
     run_at: Option<Timestamp>,
-    /// The same key with the same parameters gives the same job or its result, for 24 hours
+    /// For 24 hours, the same key with the same parameters returns the same job or its result
     #[arg(long, short = 'k', value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// The id the job shall have
+    /// The id for the new job
     #[arg(long = "id", value_name = "JOB_ID")]
     job_id: Option<JobId>,
 }
 
 impl SingleArgs {
-    /// The job with these as well.
+    /// Returns the job with these options added.
     pub(super) fn on(&self, job: JobSpec) -> JobSpec {
         let this = self.clone();
         JobSpec {
@@ -161,19 +162,19 @@ fn priority(text: &str) -> Result<Priority, String> {
         .map_err(|()| "a priority is 0 (urgent), 1 (normal) or 2 (low)".to_owned())
 }
 
-/// A point in time that is to come.
+/// Parses a time in the future.
 pub(super) fn future(text: &str) -> Result<Timestamp, String> {
     let length = text.strip_suffix("from now").or_else(|| text.strip_prefix("in ")).unwrap_or(text);
     moment(text, length).map(|moment| moment.unwrap_or_else(|length| Timestamp::local().plus(length)))
 }
 
-/// A point in time that has passed.
+/// Parses a time in the past.
 pub(super) fn past(text: &str) -> Result<Timestamp, String> {
     let length = text.strip_suffix("ago").unwrap_or(text);
     moment(text, length).map(|moment| moment.unwrap_or_else(|length| Timestamp::local().minus(length)))
 }
 
-/// A point in time: RFC 3339, or a length of time from now.
+/// Parses a time: RFC 3339, or a duration from now.
 fn moment(text: &str, length: &str) -> Result<Result<Timestamp, Duration>, String> {
     match text.parse() {
         Ok(time) => Ok(Ok(time)),

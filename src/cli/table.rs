@@ -1,16 +1,16 @@
-//! Tables: aligned columns that fit the terminal.
+//! Tables with aligned columns that fit the terminal.
 
 use super::output::{self, Line, Style};
 use crate::model::Timestamp;
 
-/// What happens to a column if there is not enough room for all.
+/// The behaviour of a column if there is not enough room for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// The column stays as it is.
+    /// The column stays unchanged.
     Keep,
     /// The cells of the column are cut, down to [`NARROWEST`].
     Cut,
-    /// The column is left out. Of several, the one with the highest number is left out first.
+    /// The column may be left out. The one with the highest number goes first.
     Spare(u8),
 }
 
@@ -21,13 +21,13 @@ pub(super) struct Table {
     rows: Vec<Vec<Line>>,
 }
 
-/// How many characters a cell has at most.
+/// The maximum number of characters of a cell.
 const WIDEST: usize = 40;
-/// How far a cell is cut as long as other columns can be left out.
+/// The minimum width of a cut cell as long as other columns can be left out.
 const NARROW: usize = 12;
-/// How far a cell is cut at most.
+/// The minimum width of a cut cell.
 const NARROWEST: usize = 6;
-/// How many spaces are between two columns.
+/// The number of spaces between two columns.
 const GAP: usize = 2;
 
 impl Table {
@@ -40,7 +40,7 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Prints it as wide as the terminal is. Into a file or pipe everything is printed.
+    /// Prints the table to fit the terminal. Prints everything into a file or pipe.
     pub(super) fn print(&self) -> anyhow::Result<()> {
         output::document(&self.text(output::columns()))
     }
@@ -68,7 +68,7 @@ impl Table {
         text
     }
 
-    /// Each row as a list of its cells below each other, where there is no room for columns.
+    /// Returns each row as a list of its cells, one below the other, if there is no room for columns.
     fn records(&self, room: usize) -> String {
         let Some((head, rows)) = self.rows.split_first() else { return String::new() };
         let widest = head.iter().map(Line::width).max().unwrap_or_default();
@@ -82,7 +82,7 @@ impl Table {
         rows.iter().map(record).collect::<Vec<_>>().join("\n")
     }
 
-    /// Leaves columns out and makes others narrower, until all fit or no more can be done.
+    /// Leaves out columns and narrows others until all fit or nothing more can be done.
     fn fit(&self, columns: &mut Vec<(usize, usize)>, room: usize) {
         let too_wide = |columns: &[(usize, usize)], cut: bool| {
             let width = |(at, width): &(usize, usize)| if cut && self.fits[*at] == Fit::Cut { *width.min(&NARROW) } else { *width } + GAP;
@@ -103,13 +103,13 @@ impl Table {
     }
 }
 
-/// Texts and lines of a row as cells of it.
+/// Turns the texts and lines of a row into cells.
 macro_rules! cells {
     ($($cell:expr),* $(,)?) => { [$($crate::cli::output::Line::from($cell)),*] };
 }
 pub(super) use cells;
 
-/// How long ago a time was, in the largest unit that says something.
+/// Formats the time since a point in time, in its largest meaningful unit.
 pub(super) fn ago(time: Option<Timestamp>) -> String {
     let Some(time) = time else { return "-".to_owned() };
     match Timestamp::local().since(time).as_secs() {
@@ -120,7 +120,7 @@ pub(super) fn ago(time: Option<Timestamp>) -> String {
     }
 }
 
-/// A name or text for a table cell: short, on one line.
+/// Formats a name or text for a table cell: short, on one line.
 pub(super) fn cell(text: &str) -> Line {
     Line::from(text.lines().next().unwrap_or_default()).cut(WIDEST + 1)
 }

@@ -1,4 +1,4 @@
-//! `hero token …`: by which programs say who they are.
+//! `hero token …`: the tokens with which callers log in.
 
 use std::time::Duration;
 
@@ -13,28 +13,28 @@ use crate::exit::Exit;
 use crate::model::{IdentityId, Token, TokenId};
 use crate::server::settings::parse_time;
 
-/// What to do with tokens.
+/// Commands of tokens.
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// Make a token and print its secret, which nobody can ask for again
+    /// Create a token and print its secret, which cannot be shown again
     Create {
-        /// The number of the identity that it stands for
+        /// The number of the identity that the token is for
         identity: IdentityId,
-        /// What it is for
+        /// A name that says what the token is for
         #[arg(long)]
         name: Option<String>,
-        /// After what time it ends, such as 30d; it does not by default
+        /// Time after which the token expires, such as 30d [default: never]
         #[arg(long, value_name = "TIME", value_parser = parse_time)]
         lifetime: Option<Duration>,
     },
-    /// List the tokens of an identity that have not ended
+    /// List the unexpired tokens of an identity
     List {
         /// The number of the identity
         identity: IdentityId,
     },
-    /// Revoke a token: whoever has shown it is logged out at once
+    /// Revoke a token, which ends its logins at once
     Revoke {
-        /// Its id, as `hero token list` shows it
+        /// The id of the token, as listed by `hero token list`
         id: TokenId,
     },
 }

@@ -1,6 +1,6 @@
-//! Translates messages of a server: they name methods and parameters, but people type commands and options.
+//! Translates messages of a server, which name methods and parameters, into commands and options.
 
-/// The command for a method.
+/// The command for each method.
 const COMMANDS: [(&str, &str); 33] = [
     ("create_context", "hero context create"),
     ("create_job", "hero job create"),
@@ -37,7 +37,7 @@ const COMMANDS: [(&str, &str); 33] = [
     ("wait_job", "hero job wait"),
 ];
 
-/// The option for a parameter whose name is no word that messages use otherwise.
+/// The options for parameters whose names are not common words in messages.
 const OPTIONS: [(&str, &str); 13] = [
     ("context_id", "--context"),
     ("end_at", "--end-at"),
@@ -54,7 +54,7 @@ const OPTIONS: [(&str, &str); 13] = [
     ("time_zone", "--time-zone"),
 ];
 
-/// What stands for a parameter at the beginning of a message, where it is one that is wrong.
+/// The options for parameters that a message names first, because their values are wrong.
 const FIRST: [(&str, &str); 15] = [
     ("args", "--args"),
     ("caller_id", "--caller"),
@@ -73,7 +73,7 @@ const FIRST: [(&str, &str); 15] = [
     ("timeout", "--timeout"),
 ];
 
-/// A message of a server in the words of the command line.
+/// Translates a server's message into the terms of the command line.
 pub(super) fn translated(message: &str) -> String {
     let mut text = String::with_capacity(message.len());
     let option = |name: &str| FIRST.iter().find(|(first, _)| *first == name).map(|(_, option)| *option);

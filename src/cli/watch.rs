@@ -13,33 +13,33 @@ use super::translate::translated;
 use crate::client::{Client, Error, Follow, Followed, State, code};
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
-/// How many lines a page of the log has.
+/// The number of log lines per page.
 pub(super) const PAGE: usize = 1000;
-/// How long to wait for the last lines of a job that has ended.
+/// Timeout for the last lines of a job that has ended.
 const DRAIN: Duration = Duration::from_secs(5);
-/// When to ask for the first time why a job has not ended.
+/// Time after which to ask first why a job has not ended.
 const FIRST: Duration = Duration::from_millis(300);
-/// How often the log is asked for these last lines.
+/// Interval for requests of these last lines.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
-/// A job that is waited for, with its log if that was subscribed to.
+/// A wait for a job, with its log if that was subscribed to.
 pub(super) struct Watch<'a> {
     pub(super) client: Client,
     pub(super) context: ContextId,
     pub(super) job_id: &'a JobId,
     /// Its log, subscribed to before the job started, so that no line is missed.
     pub(super) logs: Option<Follow<LogLine>>,
-    /// The longest wait; `None` waits to the end.
+    /// The maximum time to wait; `None` waits to the end.
     pub(super) limit: Option<Duration>,
-    /// How long to look for a server that went away.
+    /// Time to try to reconnect to a server that went away.
     pub(super) reconnect: Duration,
-    /// Whether Ctrl-C stops the job; else it stops the waiting.
+    /// Whether Ctrl-C stops the job; otherwise it ends the wait.
     pub(super) interrupt_stops: bool,
-    /// Whether to show nothing while waiting.
+    /// Whether to show no progress.
     pub(super) quiet: bool,
 }
 
-/// What ends a command from outside.
+/// The signals that end a command.
 pub(super) struct Signals {
     pub(super) interrupts: Signal,
     pub(super) terminations: Signal,
@@ -51,7 +51,7 @@ impl Signals {
     }
 }
 
-/// A stop that Ctrl-C has asked for. Signals are heard while its answer is waited for.
+/// A stop requested by Ctrl-C. Signals are still handled while it is under way.
 #[derive(Default)]
 pub(super) struct Stopping<'s>(Option<BoxFuture<'s, Result<(), Error>>>);
 
@@ -60,7 +60,8 @@ impl<'s> Stopping<'s> {
         self.0 = Some(Box::pin(stop));
     }
 
-    /// Why the stop was not answered. A refusal says that there was nothing to stop any more, and the end tells of that.
+    /// Returns the error if the stop got no answer. Ignores a refusal, which means that the job has already ended; the
+    /// wait reports that.
     pub(super) async fn failed(&mut self) -> Error {
         if let Some(stop) = &mut self.0 {
             let stopped = stop.await;
@@ -75,7 +76,7 @@ impl<'s> Stopping<'s> {
     }
 }
 
-/// Whether the server is there, for whoever waits for `what`.
+/// Reports whether the server is reachable, to a command that waits for `what`.
 pub(super) struct Presence {
     what: String,
     patience: Duration,
@@ -89,7 +90,7 @@ impl Presence {
         Self { what, patience, quiet, is_away: false, states: client.states().boxed() }
     }
 
-    /// Tells of each time when the server goes away.
+    /// Reports each time the server goes away.
     pub(super) async fn tell(&mut self) -> Infallible {
         while let Some(state) = self.states.next().await {
             let was_away = std::mem::replace(&mut self.is_away, !matches!(state, State::Open));
@@ -101,7 +102,7 @@ impl Presence {
         std::future::pending().await
     }
 
-    /// Whoever interrupts a search stops nothing.
+    /// Fails while the server is away: then Ctrl-C cannot stop anything.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         if self.is_away {
             anyhow::bail!("interrupted; {} goes on", self.what);
@@ -110,15 +111,15 @@ impl Presence {
     }
 }
 
-/// What is known of a job that has not ended.
+/// The known state of a job that has not ended.
 struct News {
     told: String,
     runs: bool,
 }
 
 impl Watch<'_> {
-    /// Waits for the end of the job and gives every line of its log to `line`, the last one before this returns. A server that goes away
-    /// meanwhile is looked for by the client: the job is still there when it is back.
+    /// Waits for the end of the job and passes every line of its log to `line`, the last one before returning. If the
+    /// server goes away, the client reconnects: the job still exists when the server is back.
     pub(super) async fn finish(mut self, mut line: impl FnMut(&LogLine) -> anyhow::Result<()>) -> anyhow::Result<Result<JobResult, Error>> {
         let mut signals = Signals::new()?;
         let (client, context, job_id) = (&self.client.clone(), self.context, self.job_id);
@@ -152,7 +153,7 @@ impl Watch<'_> {
                 _ = presence.tell() => {}
                 _ = signals.interrupts.recv() => {
                     presence.check()?;
-                    // The second Ctrl-C ends the command at once.
+                    // A second Ctrl-C ends the command at once.
                     if std::mem::replace(&mut is_stopped, self.interrupt_stops) {
                         anyhow::bail!("interrupted; job {job_id} is being stopped");
                     }
@@ -179,7 +180,7 @@ impl Watch<'_> {
     }
 }
 
-/// Keeps `known` up to date with why the job has not ended.
+/// Keeps `known` up to date with the reason why the job has not ended.
 async fn news(client: &Client, context: ContextId, job_id: &JobId, every: Duration, known: &RefCell<News>) -> Infallible {
     sleep(every.min(FIRST)).await;
     loop {
@@ -191,19 +192,19 @@ async fn news(client: &Client, context: ContextId, job_id: &JobId, every: Durati
             Err(error) if error.has_code(code::STORE_UNAVAILABLE) => {
                 known.borrow_mut().told = "Redis does not answer the server".to_owned()
             }
-            Err(_) => {} // What is known stays; the wait itself tells of errors.
+            Err(_) => {} // Keep the known state; the wait itself reports errors.
         }
         sleep(every).await;
     }
 }
 
-/// Why a job has not ended, in few words.
+/// Describes briefly why a job has not ended.
 fn why(explanation: &Explanation) -> String {
     let place = match (explanation.position, explanation.depth) {
         (Some(position), Some(depth)) => format!("place {position} of {depth}, "),
         _ => String::new(),
     };
-    // The advice at the end of the message does not fit into a line.
+    // The advice at the end of the message does not fit on a line.
     let message = translated(explanation.message.split(';').next().unwrap_or_default());
     match explanation.reason {
         Reason::Running => match &explanation.progress {
@@ -238,7 +239,7 @@ async fn drain(
             line(item)?;
         }
         let moved = page.lines.last().map(|item| item.cursor.clone()).or(page.next_cursor);
-        // A page can be short because its lines are long.
+        // A page can be short if its lines are long.
         if page.ended || page.lines.is_empty() && Instant::now() > deadline {
             return Ok(());
         }

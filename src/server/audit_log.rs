@@ -1,4 +1,4 @@
-//! The audit log of a server or of actors, as the settings want it.
+//! Opens the audit log of a server or of actors, according to the settings.
 
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,29 +12,30 @@ use super::private_file::ensure_writable;
 use super::settings::Settings;
 use crate::audit::{Audit, AuditKey, Settings as Place};
 
-/// The name of the key's file in the data directory.
+/// The name of the key file in the data directory.
 pub(crate) const KEY: &str = "audit.key";
 
-/// The name of the file in the data directory that says where a log was begun. So a log of which nothing is left is not taken for one that never was.
+/// The name of the file in the data directory that records where a log was begun. It distinguishes a log that was
+/// removed from one that never existed.
 const BEGUN: &str = "audit.begun";
 
-/// The file with the key.
+/// Describes the key file.
 pub(crate) const fn key_file(path: &Path) -> KeyFile<'_> {
     KeyFile { path, setting: "audit_key_file", of: "an audit log" }
 }
 
-/// Where the key is.
+/// Returns the path of the key file.
 fn key_path(settings: &Settings) -> PathBuf {
     settings.audit_key_file.clone().unwrap_or_else(|| settings.data.join(KEY))
 }
 
-/// Looks whether the log could be opened, and changes nothing.
+/// Checks that the log can be opened, without changing anything.
 pub(crate) fn look(settings: &Settings) -> anyhow::Result<()> {
     key_file(&key_path(settings)).look::<AuditKey>()?;
     ensure_writable("audit_dir", &settings.audit_dir)
 }
 
-/// Opens the log, if the settings want one.
+/// Opens the log, if it is enabled.
 pub(crate) fn open(settings: &Settings) -> anyhow::Result<Audit> {
     if !settings.audit {
         return Ok(Audit::default());

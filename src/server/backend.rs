@@ -1,4 +1,4 @@
-//! What `hero serve` and `hero actor` have in common: Redis, the dispatcher, its loops, and the pools.
+//! The parts shared by `hero serve` and `hero actor`: Redis, the dispatcher, its loops, and the pools.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,13 +34,13 @@ use crate::store::Managed;
 pub(crate) struct Backend {
     pub(crate) dispatcher: Dispatcher,
     pub(crate) authority: Authority,
-    /// Where it is recorded who does what.
+    /// The audit log.
     pub(crate) audit: Audit,
     pub(crate) server: ServerId,
     pub(crate) hosting: Hosting,
-    /// Which Redis is used, as people are told.
+    /// A description of the Redis in use, for messages.
     pub(crate) redis: String,
-    /// The script types of pools that are not offered here, and why.
+    /// The script types of pools that cannot run here, with the reasons.
     pub(crate) absent: BTreeMap<ScriptType, String>,
     managed: Option<Managed>,
     /// Ends the pools.
@@ -49,22 +49,22 @@ pub(crate) struct Backend {
     closing: CancellationToken,
     services: TaskTracker,
     grace: Duration,
-    /// Kept to the end, because children die with the thread that started them.
+    /// Kept until the end, because children die with the thread that started them.
     spawner: Spawner,
 }
 
-/// A signal came while the private Redis was starting, before anything else ran. It is no failure.
+/// A signal arrived while the private Redis was starting, before anything else ran. It is no failure.
 #[derive(Debug, thiserror::Error)]
 #[error("ended while the private Redis was starting")]
 pub(crate) struct EndedAtStart;
 
-/// How long what is to be done for engines that have ended may take at the end.
+/// Timeout for cleaning up after ended engines at shutdown.
 const SETTLED: Duration = Duration::from_secs(10);
-/// How long the actors may take to be ready.
+/// Timeout for the actors to become ready.
 const READY: Duration = Duration::from_secs(30);
 
 impl Backend {
-    /// Starts everything, and returns when every pool has an actor that can run a job.
+    /// Starts everything. Returns when every pool has an actor that can run a job.
     pub(crate) async fn open(settings: &Settings, purpose: Purpose, shutdown: CancellationToken) -> anyhow::Result<Self> {
         let preflight = Preflight::find(settings, confinement::groups().await?).await?;
         if settings.confinement == Confinement::Required {
@@ -128,7 +128,7 @@ impl Backend {
         }
         authority.found_own().await;
         authority.follow().await.context("cannot read who may do what")?;
-        // Only now: schedules run as far as their creators may create jobs.
+        // Started only now: schedules check whether their creators may create jobs.
         let closing = CancellationToken::new();
         let services = TaskTracker::new();
         let loops = dispatcher.start_services(&closing);
@@ -185,7 +185,8 @@ impl Backend {
         self.serve_made_contexts().await
     }
 
-    /// Serves the contexts that are made at run time, from now on. They are listed where context 0 is, so who does not serve that one knows of none.
+    /// Serves the contexts that are made at run time, from now on. They are listed in context 0, so a process that does
+    /// not serve context 0 knows of none.
     async fn serve_made_contexts(&self) -> anyhow::Result<()> {
         if self.dispatcher.opened(ContextId(0)).is_err() {
             return Ok(());
@@ -196,14 +197,14 @@ impl Backend {
         Ok(())
     }
 
-    /// Starts watching whether this server can do its work, for `/readyz` and for the log.
+    /// Starts checking whether this server is ready, for `/readyz` and for the log.
     pub(crate) fn watch(&self) -> Watch {
         let watch = Watch::new(self.dispatcher.clone(), self.audit.clone(), self.hosting.clone());
         tokio::spawn(service::run(watch.clone(), self.shutdown.clone()));
         watch
     }
 
-    /// Ends the pools: running scripts get the grace period, then callers that still wait are answered.
+    /// Ends the pools: running scripts get the grace period, then callers that still wait get answers.
     pub(crate) async fn drain(&self) {
         self.shutdown.cancel();
         let jobs = self.hosting.jobs();
@@ -217,7 +218,7 @@ impl Backend {
         self.dispatcher.close();
     }
 
-    /// Ends everything in an order in which nothing gets lost: the pools, the loops, and a private Redis last.
+    /// Ends everything in an order that loses nothing: the pools, the loops, and last a private Redis.
     pub(crate) async fn close(self) {
         self.drain().await;
         self.closing.cancel();
@@ -233,7 +234,7 @@ impl Backend {
     }
 }
 
-/// What an authority knows of the callers of schedules.
+/// Returns what schedules ask about their callers, answered by an authority.
 fn of_callers(authority: &Authority) -> Callers {
     let (known, rights) = (authority.clone(), authority.clone());
     Callers {
@@ -248,7 +249,7 @@ fn of_callers(authority: &Authority) -> Callers {
     }
 }
 
-/// The key of the tokens that callers show. Where nobody has to show one, or nobody calls, it may be one that is forgotten.
+/// Returns the key of tokens. Without login, or without callers, it may be a temporary one.
 fn token_key(settings: &Settings, purpose: Purpose) -> anyhow::Result<TokenKey> {
     match (purpose, settings.login) {
         (Purpose::Actors, _) => Ok(TokenKey::random()),

@@ -7,7 +7,8 @@ use crate::dispatch::Compiler;
 use crate::model::ScriptType;
 use crate::process::Spawner;
 
-/// Has scripts of the types that have a pool here compiled. Of others this process knows nothing, and the script of a process is its program's to judge.
+/// Returns a compiler for scripts of the types that have a pool here. It does not check other types, and leaves the
+/// scripts of processes to their programs.
 pub(crate) fn compiler(spawner: &Spawner, pools: &[Arc<ContextPool>]) -> Compiler {
     let mut checkers: BTreeMap<ScriptType, Arc<ScriptChecker>> = BTreeMap::new();
     for settings in pools.iter().map(|entry| &entry.pool.settings).filter(|settings| !settings.engine.program.has_processes()) {

@@ -1,4 +1,5 @@
-//! How the children of this server are confined: tried out before anything starts, refused where it has to be, and told.
+//! Confinement of the children of this server: tested before anything starts, required if the settings say so, and
+//! logged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +17,7 @@ use crate::process::Spawner;
 use crate::process::cgroup::Groups;
 use crate::process::confine::{self, JobUser, Profile};
 
-/// The control groups of supervisors, where they can have some.
+/// Returns the control groups for supervisors, where the system offers them.
 pub(crate) async fn groups() -> anyhow::Result<Option<Groups>> {
     let entered = tokio::task::spawn_blocking(Groups::enter).await.context("the control groups could not be looked for")?;
     Ok(match entered {
@@ -34,7 +35,7 @@ pub(crate) async fn groups() -> anyhow::Result<Option<Groups>> {
     })
 }
 
-/// What a check says of the control groups, in which only a start can put itself.
+/// Describes for a check whether control groups can be used. Only a start can enter one.
 pub(crate) fn foreseen_groups() -> String {
     match Groups::foresee() {
         Ok(base) => format!(
@@ -45,13 +46,14 @@ pub(crate) fn foreseen_groups() -> String {
     }
 }
 
-/// How a private Redis is confined here.
+/// Describes the confinement of a private Redis.
 pub(crate) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<String> {
     let said = confine::tried(spawner, hero, &Profile::Redis { writable: Vec::new() }).await;
     said.context("cannot find out how the private Redis is confined")
 }
 
-/// What commands of scripts run without, in some context where they are granted. In all else they are confined as engines are.
+/// Describes the steps of confinement that commands of scripts lack, if any context grants commands. Otherwise commands
+/// are confined as engines are.
 pub(crate) fn left_out_of_commands(settings: &Settings) -> Option<String> {
     let granted = settings.pools.iter().flat_map(|pool| pool.contexts.iter().map(move |context| (*context, pool)));
     let mut contexts = granted.filter(|(context, pool)| settings.granted_in(*context, pool.granted()).contains(&Capability::Process));
@@ -61,8 +63,8 @@ pub(crate) fn left_out_of_commands(settings: &Settings) -> Option<String> {
     })
 }
 
-/// Starts each of these engines and ends it. Where confinement is required, fails if the system does not offer all steps for them, for the commands of
-/// scripts, and for the private Redis if there is one.
+/// Starts and ends each of these engines. If confinement is required, fails unless the system offers all steps for the
+/// engines, for the commands of scripts, and for the private Redis if there is one.
 pub(crate) async fn try_out(
     spawner: &Spawner,
     settings: &Settings,
@@ -97,9 +99,9 @@ pub(crate) async fn try_out(
     Ok(())
 }
 
-/// Says in the log how everything is confined, and loudly what is missing.
+/// Logs the confinement of everything, with warnings for missing steps.
 pub(crate) fn tell(settings: &Settings, pools: &[Arc<ContextPool>], of_redis: Option<&str>) {
-    // One line for all that are confined in the same way.
+    // One line for all pools that are confined in the same way.
     let mut alike: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for entry in pools {
         for steps in entry.pool.status.confinements() {

@@ -1,4 +1,4 @@
-//! What a process needs that runs for a long time: threads, signals, descriptors.
+//! The parts of a long-running process: threads, signals, descriptors.
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 use super::settings::Settings;
 use crate::rpc::Tls;
 
-/// How many descriptors are needed besides the connections of clients: for Redis, files, and two for each engine.
+/// The number of descriptors needed besides client connections: for Redis, files, and two for each engine.
 const BESIDES: u64 = 256;
 
-/// Warns if there are not enough descriptors for all connections.
+/// Warns if there are too few descriptors for all connections.
 pub(crate) fn warn_of_few_descriptors(settings: &Settings) {
     let allowed = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let needed = u64::from(settings.max_connections) + BESIDES;
@@ -23,8 +23,8 @@ pub(crate) fn warn_of_few_descriptors(settings: &Settings) {
     }
 }
 
-/// A token that SIGTERM and SIGINT cancel. A second signal ends the process at once. SIGHUP does not end the process: it
-/// is sent by terminals that close, and by people who expect that something is read again: `certificate` is.
+/// Returns a token that SIGTERM and SIGINT cancel. A second signal ends the process at once. SIGHUP, sent by closing
+/// terminals and by people who want files reread, does not end the process: it reloads `certificate`.
 pub(crate) fn shutdown_on_signal(certificate: Option<Tls>) -> anyhow::Result<CancellationToken> {
     let token = CancellationToken::new();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -32,7 +32,7 @@ pub(crate) fn shutdown_on_signal(certificate: Option<Tls>) -> anyhow::Result<Can
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
             let reloaded = match certificate.clone() {
-                // Files may be where reading them takes long.
+                // Reading the files may block for long.
                 Some(tls) => tokio::task::spawn_blocking(move || tls.reload()).await.ok(),
                 None => None,
             };
@@ -64,12 +64,12 @@ pub(crate) fn shutdown_on_signal(certificate: Option<Tls>) -> anyhow::Result<Can
     Ok(token)
 }
 
-/// The threads of a server: one less than processors. One processor is left to Redis, and engines have threads of their own. On two
-/// processors, a second thread here would cost a fifth of the throughput.
+/// Creates the runtime of a server, with one thread less than processors. One processor is left to Redis, and engines
+/// have threads of their own. On two processors, a second thread here would cost a fifth of the throughput.
 pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    // Files that are created from here on can be read by their owner only.
+    // Makes files created from here on readable by their owner only.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    // As many descriptors as the system allows. If the limit cannot be raised, the server warns when it listens.
+    // Raises the limit of descriptors to the maximum. If that fails, the server warns when it listens.
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

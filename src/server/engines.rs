@@ -1,4 +1,4 @@
-//! What runs the scripts of the pools: looked for once, at the start.
+//! Finds the programs that run the scripts of the pools, once at the start.
 
 mod python;
 mod v;
@@ -12,14 +12,14 @@ use crate::engine::{Command, Program};
 use crate::exit::Usage;
 use crate::model::ScriptType;
 
-/// What runs the scripts of each pool.
+/// The program of each pool.
 pub(crate) struct Engines(Vec<Result<Program, Absent>>);
 
-/// Why a script type that needs no configuration is not offered here.
+/// The reason why a script type that needs no configuration cannot run here.
 type Absent = String;
 
 impl Engines {
-    /// Looks for the programs that the pools need. One that is configured and missing is an error.
+    /// Finds the programs that the pools need. A program that is configured and missing is an error.
     pub(crate) async fn find(settings: &Settings) -> anyhow::Result<Self> {
         let mut programs = Vec::new();
         for pool in &settings.pools {
@@ -32,12 +32,12 @@ impl Engines {
         Ok(Self(programs))
     }
 
-    /// What runs the scripts of a pool, by its place in the settings, if anything does here.
+    /// Returns the program of a pool, by its index in the settings, if the script type can run here.
     pub(crate) fn of_pool(&self, at: usize) -> Option<Program> {
         self.0.get(at)?.as_ref().ok().cloned()
     }
 
-    /// The script types of pools that are not offered, and why.
+    /// Returns the script types of pools that cannot run here, with the reasons.
     pub(crate) fn absent(&self, settings: &Settings) -> BTreeMap<ScriptType, String> {
         let pools = || settings.pools.iter().zip(&self.0);
         let is_offered = |script_type: &ScriptType| pools().any(|(pool, program)| pool.script_type == *script_type && program.is_ok());
@@ -48,8 +48,8 @@ impl Engines {
     }
 }
 
-/// Looks for the program of a script type that no pool here runs. Its jobs are for actors elsewhere; what its configuration names has to be there all the
-/// same, or the mistake shows when somebody adds the pool.
+/// Checks the program of a script type that no pool here runs. Its jobs are for actors elsewhere, but a configured
+/// program must exist: otherwise the mistake shows only when somebody adds the pool.
 async fn of_nobody(configured: &ScriptTypeSettings) -> Result<(), String> {
     if configured.is_python() {
         return python::find(&configured.name, Some(configured), None).await.map(drop);
@@ -91,7 +91,7 @@ async fn find(settings: &Settings, pool: &PoolSettings) -> Result<Result<Program
     }
 }
 
-/// The file of a program: a path, or a name that is looked for in PATH.
+/// Returns the file of a program, given as a path or as a name in PATH.
 pub(crate) fn look_up(program: &str) -> Result<PathBuf, String> {
     if program.contains('/') {
         let path = std::path::absolute(program).map_err(|error| format!("{program}: {error}"))?;

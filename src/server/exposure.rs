@@ -1,4 +1,4 @@
-//! Whether scripts may read what is the server's, because it is kept where their programs are.
+//! Checks that scripts cannot read the server's own directories because these lie next to programs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::exit::Usage;
 use crate::model::ContextId;
 use crate::process::confine::{readable_by_engines, readable_by_jobs};
 
-/// Refuses directories of the server's that the rules of confinement let scripts read, or warns of them loudly where that is enough.
+/// Refuses directories of the server that the confinement lets scripts read, or warns if confinement is only preferred.
 pub(crate) fn ensure_none(settings: &Settings, engines: &Engines) -> Result<(), Usage> {
     let mut pools = settings.pools.iter().enumerate().filter_map(|(at, pool)| Some((pool, engines.of_pool(at)?)));
     let Some(why) = pools.find_map(|(pool, program)| of_pool(settings, pool, &program)) else { return Ok(()) };
@@ -20,7 +20,7 @@ pub(crate) fn ensure_none(settings: &Settings, engines: &Engines) -> Result<(), 
     Ok(())
 }
 
-/// What the scripts of a pool may read of the server's.
+/// Describes a directory of the server that the scripts of a pool may read, if any.
 fn of_pool(settings: &Settings, pool: &PoolSettings, program: &Program) -> Option<String> {
     let runs_commands = |context: &ContextId| settings.granted_in(*context, pool.granted()).contains(&Capability::Process);
     let readable: Vec<PathBuf> = match program.has_processes() || pool.contexts.iter().any(runs_commands) {
@@ -45,7 +45,7 @@ fn of_pool(settings: &Settings, pool: &PoolSettings, program: &Program) -> Optio
     })
 }
 
-/// Which of these a directory is or lies in, whatever links lead there. It need not exist yet.
+/// Returns the readable directory that contains this one, after resolving links. The directory need not exist yet.
 fn among<'r>(directory: &Path, readable: &'r [PathBuf]) -> Option<&'r PathBuf> {
     let real = real(directory);
     readable.iter().find(|above| above.canonicalize().is_ok_and(|above| real.starts_with(above)))

@@ -1,4 +1,4 @@
-//! What `/metrics` shows besides what happens in this process: queues, actors, Redis, engines.
+//! The gauges of `/metrics`, for state outside of this process's own events: queues, actors, Redis, engines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::model::ScriptType;
 use crate::service::Service;
 use crate::store::{Error, Store};
 
-/// How often the gauges are read.
+/// Interval at which the gauges are read.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// How many events are shown of a script type. The functions in Redis count a dozen.
+/// The maximum number of events shown per script type. The functions in Redis count a dozen.
 const MOST_EVENTS: usize = 32;
 
 /// All metrics of this process.
@@ -28,13 +28,13 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// All metrics in Prometheus' text format.
+    /// Renders all metrics in Prometheus' text format.
     pub(crate) fn render(&self) -> String {
         format!("{}{}", without_empty_buckets(&self.handle.render()), self.latest.render())
     }
 }
 
-/// Leaves out the buckets of histograms that have observed nothing, all but the last: they were most of the text.
+/// Removes all buckets but the last of histograms without observations: they were most of the text.
 fn without_empty_buckets(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut empty = String::new();
@@ -44,7 +44,7 @@ fn without_empty_buckets(text: &str) -> String {
             empty.push_str(line);
             continue;
         }
-        // Buckets count those below them, too: the last tells whether there is anything in one of them.
+        // Buckets include the counts of lower ones, so the last tells whether the histogram has any.
         if !(is_last && line.ends_with(" 0\n")) {
             kept.push_str(&empty);
         }
@@ -59,7 +59,7 @@ pub(crate) fn collect() -> anyhow::Result<Metrics> {
     let buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0];
     let handle = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &buckets)?.install_recorder()?;
     metric_families::describe();
-    // Those that hardly ever happen are shown before they do, too.
+    // Creates rare metrics with 0, so that they are shown before their first event.
     for name in ["hero_log_files_failed_total", "hero_letters_set_aside_total"] {
         counter!(name).increment(0);
     }
@@ -73,7 +73,7 @@ pub(crate) fn collect() -> anyhow::Result<Metrics> {
 /// Reads the gauges of one context every few seconds. The number of the context is a label, except for context 0.
 pub(crate) struct Gauges {
     store: Store,
-    /// The pools that serve the context.
+    /// The pools that serve the context, with their script types.
     pools: Vec<(ScriptType, Arc<PoolStatus>)>,
     metrics: Metrics,
 }
@@ -92,7 +92,7 @@ impl Gauges {
         Self { store, pools, metrics }
     }
 
-    /// Reads what has names that callers and foreign programs choose: queues, groups, script types.
+    /// Reads the gauges whose labels callers and foreign programs choose: queues, groups, script types.
     async fn read_lists(&self) -> Result<(), Error> {
         let (store, latest, context) = (&self.store, &self.metrics.latest, self.store.context());
         let one = |count| BTreeMap::from([(String::new(), count)]);
@@ -132,14 +132,14 @@ impl Gauges {
             gauge!("hero_engine_memory_bytes", self.store.labels([("script_type", script_type.to_string())])).set(memory as f64);
         }
         let shown = processor.into_iter().map(|(script_type, seconds)| {
-            // It is counted in hundredths.
+            // Redis counts hundredths of a second.
             (vec![("script_type", script_type.to_string())], (seconds * 100.0).round() / 100.0)
         });
         self.metrics.latest.show(PROCESSOR, self.store.context(), shown.collect());
     }
 }
 
-/// Resident bytes of a process.
+/// Returns the resident memory of a process, in bytes.
 fn resident_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let pages = stat.rsplit_once(')')?.1.split_whitespace().nth(21)?.parse::<u64>().ok()?;

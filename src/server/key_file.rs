@@ -1,4 +1,4 @@
-//! Keys in files that only their owner can read.
+//! Key files that only their owner can read.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -8,16 +8,16 @@ use anyhow::{Context as _, anyhow};
 use super::private_file::{self, ensure_writable};
 use crate::exit::{Usage, chain};
 
-/// A file with a key, and the setting that says where it is.
+/// A key file, and the setting that names it.
 pub(crate) struct KeyFile<'p> {
     pub(crate) path: &'p Path,
     pub(crate) setting: &'static str,
-    /// What the key is of.
+    /// The owner of the key, for messages.
     pub(crate) of: &'static str,
 }
 
 impl KeyFile<'_> {
-    /// Reads the key, or makes one where there is none.
+    /// Reads the key, or makes one if the file does not exist.
     pub(crate) fn read_or_make<K>(&self, random: impl FnOnce() -> (K, String)) -> anyhow::Result<K>
     where
         K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
@@ -28,7 +28,7 @@ impl KeyFile<'_> {
         }
     }
 
-    /// Reads the key, if there is one.
+    /// Reads the key, if the file exists.
     pub(crate) fn read<K>(&self) -> anyhow::Result<Option<K>>
     where
         K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
@@ -40,7 +40,7 @@ impl KeyFile<'_> {
         Ok(Some(parsed.map_err(refused)?))
     }
 
-    /// Reads the key, if there is one, or looks whether one could be made.
+    /// Reads the key if the file exists. Otherwise checks that it could be made.
     pub(crate) fn look<K>(&self) -> anyhow::Result<()>
     where
         K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
@@ -58,7 +58,7 @@ impl KeyFile<'_> {
         if private_file::make(self.path, &text).context(self.setting)? {
             return Ok(key);
         }
-        // Another process was quicker, whose key it is then.
+        // Another process was quicker: use its key.
         self.read()?.ok_or_else(|| anyhow!("{}: {} was removed again", self.setting, self.path.display()))
     }
 }

@@ -6,11 +6,11 @@ use tracing_subscriber::EnvFilter;
 use super::settings::{LogFormat, Resolved};
 use crate::model::{escaped, harmless};
 
-/// Starts the log of this process on stderr. First it logs the warnings about the settings.
+/// Starts the log of this process on stderr, and logs the warnings about the settings.
 #[expect(clippy::disallowed_methods, reason = "events are made harmless by `Lines`")]
 pub(crate) fn start(resolved: &Resolved) -> anyhow::Result<()> {
     let settings = &resolved.settings;
-    // The library for assistants says at `info` what each of them sends.
+    // The MCP library logs at `info` everything that each client sends.
     let filter =
         EnvFilter::try_new(format!("rmcp=error,{}", settings.log_level)).with_context(|| format!("log_level {:?}", settings.log_level))?;
     let how = match settings.log_format {
@@ -53,7 +53,7 @@ impl<W: Write> Write for Lines<W> {
             How::Plain => harmless(line).into_owned(),
             How::Coloured => line.split('\x1b').map(harmless).collect::<Vec<_>>().join("\x1b"),
         };
-        // Where the log cannot be written, it is lost, and the work goes on: whoever logs would be told by a panic.
+        // If the log cannot be written, the text is lost and work continues. A panic would reach the code that logs.
         let _ = self.out.write_all(format!("{shown}\n").as_bytes());
         Ok(event.len())
     }

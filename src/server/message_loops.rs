@@ -1,4 +1,4 @@
-//! The message loops of a server, as the settings say.
+//! The message loops of a server, according to the settings.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::settings::{MyceliumApi, Settings};
 use crate::coordinator::bus::{Api, Mycelium};
 use crate::coordinator::{KEPT, MessageLoopSettings, MessageLoops, NodeKey, Wakes};
 
-/// Starts the loops that bring messages on, for each context that is served.
+/// Starts the message loops for each served context.
 pub(crate) fn start(
     settings: &Settings,
     backend: &Backend,

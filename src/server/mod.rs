@@ -1,4 +1,4 @@
-//! From settings to a running server, or to the pools of one: what `hero serve` and `hero actor` start.
+//! Turns settings into a running server, or into pools alone, for `hero serve` and `hero actor`.
 
 pub(crate) mod audit_log;
 pub(crate) mod backend;

@@ -1,4 +1,4 @@
-//! The key of this node, and those of the others.
+//! The keys of this node and of the others.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,20 @@ use super::key_file::KeyFile;
 use super::settings::{self, Settings};
 use crate::coordinator::{Node, NodeKey};
 
-/// The name of the file with the node's key in the data directory.
+/// The name of the key file in the data directory.
 const NAME: &str = "node.key";
 
-/// Where the key of this node is.
+/// Returns the path of this node's key file.
 pub(crate) fn key_path(settings: &Settings) -> PathBuf {
     settings.node_key_file.clone().unwrap_or_else(|| settings.data.join(NAME))
 }
 
-/// The file with it.
+/// Describes the key file.
 pub(crate) const fn key_file(path: &Path) -> KeyFile<'_> {
     KeyFile { path, setting: "node_key_file", of: "a node" }
 }
 
-/// The key of this node.
+/// Returns the key of this node. Makes one if there is none.
 pub(crate) fn node_key(settings: &Settings) -> anyhow::Result<NodeKey> {
     key_file(&key_path(settings)).read_or_make(|| {
         let key = NodeKey::random();
@@ -30,7 +30,7 @@ pub(crate) fn node_key(settings: &Settings) -> anyhow::Result<NodeKey> {
     })
 }
 
-/// The other nodes. The settings were refused if they could not be read.
+/// Returns the other nodes. Invalid settings were refused before.
 pub(crate) fn nodes(settings: &Settings) -> anyhow::Result<Vec<Node>> {
     settings::nodes(settings).map_err(|(setting, why)| anyhow!("{setting}: {why}"))
 }

@@ -1,4 +1,4 @@
-//! The schemas that objects have to fit, read from the files that the settings name.
+//! Reads the schemas of objects from the files in the settings.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::exit::{Usage, chain};
 use crate::input::read_text;
 use crate::model::{Name, tree};
 
-/// Reads the schemas of `COLLECTION=FILE` each. The first that is none is told with its file.
+/// Reads schemas given as `COLLECTION=FILE`. The error names the file of the first invalid one.
 pub(crate) fn read(given: &[String]) -> anyhow::Result<Schemas> {
     let mut schemas = Schemas::default();
     for entry in given {

@@ -1,4 +1,4 @@
-//! How the pools of a context are made, as the settings say.
+//! Makes the pools of a context, according to the settings.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,12 +26,12 @@ use crate::process::Spawner;
 use crate::sal::{Files, Resources};
 use crate::store::{Layouts, Store, queues_of_pool};
 
-/// How many concurrent jobs a sal actor runs side by side. The jobs of an osis actor run one after another.
+/// The number of jobs that a sal actor runs concurrently. The jobs of an osis actor run one after another.
 const SIDE_BY_SIDE: usize = 8;
-/// How many conveyor jobs are taken ahead for each actor of the pools that consume them.
+/// The number of conveyor jobs taken ahead for each actor of the pools that consume them.
 const TAKEN_AHEAD: usize = 16;
 
-/// What starts the pools of any context.
+/// Starts the pools of any context.
 pub(crate) struct PoolStarter {
     settings: Arc<Settings>,
     engines: Engines,
@@ -43,17 +43,17 @@ pub(crate) struct PoolStarter {
     authority: Authority,
 }
 
-/// The pools of a context, and what changes their limits while they run.
+/// The pools of a context, with the means to change their limits at run time.
 pub(crate) struct ContextPools {
     pub(crate) pools: Vec<Arc<ContextPool>>,
-    /// What the scripts of each may use, with what they might at most.
+    /// The current limits of each pool's scripts, and their maximum.
     bounds: Vec<(watch::Sender<Limits>, Limits)>,
-    /// The files that their scripts share, if they have any, and how much these may hold at most.
+    /// The files that their scripts share, if any, and the quota of the settings.
     files: Option<(Files, u64)>,
 }
 
 impl ContextPools {
-    /// Has limits of the context hold from the next job on.
+    /// Applies the limits of the context, from the next job on.
     pub(crate) fn limit(&self, limits: &ContextLimits) {
         for (bound, most) in &self.bounds {
             bound.send_if_modified(|now| {
@@ -83,13 +83,13 @@ impl PoolStarter {
         Ok(Self { settings, engines, hero, mask, spawner, dispatcher, audit, authority })
     }
 
-    /// Whether any pool here serves a context.
+    /// Whether any pool that can run here serves a context.
     pub(crate) fn serves(&self, context: ContextId) -> bool {
         let mut offered = self.settings.pools.iter().enumerate().filter(|(at, _)| self.engines.of_pool(*at).is_some());
         offered.any(|(_, pool)| pool.serves(context, &self.settings))
     }
 
-    /// Whether any pool of the settings that serves a context takes all jobs of a type that are for nobody in particular.
+    /// Whether a pool of the settings that serves a context takes the jobs of a type that name no group or actor.
     pub(crate) fn serves_type(&self, context: ContextId, script_type: &ScriptType) -> bool {
         let mut of_type = self.settings.pools.iter().enumerate().filter(|(_, pool)| pool.script_type == *script_type);
         self.settings.compat.contains(&LayoutName::Runner)
@@ -102,7 +102,7 @@ impl PoolStarter {
         of_type.any(|(at, _)| self.engines.of_pool(at).is_some())
     }
 
-    /// Starts the pools of a context, which end with `shutdown`.
+    /// Starts the pools of a context. They end with `shutdown`.
     pub(crate) async fn start(&self, store: &Store, limits: &ContextLimits, shutdown: &CancellationToken) -> anyhow::Result<ContextPools> {
         let (context, settings) = (store.context(), &*self.settings);
         let served = settings.pools.iter().enumerate().filter(|(_, pool)| pool.serves(context, settings));
@@ -110,7 +110,8 @@ impl PoolStarter {
         self.start_all(store, offered.collect(), limits, shutdown).await
     }
 
-    /// Starts the pool of a runner, which ends with `shutdown`: as that of the settings for its script type, with one actor. `None`: there is none.
+    /// Starts the pool of a runner, which ends with `shutdown`. It has the settings of the first pool of its script
+    /// type, and one actor. Returns `None` if no pool of that type can run here.
     pub(crate) async fn start_runner(
         &self,
         store: &Store,
@@ -124,7 +125,7 @@ impl PoolStarter {
         };
         let (group, instances) = (runner.runner_id.group(), settings::Instances::Count(1));
         let pool = settings::PoolSettings { group, instances, conveyor_queues: None, ..pool.clone() };
-        // Jobs of the coordinator's own layout; the other layouts have workers of their own.
+        // Jobs of the coordinator's layout; the other layouts have workers of their own.
         let layouts = Layouts { worker_ids: Vec::new(), circles: Vec::new(), runner: true };
         self.start_all(store, vec![(pool, program, layouts)], limits, shutdown).await.map(Some)
     }
@@ -167,7 +168,7 @@ impl PoolStarter {
     }
 }
 
-/// The queues from which the pools take jobs that serve contexts made at run time, as they are called in each.
+/// Returns the queues from which pools take jobs in contexts made at run time. The names are the same in each context.
 pub(crate) fn queues_everywhere(settings: &Settings) -> Vec<String> {
     let of_pool = |pool: &settings::PoolSettings| {
         let conveyor = pool.conveyor_queues.as_deref().unwrap_or_default();
@@ -179,7 +180,7 @@ pub(crate) fn queues_everywhere(settings: &Settings) -> Vec<String> {
     queues
 }
 
-/// What the pools of a context take from conveyor queues, if anything.
+/// Returns the settings of conveyor consumers in a context, if its pools have any.
 pub(crate) fn consumer_settings(settings: &Settings, context: ContextId) -> Option<ConsumerSettings> {
     let of_pool = |pool: &settings::PoolSettings| {
         let queues = pool.conveyor_queues.iter().flatten();
@@ -187,7 +188,7 @@ pub(crate) fn consumer_settings(settings: &Settings, context: ContextId) -> Opti
     };
     let pools = || settings.pools.iter().filter(|pool| pool.serves(context, settings));
     let mut queues: Vec<_> = pools().flat_map(of_pool).collect();
-    // A queue that several pools name is read once. Its jobs that name no script type are for the first of these pools.
+    // A queue named by several pools is read once. Its jobs without a script type go to the first of these pools.
     let mut seen = BTreeSet::new();
     queues.retain(|(queue, _)| seen.insert(queue.clone()));
     if queues.is_empty() {
@@ -203,7 +204,7 @@ pub(crate) fn consumer_settings(settings: &Settings, context: ContextId) -> Opti
     })
 }
 
-/// The queues of other layouts for a pool. They are named after the script type unless the pool says otherwise.
+/// Returns the queues of other layouts for a pool. They are named after the script type unless the pool names them.
 pub(crate) fn layouts(settings: &Settings, pool: &settings::PoolSettings) -> Layouts {
     let of = |layout| settings.compat.contains(&layout);
     let names = |layout, given: &Option<Vec<_>>| match given {
@@ -262,7 +263,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
     }
 }
 
-/// The script types that are accepted besides the built-in ones, also while no actor runs them.
+/// Returns the script types accepted besides the built-in ones, even while no actor runs them.
 pub(crate) fn known_types(settings: &Settings) -> BTreeSet<ScriptType> {
     let of_pools = settings.pools.iter().map(|pool| &pool.script_type);
     settings.script_types.iter().map(|configured| &configured.name).chain(of_pools).cloned().collect()

@@ -1,4 +1,4 @@
-//! What a start needs before anything runs: found by each start, and all of it looked at by `--check`, which starts nothing that stays.
+//! Prepares a start before anything runs. `--check` does all of it as well, and starts nothing that stays.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,31 +21,32 @@ use crate::process::cgroup::Groups;
 use crate::rpc::{self, ServeError, Tls};
 use crate::store::Foreseen;
 
-/// What a start is of.
+/// The kind of process to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A server, whose callers may have tokens.
     Server,
-    /// Actors alone, which nobody calls.
+    /// Actors alone, without callers.
     Actors,
 }
 
-/// What a start has found before it starts anything that stays.
+/// The result of the preparation.
 pub(crate) struct Preflight {
     pub(crate) engines: Engines,
-    /// The script types of pools that are not offered here, and why.
+    /// The script types of pools that cannot run here, with the reasons.
     pub(crate) absent: BTreeMap<ScriptType, String>,
     pub(crate) schemas: Schemas,
-    /// This program.
+    /// The path of this program.
     pub(crate) hero: PathBuf,
-    /// What starts children; kept to the end, because they die with its thread.
+    /// Starts children; kept until the end, because they die with its thread.
     pub(crate) spawner: Spawner,
-    /// How a private Redis is confined, if one is needed.
+    /// The confinement of a private Redis, if one is needed.
     pub(crate) of_redis: Option<String>,
 }
 
 impl Preflight {
-    /// Looks for what the settings name. Warns of what has no effect or is weak, and refuses what cannot work.
+    /// Finds the programs and files that the settings name. Warns of settings without effect and of weak confinement,
+    /// and refuses what cannot work.
     pub(crate) async fn find(settings: &Settings, groups: Option<Groups>) -> anyhow::Result<Self> {
         warn_of_layouts(settings);
         let engines = Engines::find(settings).await?;
@@ -61,7 +62,7 @@ impl Preflight {
         Ok(Self { engines, absent, schemas, hero, spawner, of_redis })
     }
 
-    /// Starts an engine of each kind that the pools need, and ends it. Where confinement is required, none may be weaker.
+    /// Starts and ends an engine of each kind that the pools need. If confinement is required, fails if any is weaker.
     pub(crate) async fn try_engines(&self, settings: &Settings) -> anyhow::Result<()> {
         let of_pool = |(at, pool): (usize, &super::settings::PoolSettings)| {
             let engine = EngineSettings { program: self.engines.of_pool(at)?, ..super::pools::engine_settings(settings, &self.hero) };
@@ -72,14 +73,14 @@ impl Preflight {
     }
 }
 
-/// What the addresses speak TLS with, if the settings name a certificate.
+/// Returns the TLS configuration of the addresses, if the settings name a certificate.
 pub(crate) fn tls(settings: &Settings) -> anyhow::Result<Option<Tls>> {
     let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else { return Ok(None) };
     let read = Tls::read(certificate, key);
     Ok(Some(read.map_err(|error| Usage(format!("tls_cert, tls_key: {error}")))?))
 }
 
-/// Whether a context is served whose Redis the settings do not name.
+/// Whether a served context has no Redis in the settings.
 pub(crate) fn needs_redis(settings: &Settings) -> bool {
     settings.contexts.iter().any(|context| settings.redis_of(*context).is_none())
 }
@@ -96,8 +97,8 @@ fn warn_of_layouts(settings: &Settings) {
     }
 }
 
-/// Looks at everything that a start needs, and changes nothing: what a start would refuse fails as that start would.
-/// Gives what it found, a line each.
+/// Checks everything that a start needs, and changes nothing. Fails with the error that a start would return. Returns
+/// its findings, one per line.
 pub(crate) async fn check(resolved: Resolved, purpose: Purpose) -> anyhow::Result<Vec<String>> {
     logging::start(&resolved)?;
     let settings = &resolved.settings;
@@ -147,7 +148,7 @@ pub(crate) async fn check(resolved: Resolved, purpose: Purpose) -> anyhow::Resul
     Ok(found)
 }
 
-/// How long the engines that were tried may take to end.
+/// Timeout for the tested engines to end.
 const SETTLED: Duration = Duration::from_secs(10);
 
 fn pools(settings: &Settings, preflight: &Preflight) -> String {
@@ -157,7 +158,7 @@ fn pools(settings: &Settings, preflight: &Preflight) -> String {
     if types.is_empty() { "there are none".to_owned() } else { types.join(", ") }
 }
 
-/// Whether the addresses can be listened on. One on which a hero listens, whose place this start would take, is none that fails.
+/// Checks that the addresses can be bound. An address held by a running hero is no failure: that hero has to end first.
 async fn addresses(settings: &Settings, holder: Option<String>) -> anyhow::Result<String> {
     match rpc::try_listen(&settings.listen.addresses).await {
         Ok(addresses) => {
@@ -174,10 +175,10 @@ async fn addresses(settings: &Settings, holder: Option<String>) -> anyhow::Resul
     }
 }
 
-/// How long whoever listens on an address may take to say who he is.
+/// Timeout for a program on an address to answer.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Whether a server without TLS is a hero.
+/// Whether the program on an address is a hero without TLS.
 async fn answers_as_hero(address: std::net::SocketAddr) -> bool {
     let asking = async {
         let mut stream = TcpStream::connect(address).await?;

@@ -1,4 +1,4 @@
-//! Files with secrets, which only their owner can read.
+//! Files with secrets, readable by their owner only.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,10 +10,10 @@ use rustix::fs::{Access, access};
 
 use crate::exit::Usage;
 
-/// What group and others may do.
+/// The permissions of group and others.
 const OTHERS: u32 = 0o077;
 
-/// What is in the file; `None` if there is none. Fails if others can read it.
+/// Reads the file; `None` if it does not exist. Fails if others can read it.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -27,7 +27,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Makes the file, with one line: whole or not at all, whoever else makes it. `false`: it is there already.
+/// Creates the file with one line, atomically. Returns `false` if it exists already.
 pub(crate) fn make(path: &Path, line: &str) -> anyhow::Result<bool> {
     let written = || {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -46,7 +46,7 @@ pub(crate) fn make(path: &Path, line: &str) -> anyhow::Result<bool> {
     }
 }
 
-/// Refuses a directory in which nothing can be written or that cannot be made.
+/// Checks that a directory exists or can be created, and can be written to.
 pub(crate) fn ensure_writable(setting: &str, directory: &Path) -> anyhow::Result<()> {
     let there = directory.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
     let refused = |why: &dyn std::fmt::Display| anyhow!(Usage(format!("{setting}: {} cannot be written in: {why}", there.display())));

@@ -11,10 +11,10 @@ use crate::model::ContextId;
 use crate::rpc::Readiness;
 use crate::service::Service;
 
-/// How often readiness is checked for the log, also if nobody asks for it.
+/// Interval at which readiness is checked for the log, even without requests.
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// Watches whether this server can do its work. Cheap to clone.
+/// Checks whether this server is ready to work. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Watch {
     dispatcher: Dispatcher,
@@ -39,7 +39,7 @@ impl Watch {
         Self { dispatcher, audit, hosting, pools, last: Arc::default(), told: Arc::default() }
     }
 
-    /// Whether the server is ready now. The result is of a check that began after the call.
+    /// Returns whether the server is ready now. The check began after this call.
     pub(crate) async fn look(&self) -> Readiness {
         let asked = Instant::now();
         let mut last = self.last.lock().await;
@@ -50,7 +50,7 @@ impl Watch {
         }
         let began = Instant::now();
         let mut reasons = Vec::new();
-        // Its pools leave one after another, which is what they were told.
+        // During a drain, pools leave one after another as intended.
         let is_draining = self.hosting.is_draining();
         if is_draining {
             reasons.push("this server drains: it takes no jobs, and ends when those that run here have ended".to_owned());
@@ -91,7 +91,7 @@ impl Watch {
     }
 }
 
-/// Checks now and then, so that the log tells of problems even if nobody asks.
+/// Checks periodically, so that the log reports problems even without requests.
 impl Service for Watch {
     type Error = std::convert::Infallible;
 

@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use crate::model::{ContextId, Name, ScriptType};
 use crate::server::settings::{Instances, PoolSettings};
 
-/// The line of `hero serve`: `hero 0.1.0 ready on ws://127.0.0.1:8700 (redis: …, pools: osis ×2, sal:io 3,5)`.
+/// Returns the line of `hero serve`: `hero 0.1.0 ready on ws://127.0.0.1:8700 (redis: …, pools: osis ×2, sal:io 3,5)`.
 ///
-/// `redis` describes which Redis is used. It must not contain passwords.
+/// `redis` describes the Redis in use. It must not contain passwords.
 pub(crate) fn line(url: &str, redis: &str, pools: &[PoolSettings], contexts: &[ContextId], absent: &Absent) -> String {
     format!("hero {} ready on {url} ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts, absent))
 }
 
-/// The line of `hero actor`: `hero 0.1.0 actors ready (redis: …, pools: osis ×2)`.
+/// Returns the line of `hero actor`: `hero 0.1.0 actors ready (redis: …, pools: osis ×2)`.
 pub(crate) fn actors(redis: &str, pools: &[PoolSettings], contexts: &[ContextId], absent: &Absent) -> String {
     format!("hero {} actors ready ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts, absent))
 }
 
-/// The script types of pools that are not offered, and why.
+/// The script types of pools that cannot run here, with the reasons.
 type Absent = BTreeMap<ScriptType, String>;
 
-/// Redis, the pools, the contexts if there are others than 0, and the pools that are not offered.
+/// Describes Redis, the pools, the contexts if there are others than 0, and the pools that cannot run.
 fn what(redis: &str, pools: &[PoolSettings], contexts: &[ContextId], absent: &Absent) -> String {
     let numbers = contexts.iter().map(ContextId::to_string).collect::<Vec<_>>().join("+");
     let contexts = if numbers == "0" { String::new() } else { format!(", contexts: {numbers}") };
@@ -42,7 +42,7 @@ fn describe(pool: &PoolSettings) -> String {
     format!("{}{group} {instances}", pool.script_type)
 }
 
-/// The server's address in its ready line.
+/// Extracts the server's address from its ready line.
 pub(crate) fn parse(line: &str) -> Option<&str> {
     let (_, rest) = line.strip_prefix("hero ")?.split_once(" ready on ")?;
     rest.split_whitespace().next().filter(|url| url.starts_with("ws://") || url.starts_with("wss://"))

@@ -1,4 +1,4 @@
-//! What the scripts of pools may use outside of their engines, as the settings say.
+//! The resources that scripts may use outside of their engines, according to the settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::process::Spawner;
 use crate::sal::{Files, Hosts, Net, Processes, Resources};
 use crate::store::{Endpoint, GrantedRedis, NotGranted};
 
-/// What makes it for one pool after another.
+/// Makes the resources of one pool after another.
 pub(crate) struct Granter<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) hero: &'a Path,
@@ -31,10 +31,10 @@ impl<'a> Granter<'a> {
         Self { settings, hero, spawner, dispatcher, files: BTreeMap::new() }
     }
 
-    /// What a pool may use in a context that grants it this.
+    /// Returns the resources of a pool in a context with these grants.
     pub(crate) async fn resources(&mut self, pool: &PoolSettings, context: ContextId, granted: &[Capability]) -> anyhow::Result<Resources> {
         let has = |capability| granted.contains(&capability);
-        // Commands work among the files, though scripts themselves may have none.
+        // Commands work in the directory of files, even if scripts themselves have no access to it.
         let files = (has(Capability::Fs) || has(Capability::Process)).then(|| self.files(context));
         let most = ScriptTypeSettings::MEMORY;
         let memory = self.settings.process_memory(context).map_or(most, |of_context| most.min(of_context));
@@ -50,7 +50,7 @@ impl<'a> Granter<'a> {
         Ok(Resources { files, processes, net: net.transpose()?, redis })
     }
 
-    /// The files of a context that were made for one of its pools.
+    /// Returns the files of a context that were made for one of its pools.
     pub(crate) fn files_of(&self, context: ContextId) -> Option<Files> {
         self.files.get(&context).cloned()
     }
@@ -65,7 +65,7 @@ impl<'a> Granter<'a> {
         self.files.entry(context).or_insert_with(made).clone()
     }
 
-    /// The Redis of a pool, unless it is one of ours. It may be away for now.
+    /// Connects to the Redis of a pool, unless it is one of our own. It may be unreachable for now.
     async fn redis(&self, pool: &PoolSettings, context: ContextId, url: &str) -> anyhow::Result<Arc<GrantedRedis>> {
         let endpoint = Endpoint { url: url.replace("{context}", &context.to_string()), ..Endpoint::default() };
         let of = || format!("pool {}:{}{}: redis", pool.script_type, pool.group, for_context(context));
@@ -80,7 +80,7 @@ impl<'a> Granter<'a> {
     }
 }
 
-/// The files of a context.
+/// Returns the files of a context.
 pub(crate) fn of_context(settings: &Settings, context: ContextId) -> Files {
     Files::new(&settings.data, context, settings.within(context).files_quota)
 }

@@ -1,4 +1,4 @@
-//! A running server, or the pools of one alone.
+//! Runs a server, or pools alone.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
 use crate::service;
 
-/// The socket of the operator, in the data directory.
+/// The name of the operator's socket, in the data directory.
 pub(crate) const OPERATOR_SOCKET: &str = "hero.sock";
-/// How long connections may take to receive their last answers.
+/// Timeout for connections to receive their last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// Serves with these settings until a signal ends it. `ready` gets the line that says so, once callers are answered.
+/// Serves with these settings until a signal ends it. Passes its ready line to `ready` once callers get answers.
 pub(crate) async fn server(resolved: Resolved, ready: impl FnOnce(&str) -> anyhow::Result<()>) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
     warn_of_few_descriptors(&settings);
-    // A metric belongs to the recorder that is installed when the metric is created, so the recorder comes first.
+    // A metric belongs to the recorder installed when the metric is created, so the recorder comes first.
     let metrics = gauges::collect()?;
     let tls = preflight::tls(&settings)?;
     let shutdown = shutdown_on_signal(tls.clone())?;
@@ -77,13 +77,13 @@ pub(crate) async fn server(resolved: Resolved, ready: impl FnOnce(&str) -> anyho
     }
 }
 
-/// Runs the pools of these settings until a signal ends them. `ready` gets the line that says so.
+/// Runs the pools of these settings until a signal ends them. Passes their ready line to `ready`.
 pub(crate) async fn actors(resolved: Resolved, ready: impl FnOnce(&str) -> anyhow::Result<()>) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
     let shutdown = shutdown_on_signal(None)?;
     let backend = Backend::open(&settings, Purpose::Actors, shutdown.clone()).await?;
-    // There is no `/readyz` here, but the log says when Redis is unreachable.
+    // There is no `/readyz` here, but the log reports an unreachable Redis.
     drop(backend.watch());
     ready(&ready_line::actors(&backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;
     shutdown.cancelled().await;
@@ -136,10 +136,11 @@ async fn serve(
     Ok(rpc::serve(of_wire, app, shutdown).await?)
 }
 
-/// What has the server end when all that runs in it has ended. Whoever asks again may have it end sooner, and never later.
+/// Returns the function that drains the server: it ends once all running jobs have ended. A further call can only
+/// shorten the patience.
 fn drain(backend: &Backend, shutdown: CancellationToken) -> rpc::Drain {
     let hosting = backend.hosting.clone();
-    // Nothing: it does not drain.
+    // `None` until a drain begins.
     let latest: watch::Sender<Option<tokio::time::Instant>> = watch::Sender::new(None);
     Arc::new(move |patience| {
         let asked = tokio::time::Instant::now() + patience;
@@ -205,7 +206,7 @@ fn server_settings(settings: &Settings, access: Access, tls: Option<Tls>) -> Ser
         listen: settings.listen.addresses.clone(),
         limits,
         allowed_origins: settings.allowed_origins.clone(),
-        // The name that the server listens on is an allowed host, too.
+        // The name in the `listen` setting is an allowed host, too.
         allowed_hosts: settings.allowed_hosts.iter().chain(&settings.listen.name).cloned().collect(),
         insecure: settings.insecure,
         tls,

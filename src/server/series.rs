@@ -1,4 +1,4 @@
-//! Metrics whose labels callers choose. Only those of the last reading are shown, and never too many.
+//! Metrics whose labels callers choose. Only the series of the last reading are shown, in a limited number.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,12 +13,12 @@ pub(crate) type Labels = Vec<(&'static str, String)>;
 /// A series and its value.
 pub(crate) type Shown = (Labels, f64);
 
-/// How many values of a label are shown of a family and context. The others are shown together as one series.
+/// The maximum number of values of a label shown per family and context. The others are summed up in one series.
 pub(crate) const MOST: usize = 100;
-/// The label value of the series that stands for all others.
+/// The label value of the series that sums up all others.
 pub(crate) const OTHER: &str = "other";
 
-/// The series of each family and context that were read last.
+/// The last read series of each family and context.
 #[derive(Debug, Default)]
 pub(crate) struct LatestSeries(Mutex<BTreeMap<(Family, ContextId), Vec<Shown>>>);
 
@@ -28,7 +28,7 @@ impl LatestSeries {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((family, context), series);
     }
 
-    /// All of them in Prometheus' text format.
+    /// Renders all series in Prometheus' text format.
     pub(crate) fn render(&self) -> String {
         let (mut text, mut last) = (String::new(), None);
         for ((family, context), series) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -36,7 +36,7 @@ impl LatestSeries {
             if last.replace(*name) != Some(name) {
                 let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", kind.word());
             }
-            // Context 0 goes without saying.
+            // Context 0 has no label.
             let of_context = (*context != ContextId(0)).then(|| ("context", context.to_string()));
             for (labels, value) in series {
                 let labels: Vec<String> =
@@ -52,7 +52,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// The largest of some groups of counts, and everything else as the last.
+/// Returns the largest groups of counts, and the sum of all others as the last.
 pub(crate) fn largest<K: Ord + Clone>(mut groups: Vec<(K, BTreeMap<String, u64>)>, other: &K) -> Vec<(K, BTreeMap<String, u64>)> {
     let sum = |counts: &BTreeMap<String, u64>| counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
     groups.sort_by_cached_key(|(name, counts)| (std::cmp::Reverse(sum(counts)), name.clone()));

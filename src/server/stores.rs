@@ -1,4 +1,4 @@
-//! The Redis of each context, as the settings say.
+//! Connects to the Redis of each context, according to the settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::settings::{self, ContextEndpoint, Durability, Settings};
 use crate::model::{ContextId, ServerId};
 use crate::store::{self, Barred, Endpoint, Managed, Periods, PrivateRedis, Store};
 
-/// A store for each context, and a description of the Redis that they use.
+/// Returns a store for each context, and a description of the Redis that they use.
 pub(crate) async fn connect(settings: &Settings, managed: Option<&Managed>, server: &ServerId) -> anyhow::Result<(Vec<Store>, String)> {
     let (mut stores, mut places, mut shown_so_far, mut said) = (Vec::new(), BTreeMap::new(), Vec::new(), BTreeSet::new());
     for &context in &settings.contexts {
@@ -63,7 +63,7 @@ pub(crate) async fn connect(settings: &Settings, managed: Option<&Managed>, serv
     Ok((stores, shown_so_far.join(" and ")))
 }
 
-/// What to do to be let in by Redis, with the names of the settings. `own` says that they are those of the endpoint of a context.
+/// Advises how to authenticate at Redis, with the names of the settings. `own` means the endpoint of a single context.
 fn advice(barred: Barred, own: bool) -> String {
     let (user, file) = if own {
         ("redis_user", "redis_password_file in its [[context_endpoints]]".to_owned())

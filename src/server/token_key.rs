@@ -1,4 +1,4 @@
-//! The key with which the secrets of tokens are hashed.
+//! The key that hashes the secrets of tokens.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use crate::access::TokenKey;
 /// The name of the file in the data directory.
 const NAME: &str = "token.key";
 
-/// Where it is.
+/// Returns the path of the key file.
 pub(crate) fn path(settings: &Settings) -> PathBuf {
     settings.token_key_file.clone().unwrap_or_else(|| settings.data.join(NAME))
 }
 
-/// The file with it.
+/// Describes the key file.
 pub(crate) const fn key_file(path: &Path) -> KeyFile<'_> {
     KeyFile { path, setting: "token_key_file", of: "tokens" }
 }
 
-/// Reads the key, or makes it where there is none.
+/// Reads the key, or makes one if there is none.
 pub(crate) fn read(settings: &Settings) -> anyhow::Result<TokenKey> {
     key_file(&path(settings)).read_or_make(|| {
         let key = TokenKey::random();

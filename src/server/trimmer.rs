@@ -6,24 +6,25 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::engine::trim_heap;
 use crate::service::Service;
 
-/// How often it is looked at whether this process rests.
+/// Interval at which this process is checked for rest.
 const PERIOD: Duration = Duration::from_secs(1);
-/// It rests if it used less of the processor than this since the last look.
+/// The process rests if it used less processor time than this since the last check.
 const REST: Duration = Duration::from_millis(50);
-/// There is something to give back once it has worked for so long.
+/// Memory is given back only after at least this much processor time.
 const WORK: Duration = Duration::from_millis(50);
 
-/// Has the allocator give back what it holds and nobody uses, when this process rests after work: after its start above all, and after a burst of calls.
+/// Makes the allocator give unused memory back to the system when this process rests after work: above all after its
+/// start, and after a burst of calls.
 #[derive(Debug, Default)]
 pub(crate) struct Trimmer {
-    /// The processor time of this process at the last look.
+    /// The processor time at the last check.
     looked: Duration,
-    /// The same when memory was given back.
+    /// The processor time when memory was last given back.
     trimmed: Duration,
 }
 
 impl Trimmer {
-    /// Whether there is something to give back now, and nobody who would wait meanwhile.
+    /// Whether memory should be given back now: there was work before, and no caller would wait.
     fn is_due(&mut self, used: Duration) -> bool {
         let rests = used.saturating_sub(std::mem::replace(&mut self.looked, used)) < REST;
         let due = rests && used.saturating_sub(self.trimmed) >= WORK;
@@ -47,7 +48,7 @@ impl Service for Trimmer {
     }
 }
 
-/// What this process has used of the processor.
+/// Returns the processor time used by this process.
 fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }

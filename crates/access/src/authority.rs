@@ -14,15 +14,15 @@ use super::secret::{TokenKey, TokenSecret, is_secret, same, token_id};
 use hero_model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timestamp, Token, TokenId};
 use hero_store::{self as store, IdentityChange, IdentityFound, IdentityStored, Score, Store, StoredToken, TokenCreated};
 
-/// The longest name of a token, and the longest address of an identity, in bytes.
+/// The maximum length of a token's name and of an identity's address, in bytes.
 const LONGEST: usize = 256;
-/// The most addresses of an identity.
+/// The maximum number of addresses of an identity.
 const MOST_ADDRESSES: usize = 16;
-/// How many logins are kept although nobody holds them.
+/// The number of logins kept in memory although no connection holds them.
 const RECENT: usize = 10_000;
-/// How often a token is made anew where another one has its id.
+/// The number of attempts to make a token when its id is already taken.
 pub(super) const TRIES: usize = 3;
-/// How long a login by a signature lasts, if nothing else is said.
+/// The default lifetime of a login by a signature.
 const LOGIN: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn check(change: &IdentityChange) -> Result<(), Error> {
@@ -46,47 +46,47 @@ impl fmt::Debug for Authority {
 }
 
 pub(super) struct Inner {
-    /// Those of the contexts that this process always serves.
+    /// The stores of the contexts that this process always serves.
     pub(super) stores: BTreeMap<ContextId, Store>,
     key: TokenKey,
-    /// How long a login by a signature lasts.
+    /// The lifetime of a login by a signature.
     login_lifetime: Duration,
     pub(super) logins: Logins,
-    /// Those that were made last, by the hashes of their secrets, so that not each HTTP request asks Redis.
+    /// The most recent logins, by the hashes of their secrets, so that not every HTTP request asks Redis.
     recent: Mutex<HashMap<String, Arc<Login>>>,
-    /// The contexts that exist, as they were at `revision`.
+    /// The existing contexts as of `revision`.
     pub(super) contexts: RwLock<BTreeMap<ContextId, Arc<Context>>>,
     pub(super) revision: AtomicU64,
-    /// How fast identities make tokens.
+    /// Limits how fast identities make tokens.
     pub(super) pace: Pace,
-    /// Those of them that could not be read, and are as they were before.
+    /// The contexts that could not be read; `contexts` holds their last known state.
     pub(super) missing: Mutex<BTreeSet<ContextId>>,
-    /// Held while what is known is read anew.
+    /// Held while the known state is refreshed.
     pub(super) reading: tokio::sync::Mutex<Reading>,
-    /// Whether callers of this process have to log in, if any call it.
+    /// Whether callers of this process must log in; not set if the process has no callers.
     login: OnceLock<bool>,
-    /// Whether those of other processes have to, as far as this one has seen.
+    /// Whether callers of other processes must log in, as far as this process has seen.
     pub(super) login_elsewhere: AtomicBool,
-    /// Told when contexts have changed.
+    /// Notified when contexts have changed.
     pub(super) changed: watch::Sender<u64>,
 }
 
-/// A token that was just made.
+/// A newly made token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
-    /// What is known of it from now on.
+    /// The public part of the token.
     pub token: Token,
-    /// Its secret, which nobody can ask for again.
+    /// The secret of the token. It cannot be retrieved later.
     pub secret: TokenSecret,
 }
 
 impl Authority {
-    /// The authority over these contexts. It knows no rights before it has [followed](Self::follow) once.
+    /// Creates the authority over these contexts. It knows no rights before the first [`follow`](Self::follow).
     pub fn new(stores: impl IntoIterator<Item = Store>, key: TokenKey) -> Self {
         Self::with_logins_of(stores, key, LOGIN)
     }
 
-    /// The same, with logins by a signature that last as long as this.
+    /// Creates the authority with this lifetime of logins by a signature.
     pub fn with_logins_of(stores: impl IntoIterator<Item = Store>, key: TokenKey, login_lifetime: Duration) -> Self {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
         let (logins, recent, pace, missing, reading, changed) = Default::default();
@@ -122,21 +122,22 @@ impl Authority {
         self.0.login_lifetime
     }
 
-    /// Says whether callers of this process have to log in, and has actors of other processes know.
+    /// Sets whether callers of this process must log in, and tells actors of other processes.
     pub async fn set_login(&self, login: bool) -> Result<(), Error> {
-        // It is said once.
+        // Set only once.
         let _ = self.0.login.set(login);
         Ok(self.home()?.note_login(login).await?)
     }
 
-    /// Whether callers have to log in: of this process, or, if nobody calls it, of the servers on the same Redis.
+    /// Whether callers must log in: those of this process or, if it has no callers, those of the servers on the same
+    /// Redis.
     pub fn has_login(&self) -> bool {
         self.0.login.get().copied().unwrap_or_else(|| self.0.login_elsewhere.load(Ordering::Acquire))
     }
 
-    /// Makes an identity.
+    /// Creates an identity.
     ///
-    /// Where another program has given roles to a number that no identity had, nobody gets them by that: the number is passed over.
+    /// Skips a number to which another program has given roles, so that the new identity does not inherit them.
     pub async fn create_identity(&self, change: &IdentityChange) -> Result<Identity, Error> {
         check(change)?;
         self.follow().await?;
@@ -144,12 +145,12 @@ impl Authority {
         self.stored(stored, None).await
     }
 
-    /// Changes what is named of an identity.
+    /// Changes the named fields of an identity.
     pub async fn update_identity(&self, id: IdentityId, change: &IdentityChange) -> Result<Identity, Error> {
         check(change)?;
         let stored = self.home()?.set_identity(id, change).await?;
         if change.pubkey.is_some() && matches!(stored, IdentityStored::Stored(_)) {
-            // The logins of the key before are over.
+            // Logins with the previous key have ended.
             self.follow().await?;
         }
         self.stored(stored, Some(id)).await
@@ -166,7 +167,7 @@ impl Authority {
         }
     }
 
-    /// An identity.
+    /// Returns an identity.
     pub async fn identity(&self, id: IdentityId) -> Result<Identity, Error> {
         match self.home()?.known_identity(id).await? {
             IdentityFound::There(identity) => Ok(identity),
@@ -175,12 +176,12 @@ impl Authority {
         }
     }
 
-    /// Why there is no identity with this number for whoever was just told so.
+    /// Returns the reason why no identity has this number, for an update that found none.
     async fn why_missing(&self, id: IdentityId) -> Error {
         self.identity(id).await.err().unwrap_or(Error::NoIdentity(id))
     }
 
-    /// Whether this `caller_id` is that of an identity that was deleted. A text that no identity can have is none's.
+    /// Whether this `caller_id` belongs to a deleted identity. False for a text that is no identity's number.
     pub async fn is_deleted(&self, caller: &str) -> Result<bool, store::Error> {
         match (IdentityId::of_caller(caller), self.0.stores.get(&ContextId(0))) {
             (Some(id), Some(home)) => home.had_identity(id).await,
@@ -188,7 +189,8 @@ impl Authority {
         }
     }
 
-    /// A page of identities, in the order of their numbers: all of them, or those that `viewer` may see. It may hold fewer than asked for and still have a next.
+    /// Returns a page of identities in the order of their numbers: all identities, or those that `viewer` may see. The
+    /// page may hold fewer than `limit` and still have a next one.
     pub async fn identities(&self, viewer: Option<IdentityId>, cursor: Option<&str>, limit: usize) -> Result<IdentityPage, Error> {
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_identities gives them as next_cursor".into() };
         let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| bad()))?;
@@ -205,19 +207,21 @@ impl Authority {
         Ok(IdentityPage { identities, next_cursor: next.map(|next| next.to_string()) })
     }
 
-    /// Deletes an identity with its tokens, which end at once. The lists of contexts that cannot be reached keep its number.
+    /// Deletes an identity and its tokens, which end at once. Contexts that cannot be reached keep its number in their
+    /// lists.
     pub async fn delete_identity(&self, id: IdentityId) -> Result<(), Error> {
         if !self.home()?.delete_identity(id).await? {
             return Err(Error::NoIdentity(id));
         }
         self.0.logins.end(|login| login.identity() == id);
-        // Another server may have given it a role just now.
+        // Another server may have just given it a role.
         self.follow().await?;
         self.forget_roles(id).await;
         Ok(self.follow().await?)
     }
 
-    /// Makes a token of an identity, which ends after `lifetime`, if that is given. One that somebody makes `by` a login ends with it, at the latest.
+    /// Makes a token of an identity. The token expires after `lifetime`, if given. A token made `by` a login expires no
+    /// later than the token of that login.
     pub async fn create_token(
         &self,
         identity: IdentityId,
@@ -252,7 +256,7 @@ impl Authority {
         Err(Error::Full("too many tokens"))
     }
 
-    /// The tokens of an identity that have not ended, the oldest first.
+    /// Returns the tokens of an identity that have not ended, oldest first.
     pub async fn tokens(&self, identity: IdentityId) -> Result<Vec<Token>, Error> {
         let store = self.home()?;
         let now = store.clock().now();
@@ -260,13 +264,13 @@ impl Authority {
         Ok(tokens.filter(|token| token.expires_at.is_none_or(|end| end > now)).collect())
     }
 
-    /// Whose token this is.
+    /// Returns the identity that owns this token.
     pub async fn owner(&self, token: &TokenId) -> Result<IdentityId, Error> {
         let found = self.home()?.token(token).await?;
         found.map(|stored| stored.token.identity_id).ok_or_else(|| Error::NoToken(token.clone()))
     }
 
-    /// Revokes a token: whoever has shown it is logged out, here at once, and by other servers within half a second.
+    /// Revokes a token. Its logins end at once here, and within half a second on other servers.
     pub async fn revoke_token(&self, token: &TokenId) -> Result<(), Error> {
         if !self.home()?.revoke_token(token).await? {
             return Err(Error::NoToken(token.clone()));
@@ -275,7 +279,7 @@ impl Authority {
         Ok(self.follow().await?)
     }
 
-    /// Logs in whoever shows the secret of a token.
+    /// Logs in a caller with the secret of a token.
     pub async fn log_in(&self, secret: &str) -> Result<Arc<Login>, Error> {
         if !is_secret(secret) {
             return Err(Error::Unknown);
@@ -286,7 +290,7 @@ impl Authority {
         let stored = read().await?.filter(|stored| same(&stored.digest, &digest)).ok_or(Error::Unknown)?;
         let login = Arc::new(Login::new(stored.token.identity_id, id.clone(), stored.token.expires_at));
         self.0.logins.add(&login);
-        // One that is revoked from now on ends the login; so it has to be there still.
+        // A revocation from now on ends the login, so the token must still exist at this point.
         if store.identity(stored.token.identity_id).await?.is_none()
             || login.is_over(store.clock().now())
             || read().await?.is_none_or(|stored| !same(&stored.digest, &digest))
@@ -301,7 +305,7 @@ impl Authority {
         Ok(login)
     }
 
-    /// The login of whoever shows a secret that was shown here lately.
+    /// Returns the login for a secret that was shown here recently.
     pub fn known_login(&self, secret: &str) -> Option<Arc<Login>> {
         let digest = self.0.key.digest(secret);
         let now = self.home().ok()?.clock().now();

@@ -1,4 +1,4 @@
-//! The contexts that exist, who has which rights in them, and what may be used there.
+//! The existing contexts, the rights of identities in them, and their limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -12,21 +12,21 @@ use super::{Authority, Error};
 use hero_model::{Context, ContextId, ContextLimits, ContextPage, ContextStatus, IdentityId, Role};
 use hero_store::{self as store, ContextChange, Granted, Store};
 
-/// The most contexts.
+/// The maximum number of contexts.
 const MOST: usize = 10_000;
-/// The longest name of a context, in bytes.
+/// The maximum length of a context's name, in bytes.
 const LONGEST: usize = 256;
-/// The most admins that a new context may be given.
+/// The maximum number of admins of a new context.
 const MOST_ADMINS: usize = 1000;
 
-/// What a context is to be, or to be from now on. What is not named stays as it is.
+/// The properties of a new context, or changes to an existing one. Fields that are not named stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContextSpec {
-    /// What it is for.
+    /// The name, which tells the purpose of the context.
     pub name: Option<String>,
-    /// What may be used in it: a limit that is not named stays, and 0 takes one away.
+    /// The limits of the context. A limit that is not named stays, and 0 removes one.
     pub limits: ContextLimits,
-    /// Who may do everything in it, when it is made.
+    /// The admins of a new context.
     pub admins: BTreeSet<IdentityId>,
 }
 
@@ -45,7 +45,7 @@ impl ContextSpec {
 }
 
 impl Authority {
-    /// Makes a context. It is served at once here, and within a second by other servers.
+    /// Creates a context. This server serves it at once, other servers within a second.
     pub async fn create_context(&self, spec: ContextSpec) -> Result<Context, Error> {
         spec.check()?;
         let home = self.home()?;
@@ -61,7 +61,7 @@ impl Authority {
         };
         let store = match made.await {
             Ok(store) => store,
-            // There is no such database, so nothing was made in it.
+            // The database does not exist, so nothing was made in it.
             Err(store::Error::Unsuitable(why)) => {
                 home.forget_context(context).await?;
                 return Err(Error::NoDatabase(why));
@@ -72,7 +72,7 @@ impl Authority {
         Ok(store.own_context().await?)
     }
 
-    /// Changes a context. It holds at once here, and within a second on other servers.
+    /// Changes a context. The change takes effect at once here, and within a second on other servers.
     pub async fn update_context(&self, context: ContextId, spec: ContextSpec) -> Result<Context, Error> {
         spec.check()?;
         let store = self.reach(context).await?;
@@ -90,9 +90,10 @@ impl Authority {
         self.changed_context(&store).await
     }
 
-    /// Has a context be deleted with everything in it: it takes no calls any more. Refused while it has jobs, unless they are to `stop`.
+    /// Marks a context for deletion with everything in it; it takes no calls from then on. Refused while it has jobs,
+    /// unless `stop` is set.
     ///
-    /// What it holds is deleted by the servers that see it.
+    /// The servers that see the mark delete its contents.
     pub async fn close_context(&self, context: ContextId, stop: bool) -> Result<(), Error> {
         if self.0.stores.contains_key(&context) {
             return Err(Error::Configured(context));
@@ -108,17 +109,17 @@ impl Authority {
         Ok(self.follow().await?)
     }
 
-    /// Notes that nothing is left of a context that was to be deleted.
+    /// Records that the deletion of a context is complete.
     pub async fn bury_context(&self, store: &Store) -> Result<(), Error> {
         store.bury_context().await?;
         self.home()?.forget_context(store.context()).await?;
         Ok(self.follow().await?)
     }
 
-    /// Gives an identity a role in a context, or takes it away. Gives the rights there.
+    /// Gives an identity a role in a context, or takes it away. Returns the resulting rights in the context.
     pub async fn set_role(&self, context: ContextId, identity: IdentityId, role: Role, granted: bool) -> Result<Context, Error> {
         let (store, home) = (self.reach(context).await?, self.home()?);
-        // A role is taken away from whatever has it.
+        // A role can be taken away from an identity that no longer exists.
         let missing = self.identity(identity).await.err();
         if granted && let Some(error) = missing {
             return Err(error);
@@ -127,7 +128,8 @@ impl Authority {
             let set = store.set_role(identity, role, granted).await?;
             match set {
                 Granted::Full => return Err(Error::Full("10,000 who have that role in this context")),
-                // What was so already is told again: the one who did it may not have told it.
+                // Announced even if nothing changed: the process that made the change may have ended before announcing
+                // it.
                 Granted::Changed | Granted::Same => home.note_access(context).await?,
             }
             Ok(set)
@@ -142,7 +144,8 @@ impl Authority {
         self.changed_context(&store).await
     }
 
-    /// Makes a change of a context and tells others of it. They find it also where this process is killed between the two: it is announced before.
+    /// Makes a change of a context and tells other servers. They find the change even if this process is killed in
+    /// between, because it is announced beforehand.
     async fn announced<T>(&self, context: ContextId, change: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let home = self.home()?;
         let announced = home.announce_change(context).await?;
@@ -150,7 +153,7 @@ impl Authority {
         if let Err(Error::Store(source)) = &changed
             && !source.not_done()
         {
-            // It may have been made.
+            // The change may have been made.
             return changed;
         }
         if let Err(error) = home.forget_change(&announced).await {
@@ -159,15 +162,15 @@ impl Authority {
         changed
     }
 
-    /// A context that was just changed by a store of it, so that what this server knows is not older.
+    /// Returns a context that its store has just changed, and updates the state known here.
     async fn changed_context(&self, store: &Store) -> Result<Context, Error> {
         let context = store.own_context().await?;
         self.learn(&context);
         Ok(context)
     }
 
-    /// Takes an identity that is gone out of the lists of the contexts in which it had roles, as far as they can be reached: where it stays in one, it
-    /// means nothing, because no number is given twice.
+    /// Removes a deleted identity from the contexts in which it had roles, as far as they can be reached. Remaining
+    /// entries mean nothing, because no number is given twice.
     pub(super) async fn forget_roles(&self, identity: IdentityId) {
         let of_each: Vec<_> =
             self.roles(identity).into_iter().map(|(context, roles)| self.forget_roles_in(context, identity, roles).boxed()).collect();
@@ -193,22 +196,23 @@ impl Authority {
         tracing::warn!(%identity, %context, "an identity that was deleted stays in the lists of a context: {why}");
     }
 
-    /// A context as it stands in Redis.
+    /// Reads a context from Redis.
     pub async fn read_context(&self, context: ContextId) -> Result<Context, Error> {
         Ok(self.reach(context).await?.own_context().await?)
     }
 
-    /// A context, as far as this server has seen; nothing if there is none.
+    /// Returns a context as last seen by this server, or `None` if it does not exist.
     pub fn context(&self, context: ContextId) -> Option<Arc<Context>> {
         self.0.contexts.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned()
     }
 
-    /// All contexts, as far as this server has seen.
+    /// Returns all contexts as last seen by this server.
     pub fn contexts(&self) -> Vec<Arc<Context>> {
         self.0.contexts.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// A page of the contexts, in the order of their numbers: all of them, or those in which an identity has a role.
+    /// Returns a page of contexts in the order of their numbers: all contexts, or those in which an identity has a
+    /// role.
     pub fn context_page(&self, identity: Option<IdentityId>, cursor: Option<&str>, limit: usize) -> Result<ContextPage, Error> {
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_contexts gives them as next_cursor".into() };
         let after = cursor.map(|cursor| cursor.parse().map(ContextId).map_err(|_| bad())).transpose()?;
@@ -222,24 +226,24 @@ impl Authority {
         Ok(ContextPage { contexts, next_cursor })
     }
 
-    /// Counts up whenever contexts were read anew, with what they are then.
+    /// Returns a receiver that counts up whenever contexts have been refreshed.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// Whether an identity has a role in a context, as far as this server has seen.
+    /// Whether an identity has a role in a context, as last seen by this server.
     pub fn has_role(&self, identity: IdentityId, context: ContextId, role: Role) -> bool {
         self.context(context).is_some_and(|context| context.has(identity, role))
     }
 
-    /// The contexts in which an identity has roles, and which.
+    /// Returns the contexts in which an identity has roles, with these roles.
     pub fn roles(&self, identity: IdentityId) -> BTreeMap<ContextId, Vec<Role>> {
         let contexts = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner);
         let of = |context: &Context| Role::ALL.into_iter().filter(|role| context.has(identity, *role)).collect::<Vec<_>>();
         contexts.iter().map(|(id, context)| (*id, of(context))).filter(|(_, roles)| !roles.is_empty()).collect()
     }
 
-    /// The numbers among these that have a role in any context, as far as this server has seen.
+    /// Returns the numbers in this range that have a role in any context, as last seen by this server.
     pub(super) fn holders(&self, numbers: RangeInclusive<IdentityId>) -> BTreeSet<IdentityId> {
         let contexts = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner);
         let of =
@@ -247,14 +251,14 @@ impl Authority {
         contexts.values().flat_map(|context| of(context)).collect()
     }
 
-    /// The identities that have a role in a context in which this one has one, as far as this server has seen, and itself.
+    /// Returns the identity and all others that share a context with it, as last seen by this server.
     pub fn fellows(&self, identity: IdentityId) -> BTreeSet<IdentityId> {
         let contexts = self.0.contexts.read().unwrap_or_else(PoisonError::into_inner);
         let shared = contexts.values().filter(|context| Role::ALL.iter().any(|role| context.has(identity, *role)));
         shared.flat_map(|context| Role::ALL.into_iter().flat_map(|role| context.of(role))).copied().chain([identity]).collect()
     }
 
-    /// The store of a context that exists, made for this if none is kept.
+    /// Returns the store of an existing context. Makes one for this use if none is kept.
     pub(super) async fn reach(&self, context: ContextId) -> Result<Store, Error> {
         if let Some(store) = self.0.stores.get(&context) {
             return Ok(store.clone());
@@ -266,7 +270,8 @@ impl Authority {
         }
     }
 
-    /// Lists the contexts that this process always serves, so that no other gets their numbers. `elsewhere` are those in a Redis of their own.
+    /// Lists the contexts that this process always serves, so that no other context gets their numbers. `elsewhere` are
+    /// those in a Redis of their own.
     pub async fn list_own(&self, elsewhere: &BTreeSet<ContextId>) -> Result<(), store::Error> {
         let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
         let (own, others): (Vec<_>, Vec<_>) = self.0.stores.keys().partition(|context| !elsewhere.contains(context));
@@ -274,7 +279,8 @@ impl Authority {
         home.list_contexts_elsewhere(&others).await
     }
 
-    /// Makes the hashes of the contexts that this process always serves, where they are missing. One that cannot be made now is made by the first change.
+    /// Creates the missing hashes of the contexts that this process always serves. A hash that cannot be created now is
+    /// created by the first change.
     pub async fn found_own(&self) {
         for store in self.0.stores.values() {
             if let Err(error) = store.found_context().await {

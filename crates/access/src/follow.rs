@@ -1,4 +1,4 @@
-//! How a server sees what has changed: tokens that ended, and contexts.
+//! Follows changes made by other servers: ended tokens, and contexts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -12,26 +12,29 @@ use super::reading::Reading;
 use hero_model::{Context, ContextId, ContextStatus, TokenId};
 use hero_store::{self as store, Change, Listed, Store};
 
-/// How many tokens are read at once.
+/// The number of tokens read at once.
 const CHUNK: usize = 1000;
-/// Who began to make a context so long ago and has not told that it is there was killed.
+/// After this time, a process that began to make a context and has not reported it counts as killed.
 const MAKING: Duration = Duration::from_secs(60);
-/// A change that was announced so long ago, and is not told, is looked for, and again each second: it takes less.
+/// A change that was announced this long ago and not completed is looked for, then again each `AGAIN`. Normally a
+/// change takes less.
 const TELLING: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long a context may take to say who has which rights in it, or to take a change. What is known of others does not wait for it.
+/// Timeout for reading or changing the rights of one context. Other contexts do not wait for it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
-/// How many contexts that need a store of their own are asked side by side.
+/// The number of contexts with a store of their own that are read concurrently.
 pub(super) const AT_ONCE: usize = 16;
 
 impl Authority {
-    /// Looks whether anything has changed, and acts on it: ends logins whose tokens are gone or over, and reads contexts anew.
+    /// Checks for changes and applies them: ends logins whose tokens were removed or have expired, and rereads
+    /// contexts.
     ///
-    /// A context that cannot be read stays as it was and holds up nothing: [`Self::read_missing`] asks for it again.
+    /// A context that cannot be read keeps its last known state and delays nothing: [`Self::read_missing`] asks for it
+    /// again.
     pub async fn follow(&self) -> Result<(), store::Error> {
         let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
         let mut reading = self.0.reading.lock().await;
-        // What is changed from now on has another revision: so the logins are taken after it was read.
+        // A change from now on has another revision, so the logins are listed after reading this one.
         let news = home.access_news().await?;
         if let Some(login) = news.as_ref().and_then(|news| news.login) {
             self.0.login_elsewhere.store(login, Ordering::Release);
@@ -41,7 +44,7 @@ impl Authority {
         for login in logins.iter().flat_map(|(_, logins)| logins).filter(|login| login.is_over(now)) {
             login.end();
         }
-        // Where another program has spoilt the revision, everything may have changed.
+        // If another program has spoilt the revision, everything may have changed.
         let (revision, changing) = news.map_or((None, Vec::new()), |news| (Some(news.revision), news.changing));
         self.look_at_changing(home, &mut reading, changing).await?;
         if revision == Some(self.0.revision.load(Ordering::Acquire)) {
@@ -65,7 +68,8 @@ impl Authority {
         Ok(())
     }
 
-    /// Reads the contexts of which a change was announced and is not told: whoever made it may have been killed.
+    /// Reads the contexts with announced changes that were not completed: the process that made the change may have
+    /// been killed.
     async fn look_at_changing(&self, home: &Store, reading: &mut Reading, mut changing: Vec<Change>) -> Result<(), store::Error> {
         let now = home.clock().now();
         changing.retain(|change| now.since(change.since) > TELLING);
@@ -77,7 +81,7 @@ impl Authority {
         self.read_each(contexts.into_iter().collect()).await;
         self.0.changed.send_modify(|count| *count += 1);
         for change in changing.iter().filter(|change| now.since(change.since) > MAKING) {
-            // By now it was made, or never will be.
+            // By now the change was made, or never will be.
             home.note_context(change.context).await?;
             home.forget_change(&change.token).await?;
         }
@@ -87,7 +91,7 @@ impl Authority {
     /// Reads the contexts that have changed, and forgets those that are gone.
     async fn read_contexts(&self, home: &Store, reading: &mut Reading) -> Result<(), store::Error> {
         let listed = match home.contexts().await {
-            // Nobody knows which contexts there are: so it is those that are known.
+            // The list of contexts cannot be read, so use the known ones.
             Err(error) if error.is_spoilt() => {
                 if !std::mem::replace(&mut reading.list_is_spoilt, true) {
                     tracing::warn!(%error, "which contexts there are cannot be read; those that were known are served on");
@@ -112,7 +116,7 @@ impl Authority {
         {
             let mut known = self.0.contexts.write().unwrap_or_else(PoisonError::into_inner);
             known.retain(|id, _| made.contains_key(id) || self.0.stores.contains_key(id) || abandoned.contains(id));
-            // Who began to make these does not live any more: they go as any other.
+            // The process that began to make these was killed, so they are deleted like others.
             let gone = |id: &ContextId| (*id, Arc::new(Context { status: ContextStatus::Deleting, ..Context::none(*id) }));
             known.extend(abandoned.iter().map(gone));
         }
@@ -139,7 +143,7 @@ impl Authority {
         Ok(())
     }
 
-    /// Reads contexts side by side, each by a store of its own.
+    /// Reads contexts concurrently, each with a store of its own.
     async fn read_each(&self, ids: Vec<ContextId>) {
         let asked: Vec<_> = ids.iter().copied().map(|id| self.read_one(id).map(move |read| (id, read)).boxed()).collect();
         self.take(stream::iter(asked).buffered(AT_ONCE).collect().await);
@@ -156,7 +160,8 @@ impl Authority {
         tokio::time::timeout(PATIENCE, reading).await.unwrap_or(Err(store::Error::Deadline(PATIENCE)))
     }
 
-    /// Takes over what was read, and notes what could not be. Whoever finds that a context is not missing finds what was read of it.
+    /// Applies what was read, and notes the contexts that could not be read. A context leaves the missing ones only
+    /// after its state is known.
     fn take(&self, read: Vec<(ContextId, Result<Context, store::Error>)>) {
         self.know(read.iter().filter_map(|(_, read)| read.as_ref().ok().cloned()));
         let mut missing = self.0.missing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,18 +176,19 @@ impl Authority {
         }
     }
 
-    /// The contexts that could not be read.
+    /// Returns the contexts that could not be read.
     pub(super) fn missing(&self) -> BTreeSet<ContextId> {
         self.0.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks once more for the contexts that could not be read. Nobody waits for that.
+    /// Retries the contexts that could not be read. No caller waits for it.
     pub async fn read_missing(&self) {
         let before = self.0.revision.load(Ordering::Acquire);
         let asked: Vec<_> = self.missing().into_iter().map(|id| self.read_one(id).map(move |read| (id, read)).boxed()).collect();
         let read: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         let _reading = self.0.reading.lock().await;
-        // What others have changed meanwhile may not be in what was read: so it is read again. What is gone is not missing any more.
+        // If other servers changed something in the meantime, the result may be outdated, so these contexts are read
+        // again. A context that is gone is no longer missing.
         if self.0.revision.load(Ordering::Acquire) != before || read.iter().all(|(_, read)| read.is_err()) {
             return;
         }
@@ -190,7 +196,8 @@ impl Authority {
         self.0.changed.send_modify(|count| *count += 1);
     }
 
-    /// Takes over what was just read of a context that is passed over otherwise, because it did not answer before. It stays among those that are read again.
+    /// Applies the state of a context that is otherwise skipped because it did not answer. It stays among those to
+    /// retry.
     pub(super) fn learn(&self, context: &Context) {
         if self.missing().contains(&context.context_id) {
             self.know([context.clone()]);

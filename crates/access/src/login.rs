@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use hero_model::{IdentityId, Timestamp, TokenId};
 
-/// That somebody has shown a token, for as long as the token is worth something.
+/// A login by a token, valid for as long as the token.
 #[derive(Debug)]
 pub struct Login {
     identity: IdentityId,
@@ -19,22 +19,22 @@ impl Login {
         Self { identity, token, expires_at, ended: CancellationToken::new() }
     }
 
-    /// Who has logged in.
+    /// Returns the identity that has logged in.
     pub const fn identity(&self) -> IdentityId {
         self.identity
     }
 
-    /// The token that was shown.
+    /// Returns the token of the login.
     pub const fn token(&self) -> &TokenId {
         &self.token
     }
 
-    /// When the token ends, if it does.
+    /// Returns the time at which the token expires, if it does.
     pub const fn expires_at(&self) -> Option<Timestamp> {
         self.expires_at
     }
 
-    /// Whether the token was revoked, or its identity deleted, or it has expired, as far as this server has seen.
+    /// Whether the token was revoked or has expired, or its identity was deleted, as last seen by this server.
     pub fn has_ended(&self) -> bool {
         self.ended.is_cancelled()
     }
@@ -48,13 +48,13 @@ impl Login {
         self.ended.cancel();
     }
 
-    /// Whether the time of the token is over.
+    /// Whether the token has expired.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }
 }
 
-/// The logins that somebody still holds, by their tokens.
+/// The logins that are still held, by their tokens.
 #[derive(Debug, Default)]
 pub(super) struct Logins(Mutex<HashMap<TokenId, Vec<Weak<Login>>>>);
 
@@ -66,14 +66,14 @@ impl Logins {
         of_token.push(Arc::downgrade(login));
     }
 
-    /// Ends those that are such.
+    /// Ends the logins that match `which`.
     pub(super) fn end(&self, which: impl Fn(&Login) -> bool) {
         for login in self.all().iter().flat_map(|(_, logins)| logins).filter(|login| which(login)) {
             login.end();
         }
     }
 
-    /// All of them, by their tokens. Those that nobody holds any more are forgotten.
+    /// Returns all logins by their tokens. Forgets those that are no longer held.
     pub(super) fn all(&self) -> Vec<(TokenId, Vec<Arc<Login>>)> {
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         logins.retain(|_, of_token| {

@@ -5,33 +5,34 @@ use super::error::Error;
 use super::secret::{TokenKey, same};
 use hero_model::{PublicKey, Timestamp, hex};
 
-/// How long a nonce is good for.
+/// The lifetime of a nonce.
 pub(super) const LIFETIME: Duration = Duration::from_secs(300);
-/// How many hexadecimal digits the part of a nonce has that tells it from others, and how many the one that tells that it is ours.
+/// The number of hexadecimal digits of a nonce's random part, and of its proof.
 const DIGITS: usize = 32;
-/// What stands before each nonce.
+/// The prefix of each nonce.
 const PREFIX: &str = "hero";
 
-/// What somebody signs to log in: `hero:{host}:{random}:{expiry}`.
+/// The text that a caller signs to log in: `hero:{host}:{random}:{expiry}`.
 ///
-/// It is not stored: it has in it what only servers with this key could have made, for that host and public key. So nobody fills Redis, or takes the place of
-/// others, by asking for many. Only one that was used is remembered, until it is over.
+/// A nonce is not stored. Its proof shows that a server with this key made it for that host and public key. So a caller
+/// who asks for many neither fills Redis nor displaces the nonces of others. Only a used nonce is remembered, until it
+/// expires.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Nonce<'n> {
     host: &'n str,
-    /// What tells it from others.
+    /// The random part, unique for each nonce.
     pub(super) id: &'n str,
     proof: &'n str,
-    /// When it is over, in seconds.
+    /// The time at which it expires, in seconds.
     expiry: i64,
 }
 
 impl<'n> Nonce<'n> {
-    /// Reads a nonce that was given for this host and public key by a server with this key.
+    /// Parses a nonce that a server with this key issued for this host and public key.
     pub(super) fn read(text: &'n str, key: &TokenKey, host: &str, public_key: &PublicKey) -> Result<Self, Error> {
         let nonce = Self::parse(text).ok_or(Error::NonceUnknown)?;
         let proof = nonce.proof(key, public_key);
-        // What is written in another way, such as with a sign before the expiry, is no nonce of ours.
+        // A nonce in another spelling, such as with a sign before the expiry, was not issued here.
         let is_ours = nonce.host == host && same(nonce.proof, &proof) && nonce.to_string() == text;
         if is_ours { Ok(nonce) } else { Err(Error::NonceUnknown) }
     }
@@ -43,14 +44,14 @@ impl<'n> Nonce<'n> {
         Some(Self { host, id, proof, expiry })
     }
 
-    /// What only a server with the key knows.
+    /// Returns the proof, which only a server with the key can compute.
     fn proof(&self, key: &TokenKey, public_key: &PublicKey) -> String {
         let mut digest = key.digest(&format!("{PREFIX} nonce {} {public_key} {} {}", self.host, self.id, self.expiry));
         digest.truncate(DIGITS);
         digest
     }
 
-    /// When it is over.
+    /// Returns the time at which it expires.
     pub(super) fn end(&self) -> Timestamp {
         Timestamp::from_millis(self.expiry.saturating_mul(1000))
     }
@@ -62,7 +63,7 @@ impl fmt::Display for Nonce<'_> {
     }
 }
 
-/// A new nonce for whoever reaches the server by this host and says to have that public key.
+/// Returns a new nonce for a caller that reaches the server by this host and claims this public key.
 pub(super) fn nonce(key: &TokenKey, host: &str, public_key: &PublicKey, now: Timestamp) -> String {
     let id = hex(&rand::random::<[u8; DIGITS / 2]>());
     let nonce = Nonce { host, id: &id, proof: "", expiry: now.plus(LIFETIME).as_millis() / 1000 };

@@ -4,19 +4,20 @@ use std::time::{Duration, Instant};
 
 use hero_model::IdentityId;
 
-/// How many tokens an identity may make at once.
+/// The number of tokens that an identity may make at once.
 const AT_ONCE: u32 = 100;
-/// After what time it may make one more.
+/// The time after which it may make one more.
 const EACH: Duration = Duration::from_secs(1);
-/// When so many identities are known, those that have not made any for a while are forgotten.
+/// From this number of known identities on, those that have not made tokens for a while are forgotten.
 const MANY: usize = 10_000;
 
-/// How fast identities make tokens of their own. No right is needed for that, and each is a record of the audit log.
+/// Limits how fast identities make tokens of their own. That needs no right, and each token adds a record to the audit
+/// log.
 #[derive(Debug, Default)]
 pub(super) struct Pace(Mutex<HashMap<IdentityId, Instant>>);
 
 impl Pace {
-    /// Lets an identity make one more, or says after what time it may.
+    /// Lets an identity make one more token, or returns the time to wait.
     pub(super) fn pass(&self, identity: IdentityId, now: Instant) -> Result<(), Duration> {
         let mut paid = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if paid.len() >= MANY {

@@ -1,4 +1,4 @@
-//! What roles allow: the one place where identities, roles, methods and the functions of scripts meet.
+//! Permissions of roles: the one place where identities, roles, methods and script functions meet.
 
 use std::iter;
 
@@ -6,37 +6,37 @@ use super::Authority;
 use hero_model::{ContextId, FlowId, FlowSpec, IdentityId, JobId, JobSpec, Role, ScheduleId, Standing, TokenId};
 use hero_store as store;
 
-/// What a method, or a function that scripts call, needs from whoever calls it.
+/// The permission that a method or a script function requires of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    /// Nothing: everybody may.
+    /// No permission: every caller may.
     Public,
-    /// To be somebody, whatever rights that has: what concerns an identity itself, and what all may know.
+    /// A login, with any rights: for what concerns the identity itself, and what all may know.
     Identity,
-    /// To read jobs, their logs and what else is in a context.
+    /// To read jobs, their logs and everything else in a context.
     Read,
-    /// To start, stop and retry jobs and flows that are there.
+    /// To start, stop and retry existing jobs and flows.
     Run,
     /// To create and delete jobs, and to change objects.
     Submit,
-    /// To change what concerns everybody's jobs in a context, and who may do what there.
+    /// To change what concerns all jobs in a context, and the roles of identities there.
     Administer,
     /// To change what concerns all contexts: identities and their tokens.
     Operate,
 }
 
-/// What a call concerns, as far as that decides who may make it.
+/// The target of a call, as far as it decides who may make the call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Concern<'c> {
-    /// The server, and nothing of a context.
+    /// The server, and no context.
     Server,
-    /// What the callers of a context have in common: its objects, its queues, its actors.
+    /// What the callers of a context share: its objects, queues and actors.
     Context(ContextId),
     /// One job.
     Job(ContextId, &'c JobId),
-    /// The jobs that this caller created, or all.
+    /// The jobs that this caller created, or all jobs.
     JobsOf(ContextId, Option<&'c str>),
-    /// New jobs, with the jobs that they name.
+    /// New jobs, with the existing jobs that they name.
     NewJobs(ContextId, Vec<&'c JobSpec>),
     /// A new flow, with the jobs that it names.
     NewFlow(&'c FlowSpec),
@@ -44,18 +44,18 @@ pub enum Concern<'c> {
     Flow(ContextId, FlowId),
     /// One schedule.
     Schedule(ContextId, &'c ScheduleId),
-    /// The messages of this caller, or all.
+    /// The messages of this caller, or all messages.
     Messages(ContextId, Option<u32>),
     /// An identity, with its tokens.
     Identity(IdentityId),
-    /// An identity, as whoever has something to do with it may see it.
+    /// An identity, as seen by those who share a context with it.
     Fellow(IdentityId),
     /// One token.
     Token(&'c TokenId),
 }
 
 impl Concern<'_> {
-    /// What a call that has begun, and waits, still concerns: jobs that are new are its caller's by then.
+    /// Returns the target that a waiting call still concerns. New jobs belong to the caller by then.
     pub fn lasting(&self) -> Lasting {
         match self {
             Self::Job(context, id) => Lasting::Job(*context, (*id).clone()),
@@ -66,7 +66,7 @@ impl Concern<'_> {
         }
     }
 
-    /// The context, if it is one's.
+    /// Returns the context of the target, if it has one.
     pub fn context(&self) -> Option<ContextId> {
         match self {
             Self::Server | Self::Identity(_) | Self::Fellow(_) | Self::Token(_) => None,
@@ -82,23 +82,23 @@ impl Concern<'_> {
     }
 }
 
-/// What a call concerns that waits, kept beside it.
+/// The target of a waiting call, kept with it.
 #[derive(Debug)]
 pub enum Lasting {
     /// The server.
     Server,
-    /// What callers of a context have in common.
+    /// What the callers of a context share.
     Context(ContextId),
     /// One job.
     Job(ContextId, JobId),
     /// One flow.
     Flow(ContextId, FlowId),
-    /// What the call has made.
+    /// The jobs or the flow that the call has made.
     New(ContextId),
 }
 
 impl Lasting {
-    /// What it concerns.
+    /// Returns the target of the call.
     pub fn concern(&self) -> Concern<'_> {
         match self {
             Self::Server => Concern::Server,
@@ -110,18 +110,19 @@ impl Lasting {
     }
 }
 
-/// What a role is allowed.
+/// The answer to what a role allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allowed {
-    /// All of it.
+    /// Allowed for all targets.
     Yes,
-    /// What is its own.
+    /// Allowed for its own targets.
     Own,
-    /// Nothing.
+    /// Not allowed.
     No,
 }
 
-/// What a role allows of calls that need `permission` and concern this. No role is any identity.
+/// Returns what a role allows for calls that need `permission` and concern this target. `None` is any identity without
+/// a role.
 pub const fn allowed(role: Option<Role>, permission: Permission, concern: &Concern<'_>) -> Allowed {
     match (permission, role) {
         (Permission::Public, _) => Allowed::Yes,
@@ -141,7 +142,7 @@ pub const fn allowed(role: Option<Role>, permission: Permission, concern: &Conce
 }
 
 impl Authority {
-    /// What an identity may do of what needs `permission` and concerns this, by all of its roles together.
+    /// Returns what an identity may do with this target for calls that need `permission`, by all of its roles together.
     pub fn allowed(&self, identity: IdentityId, permission: Permission, concern: &Concern<'_>) -> Allowed {
         let has = |role: &Role| concern.context().is_some_and(|context| self.has_role(identity, context, *role));
         let mut most = Allowed::No;
@@ -157,7 +158,8 @@ impl Authority {
 }
 
 impl Authority {
-    /// Whether a caller may create jobs in a context, where callers log in. `anew`: what another server may have granted just now is looked for.
+    /// Returns whether a caller may create jobs in a context, where callers log in. With `anew`, first looks for rights
+    /// that other servers have just granted.
     pub async fn standing(&self, context: ContextId, caller: &str, anew: bool) -> Result<Standing, store::Error> {
         let Some(identity) = IdentityId::of_caller(caller).filter(|_| self.has_login()) else { return Ok(Standing::May) };
         let may = || self.allowed(identity, Permission::Submit, &Concern::NewJobs(context, Vec::new())) != Allowed::No;
@@ -167,7 +169,7 @@ impl Authority {
         if anew {
             self.follow().await?;
         }
-        // Asked first: what is read meanwhile is known before it is missing no more.
+        // Checked first: a context is known before it leaves the missing ones.
         let unread = self.missing().contains(&context);
         Ok(match (may(), unread) {
             (true, _) => Standing::May,
@@ -177,7 +179,7 @@ impl Authority {
     }
 }
 
-/// What an identity lacks that may not do something.
+/// Describes the role that an identity lacks for a call.
 pub fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permission) -> String {
     let needed = match permission {
         Permission::Read => "admin, reader, executor or caller",

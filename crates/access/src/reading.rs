@@ -5,15 +5,15 @@ use std::time::Instant;
 use hero_model::ContextId;
 use hero_store::Databases;
 
-/// What is kept between two looks at what has changed.
+/// The state kept between two checks for changes.
 #[derive(Default)]
 pub(super) struct Reading {
-    /// The revisions of the contexts that were read.
+    /// The revisions of the contexts read so far.
     pub(super) seen: BTreeMap<ContextId, f64>,
-    /// What reads the contexts that no store is kept for; made when it is first needed.
+    /// The connections for contexts without a kept store; opened when first needed.
     pub(super) databases: Option<Option<Arc<Databases>>>,
     /// Whether another program has spoilt the list of the contexts.
     pub(super) list_is_spoilt: bool,
-    /// When contexts were last read because changes of them were announced and not told.
+    /// The time at which contexts with announced but uncompleted changes were last read.
     pub(super) looked_at_changing: Option<Instant>,
 }

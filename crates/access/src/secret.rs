@@ -8,36 +8,37 @@ use sha2::Sha256;
 
 use hero_model::{TokenId, hex, unhex};
 
-/// What stands before the secret of a token, so that people and programs that look for secrets in texts recognise one.
+/// The prefix of token secrets, by which people and secret scanners recognise them.
 const PREFIX: &str = "hero_";
-/// How many random bytes a secret has.
+/// The number of random bytes of a secret.
 const RANDOM: usize = 32;
 
-/// The key with which the secrets of tokens are hashed. Servers that share a Redis share it; whoever reads Redis alone learns of no token.
+/// The key that hashes the secrets of tokens. Servers that share a Redis share it; reading Redis alone reveals no
+/// secret.
 #[derive(Clone)]
 pub struct TokenKey([u8; RANDOM]);
 
-/// Why a text is no such key.
+/// The text is not a token key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it does not hold 64 hexadecimal digits")]
 pub struct InvalidTokenKey;
 
-/// What whoever has a token shows: `hero_` and 43 letters.
+/// The secret that a caller shows: `hero_` and 43 letters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenSecret(String);
 
 impl TokenKey {
-    /// A new random key.
+    /// Returns a new random key.
     pub fn random() -> Self {
         Self(rand::random())
     }
 
-    /// The key as it stands in its file.
+    /// Returns the text of the key file.
     pub fn to_text(&self) -> String {
         hex(&self.0)
     }
 
-    /// The hash of a secret, or of another text that does not begin as secrets do, in hexadecimal digits.
+    /// Returns the hash of a secret, or of another text that does not begin as secrets do, in hexadecimal digits.
     pub(super) fn digest(&self, secret: &str) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
         mac.update(secret.as_bytes());
@@ -60,12 +61,12 @@ impl fmt::Debug for TokenKey {
 }
 
 impl TokenSecret {
-    /// A new random secret.
+    /// Returns a new random secret.
     pub(super) fn random() -> Self {
         Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; RANDOM]>())))
     }
 
-    /// The secret itself. Whoever asks takes care of it.
+    /// Returns the secret itself. The caller must take care of it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -83,12 +84,12 @@ pub(super) fn is_secret(text: &str) -> bool {
     random.len() == 43 && random.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-/// The public name of the token with this hash.
+/// Returns the public id of the token with this hash.
 pub(super) fn token_id(digest: &str) -> TokenId {
     digest[..16].parse().expect("a digest begins with hexadecimal digits")
 }
 
-/// Whether two hashes are the same, in a time that does not tell where they differ.
+/// Whether two hashes are equal, compared in constant time.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one.len() == other.len() && one.bytes().zip(other.bytes()).fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
 }

@@ -9,17 +9,17 @@ use super::secret::{TokenSecret, token_id};
 use hero_model::{IdentityId, PublicKey, Signature, Timestamp, Token};
 use hero_store::{LoginStored, StoredToken};
 
-/// The name of a token that a login has made.
+/// The name of a token made by a login.
 const NAME: &str = "login";
 
 impl Authority {
-    /// What whoever says to have the private key of `public_key` has to sign, if it reaches the server by `host`. The same whether or not there is such an
-    /// identity. Nothing is stored.
+    /// Returns the nonce that the holder of `public_key` has to sign, if it reaches the server by `host`. The answer
+    /// does not tell whether such an identity exists. Nothing is stored.
     pub fn nonce(&self, host: &str, public_key: &PublicKey) -> Result<String, Error> {
         Ok(nonce(self.key(), host, public_key, self.home()?.clock().now()))
     }
 
-    /// Makes a token for the identity that has signed a nonce, which is good for one.
+    /// Makes a token for the identity that has signed a nonce. Each nonce is good for one token.
     pub async fn authenticate(&self, host: &str, public_key: &PublicKey, signature: &Signature, text: &str) -> Result<NewToken, Error> {
         let store = self.home()?;
         let nonce = Nonce::read(text, self.key(), host, public_key)?;

@@ -6,21 +6,21 @@ use super::Authority;
 use hero_service::Service;
 use hero_store as store;
 
-/// How often a server looks whether another one has changed identities, tokens or rights.
+/// Interval at which a server checks whether another one has changed identities, tokens or rights.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// How long nobody asks again for contexts that did not answer.
+/// Pause before contexts that did not answer are asked again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Has an authority follow what other servers change.
+/// Makes an authority follow the changes of other servers.
 pub struct Watch {
     authority: Authority,
-    /// What asks again for contexts that did not answer. Tokens that end meanwhile do not wait for that.
+    /// The task that asks again for contexts that did not answer. Ending tokens does not wait for it.
     asking: Option<JoinHandle<()>>,
 }
 
 impl Watch {
-    /// A watch for this authority.
+    /// Creates a watch for this authority.
     pub const fn new(authority: Authority) -> Self {
         Self { authority, asking: None }
     }

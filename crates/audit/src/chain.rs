@@ -1,4 +1,5 @@
-//! How a record is written and looked at: JSON with its number, the hash of the record before, and its own hash over all that stands before that.
+//! Writes and checks single records. A record is JSON with its number, the hash of the previous record, and its own
+//! hash over everything before it in the line.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,34 +7,34 @@ use super::key::AuditKey;
 use super::record::{Record, Who};
 use hero_model::{ContextId, Timestamp, TokenId, escaped, excerpt};
 
-/// What stands before the hash of a record.
+/// The text before the hash of a record.
 const BEFORE: &str = ",\"hash\":\"";
-/// How many digits a hash has.
+/// The number of digits of a hash.
 const DIGITS: usize = 64;
-/// What ends a line: the hash, with what stands round it.
+/// The length of the end of a line: the hash with the text around it.
 const END: usize = BEFORE.len() + DIGITS + "\"}".len();
-/// How many characters an object has at most: a thousand jobs with their ids, as one call may create.
+/// The maximum length of an object, in characters: a thousand jobs with their ids, as one call may create.
 const LONGEST_OBJECT: usize = 48 * 1024;
-/// How many characters any other text has at most.
+/// The maximum length of any other text, in characters.
 const LONGEST_TEXT: usize = 1024;
 
 /// A place in the chain: the last record so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
-    /// Its number, from 1.
+    /// The number of the record, from 1.
     pub(super) seq: u64,
-    /// Its hash.
+    /// The hash of the record.
     pub(super) hash: String,
 }
 
 impl Link {
-    /// Before the first record.
+    /// Returns the place before the first record.
     pub(super) fn start() -> Self {
         Self { seq: 0, hash: "0".repeat(DIGITS) }
     }
 }
 
-/// A record as it is written, in this order.
+/// The fields of a record in the order in which they are written.
 #[derive(Serialize)]
 struct Fields<'r> {
     seq: u64,
@@ -68,7 +69,7 @@ struct Fields<'r> {
     prev: &'r str,
 }
 
-/// Appends a record to `text` as the next of the chain, in a line.
+/// Appends a record to `text` as the next of the chain, in a line of its own.
 pub(super) fn append(record: &Record, link: &mut Link, key: &AuditKey, text: &mut Vec<u8>) {
     let (who, what) = (record.who.to_string(), excerpt(&record.what, LONGEST_TEXT));
     let (object, note) = (record.object.as_deref().map(|object| excerpt(object, LONGEST_OBJECT)), record.note.as_deref());
@@ -95,9 +96,9 @@ pub(super) fn append(record: &Record, link: &mut Link, key: &AuditKey, text: &mu
         prev: &link.hash,
     };
     let begin = text.len();
-    // Whoever looks at the file by a terminal sees what is there.
+    // Escaped, so that a terminal shows the file without obeying control characters.
     let body = escaped(serde_json::to_string(&fields).expect("texts and numbers can be written"));
-    text.extend_from_slice(body.strip_suffix('}').unwrap_or(&body).as_bytes()); // The brace stands behind the hash.
+    text.extend_from_slice(body.strip_suffix('}').unwrap_or(&body).as_bytes()); // The brace follows the hash.
     let hash = key.hash(&text[begin..]);
     text.extend_from_slice(BEFORE.as_bytes());
     text.extend_from_slice(hash.as_bytes());
@@ -105,7 +106,7 @@ pub(super) fn append(record: &Record, link: &mut Link, key: &AuditKey, text: &mu
     *link = Link { seq: link.seq + 1, hash };
 }
 
-/// What a line says of its place in the chain.
+/// The place in the chain that a line claims.
 #[derive(Debug, Deserialize)]
 pub(super) struct Place {
     pub(super) seq: u64,
@@ -121,7 +122,7 @@ pub(super) struct Place {
     pub(super) note: Option<String>,
 }
 
-/// Looks at a line without its end. Gives its place if that can be read, and whether its hash is right.
+/// Checks a line without its newline. Returns its place if that can be parsed, and whether its hash is right.
 pub(super) fn look(line: &[u8], key: &AuditKey) -> (Option<Place>, bool) {
     let place: Option<Place> = serde_json::from_slice(line).ok();
     let right = place.as_ref().is_some_and(|place| {

@@ -2,53 +2,53 @@ use serde::Deserialize;
 
 use hero_model::{ContextId, Timestamp};
 
-/// A record as people are shown it.
+/// A parsed record, for display.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Entry {
-    /// Its number.
+    /// The number of the record.
     pub seq: u64,
-    /// When it ended.
+    /// The time at which it ended.
     pub time: Timestamp,
-    /// Who did it.
+    /// The caller, actor or other party that did it.
     pub who: String,
-    /// Where the call came from.
+    /// The address that the call came from.
     #[serde(default)]
     pub peer: Option<String>,
-    /// The method, or a word of ours.
+    /// The method, or another word such as `execute` or `login`.
     pub what: String,
-    /// The context in which it was done.
+    /// The context of the call.
     #[serde(default)]
     pub context: Option<ContextId>,
-    /// What it was done to or has made.
+    /// The object that was changed or made.
     #[serde(default)]
     pub object: Option<String>,
-    /// For whom it was done: the `caller_id` of a job.
+    /// The `caller_id` of a job: the party for whom it was done.
     #[serde(default)]
     pub caller: Option<String>,
-    /// How it ended: `ok`, `refused`, `failed` or `unknown`.
+    /// The outcome: `ok`, `refused`, `failed` or `unknown`.
     pub outcome: String,
-    /// The code of the wire.
+    /// The error code of JSON-RPC.
     #[serde(default)]
     pub code: Option<i32>,
     /// The number of an attempt.
     #[serde(default)]
     pub attempt: Option<u32>,
-    /// How an attempt ended.
+    /// The end of an attempt.
     #[serde(default)]
     pub end: Option<String>,
-    /// How long an attempt took.
+    /// The duration of an attempt.
     #[serde(default)]
     pub duration_ms: Option<u64>,
-    /// How often the same happened.
+    /// The number of repetitions, if they were counted together.
     #[serde(default)]
     pub count: Option<u64>,
-    /// What the server has to say.
+    /// A note of the server.
     #[serde(default)]
     pub note: Option<String>,
 }
 
 impl Entry {
-    /// How it ended, in a few words.
+    /// Describes the outcome in a few words.
     pub fn ending(&self) -> String {
         let mut text = self.end.clone().filter(|end| *end != self.outcome).unwrap_or_else(|| self.outcome.clone());
         if let Some(code) = self.code {

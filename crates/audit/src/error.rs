@@ -1,18 +1,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an audit log cannot be written or read.
+/// The audit log cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("the audit log cannot be used: {}: {cause}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// Another process writes there.
+    /// Another process writes to the directory.
     #[error("another process writes the audit log in {}; give this one another --audit-dir, or another --data", .0.display())]
     InUse(PathBuf),
     /// Neither the head nor the last record fits the key.
@@ -22,13 +22,13 @@ pub enum Error {
         .0.display()
     )]
     OtherKey(PathBuf),
-    /// There is no log.
+    /// The directory holds no log.
     #[error("there is no audit log in {}; hero serve --audit writes one", .0.display())]
     NoLog(PathBuf),
 }
 
 impl Error {
-    /// What the system says of a path.
+    /// Wraps an error of the system for a path.
     pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |cause| Self::Io { path: path.to_owned(), cause }
     }

@@ -5,20 +5,20 @@ use std::io::{self, BufRead};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// How long a line may be: longer than any record of ours, whose texts are cut.
+/// The maximum length of a line: longer than any of our records, whose texts are cut.
 pub(super) const LONGEST: usize = 512 * 1024;
 
-/// The name of the file whose first record has this number.
+/// Returns the name of the file whose first record has this number.
 pub(super) fn name(first: u64) -> String {
     format!("audit-{first:012}.jsonl")
 }
 
-/// The name of a file as it is shown.
+/// Returns the name of a file for messages.
 pub(super) fn shown(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What is said of records that are missing at the beginning: those from `kept`, before `begins`.
+/// Describes the records that are missing at the beginning: those from `kept`, before `begins`.
 pub(super) fn gone_before(kept: u64, begins: u64) -> String {
     match begins - 1 {
         last if last == kept => format!("record {kept} is missing at the beginning"),
@@ -26,14 +26,14 @@ pub(super) fn gone_before(kept: u64, begins: u64) -> String {
     }
 }
 
-/// The files in a directory with the numbers of their first records, in order.
+/// Lists the files in a directory with the numbers of their first records, in order.
 pub(super) fn list(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
         let file = entry.file_name();
         let number = file.to_str().and_then(|file| file.strip_prefix("audit-")?.strip_suffix(".jsonl")?.parse().ok());
-        // A name that only looks like one of ours is none.
+        // Skip a name that only looks like one of ours.
         if let Some(number) = number.filter(|number| file.to_str() == Some(&*name(*number))) {
             files.push((number, entry.path()));
         }
@@ -42,7 +42,7 @@ pub(super) fn list(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     Ok(files)
 }
 
-/// Opens one to read. What is no file is refused: nobody waits for what comes out of a pipe.
+/// Opens a file to read. Refuses anything that is not a regular file, so that reading never blocks on a pipe.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     match file.metadata()?.is_file() {
@@ -53,11 +53,11 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
 
 /// A line of a file.
 pub(super) enum Line {
-    /// A whole one, without its end.
+    /// A whole line, without its newline.
     Whole(Vec<u8>),
-    /// What stands behind the last whole one, or the beginning of one that is too long.
+    /// The rest after the last whole line, or the beginning of a line that is too long.
     Torn(Vec<u8>),
-    /// There is no more.
+    /// The end of the file.
     End,
 }
 

@@ -11,7 +11,8 @@ use super::state::Shared;
 use super::writer::Writer;
 use hero_model::Timestamp;
 
-/// An audit log, or none: then it takes everything and keeps nothing. Cheap to clone. When the last clone is dropped, what waits is written and the log ends.
+/// A handle of an audit log, or of none: then it accepts every record and keeps nothing. Cheap to clone. When the last
+/// clone is dropped, waiting records are written and the log ends.
 #[derive(Debug, Clone, Default)]
 pub struct Audit(Option<Arc<Open>>);
 
@@ -25,30 +26,31 @@ impl Drop for Open {
     }
 }
 
-/// Why nothing is begun now that has to be recorded.
+/// A call that must be recorded cannot begin now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
     /// The log cannot be written.
     #[error("the audit log cannot be written, as the log of the server says, and what changes something has to be in it")]
     Failing,
-    /// The disk is slower than those who call.
+    /// Records arrive faster than the disk takes them.
     #[error("the audit log has more to write than it can; try again")]
     Full,
 }
 
-/// Something that is under way and will be recorded: there is a place in the queue for it. If it is dropped, the record is as it was begun.
+/// An operation under way that will be recorded; the queue has a place reserved for it. If it is dropped, its record is
+/// written as it was begun.
 #[derive(Debug)]
 pub struct Doing {
     begun: Option<(Arc<Open>, Record)>,
-    /// Whether it is counted with others of its kind if it comes to nothing, or nobody says how it ended.
+    /// Whether the record is counted with others of its kind if the operation fails or is dropped.
     counted: bool,
 }
 
-/// How long whoever waits for the writing, or for the end, waits at most.
+/// Timeout for callers that wait for records to be written, or for the log to end.
 const LONGEST: Duration = Duration::from_secs(5);
 
 impl Audit {
-    /// Opens a log and goes on where it ends. Starts the thread that writes it.
+    /// Opens a log, continues at its end, and starts the thread that writes it.
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let (journal, begun) = Journal::open(&settings)?;
         let shared = Arc::<Shared>::default();
@@ -64,8 +66,8 @@ impl Audit {
         self.0.is_some()
     }
 
-    /// Begins something that has to be recorded: `record` is what is written if nobody says how it ended. Whatever changes something begins so, and so nothing is
-    /// changed that could not be recorded.
+    /// Begins an operation that must be recorded. `record` is written if the operation is dropped without an end. Every
+    /// change begins with this call, so no change goes unrecorded.
     pub fn begin(&self, record: impl FnOnce() -> Record) -> Result<Doing, Closed> {
         let Some(open) = &self.0 else { return Ok(Doing::NONE) };
         let record = record();
@@ -80,7 +82,8 @@ impl Audit {
         Ok(Doing { begun: Some((Arc::clone(open), record)), counted: false })
     }
 
-    /// Records what has happened already and cannot be refused. If there is no room, it is counted, and the count is recorded.
+    /// Records something that has already happened and cannot be refused. If there is no room, it is counted, and the
+    /// count is recorded later.
     pub fn note(&self, record: impl FnOnce() -> Record) {
         let Some(open) = &self.0 else { return };
         let record = record();
@@ -95,7 +98,7 @@ impl Audit {
         }
     }
 
-    /// Returns when all that was recorded before is in the file, or cannot be written.
+    /// Returns when all records so far are in the file, or cannot be written.
     pub async fn written(&self) {
         let Some(open) = &self.0 else { return };
         let (told, written) = oneshot::channel();
@@ -107,16 +110,16 @@ impl Audit {
             state.waiting.push(told);
         }
         open.0.wake.notify_all();
-        // The thread answers in any case, and a disk that hangs shall not hold up whoever calls.
+        // The thread always answers, but a disk that hangs must not hold up the caller.
         let _ = tokio::time::timeout(LONGEST, written).await;
     }
 
-    /// Why the log cannot be written, if it cannot.
+    /// Returns the reason why the log cannot be written, if it cannot.
     pub fn failing(&self) -> Option<String> {
         self.0.as_ref()?.0.lock().failing.clone()
     }
 
-    /// Ends the log: returns when everything is written, or cannot be.
+    /// Ends the log. Returns when everything is written, or cannot be.
     pub async fn close(&self) {
         let Some(open) = &self.0 else { return };
         open.0.lock().closing = true;
@@ -128,28 +131,29 @@ impl Audit {
 }
 
 impl Doing {
-    /// Nothing that is recorded.
+    /// An operation that is not recorded.
     pub const NONE: Self = Self { begun: None, counted: false };
 
-    /// The same. If it comes to nothing, it is counted with others of its kind, as refusals are: whoever calls may do so as often as it likes.
+    /// Makes the record count with others of its kind if the operation fails, as refusals do: for operations that a
+    /// caller can repeat as often as it likes.
     pub fn counted(mut self) -> Self {
         self.counted = true;
         self
     }
 
-    /// Whether it is counted with others of its kind if it comes to nothing.
+    /// Whether the record is counted with others of its kind if the operation fails.
     pub const fn is_counted(&self) -> bool {
         self.counted
     }
 
-    /// Says what was found out meanwhile, in the record with which it was begun.
+    /// Adds details to the record that was begun.
     pub fn tell(&mut self, told: impl FnOnce(&mut Record)) {
         if let Some((_, record)) = &mut self.begun {
             told(record);
         }
     }
 
-    /// It has ended now. `told` says how, in the record with which it was begun.
+    /// Ends the operation. `told` sets the outcome in the record that was begun.
     pub fn end(&mut self, told: impl FnOnce(&mut Record)) {
         if let Some((open, mut record)) = self.begun.take() {
             told(&mut record);
@@ -160,7 +164,8 @@ impl Doing {
         }
     }
 
-    /// It has ended, and is counted with others of its kind: the first is a record at once. `told` says how, in the record with which it was begun.
+    /// Ends the operation and counts it with others of its kind; the first is recorded at once. `told` sets the outcome
+    /// in the record that was begun.
     pub fn count(&mut self, told: impl FnOnce(&mut Record)) {
         if let Some((open, mut record)) = self.begun.take() {
             told(&mut record);
@@ -171,7 +176,7 @@ impl Doing {
         }
     }
 
-    /// Nothing was done that is worth a record.
+    /// Ends the operation without a record, because nothing happened that is worth one.
     pub fn give_up(&mut self) {
         if let Some((open, _)) = self.begun.take() {
             open.0.lock().reserved -= 1;

@@ -1,4 +1,4 @@
-//! The head of a log: where it begins and ends, in a file of its own. By it shows what was cut off at either end.
+//! The head of a log: a file with its first and last record. It shows if records were cut off at either end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -9,50 +9,50 @@ use super::chain::Link;
 use super::files;
 use super::key::AuditKey;
 
-/// How many bytes of it are read: more than it has.
+/// The maximum number of bytes read: more than a head has.
 const LONGEST: u64 = 1024;
 
-/// What the file says.
+/// The content of the head file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Head {
-    /// The first record that is kept, and the last one that was written, or one shortly before.
+    /// The first kept record, and the last written record, or one shortly before it.
     At { first: u64, last: Link },
-    /// There is none.
+    /// There is no head file.
     Missing,
-    /// It was changed by somebody without the key, or damaged.
+    /// It was changed without the key, or is damaged.
     Wrong,
 }
 
 impl Head {
-    /// The first record that is kept, if that is known.
+    /// Returns the first kept record, if known.
     pub(super) fn first(&self) -> Option<u64> {
         if let Self::At { first, .. } = self { Some(*first) } else { None }
     }
 }
 
-/// Where it is.
+/// Returns the path of the head file.
 pub(super) fn path(directory: &Path) -> PathBuf {
     directory.join("head")
 }
 
-/// Opens it to write, for its owner only.
+/// Opens the head file to write, readable by its owner only.
 pub(super) fn open(directory: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path(directory))
 }
 
-/// What is hashed: a record begins with a brace, so it never passes for this.
+/// Returns the text that is hashed. A record begins with a brace, so it can never pass for this text.
 fn said(first: u64, last: &Link) -> String {
     format!("head {first:020} {:020} {}", last.seq, last.hash)
 }
 
-/// Writes it in the place of the one before, in one call: each has the same length.
+/// Replaces the head in one write; each head has the same length.
 pub(super) fn write(file: &File, first: u64, last: &Link, key: &AuditKey) -> io::Result<()> {
     let said = said(first, last);
     let text = format!("{said} {}\n", key.hash(said.as_bytes()));
     file.write_all_at(text.as_bytes(), 0)
 }
 
-/// Reads it.
+/// Reads the head file.
 pub(super) fn read(directory: &Path, key: &AuditKey) -> io::Result<Head> {
     let text = match files::open(&path(directory)).and_then(|file| io::read_to_string(file.take(LONGEST))) {
         Ok(text) => text,

@@ -15,7 +15,7 @@ use super::last;
 use super::record::{Outcome, Record};
 use super::settings::Settings;
 
-/// How many records are written at once. A file may be longer than it should by so many.
+/// The number of records per write. A file may exceed its size by this many.
 const CHUNK: usize = 256;
 
 /// The files of a log, to which one process appends.
@@ -24,34 +24,35 @@ pub(super) struct Journal {
     key: AuditKey,
     file_bytes: u64,
     quota: u64,
-    /// The first record that is kept.
+    /// The first kept record.
     first: u64,
-    /// The last record that was written.
+    /// The last written record.
     link: Link,
     path: PathBuf,
     file: File,
-    /// How long the file is, without what a failed write may have left.
+    /// The length of the file, without the rest of a failed write.
     length: u64,
-    /// Whether a write failed, so that there may be a part of a line behind that.
+    /// Whether a write failed, so that part of a line may follow the length.
     is_torn: bool,
     head: File,
-    /// Whether the head is behind the last record.
+    /// Whether the head must be updated to the last record.
     head_due: bool,
-    /// Whether the disk may not have everything yet.
+    /// Whether some data may not be on the disk yet.
     unsynced: bool,
-    /// Keeps other processes away as long as it is open.
+    /// Locks out other processes as long as it is open.
     _lock: File,
 }
 
 impl Journal {
-    /// Opens the log in a directory, which is made if need be, and goes on where it ends. Gives the record with which this begins.
+    /// Opens the log in a directory, which is created if missing, and continues at its end. Returns the record that
+    /// reports the start.
     pub(super) fn open(settings: &Settings) -> Result<(Self, Record), Error> {
         let Settings { directory, key, file_bytes, quota, begun } = settings;
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(Error::at(directory))?;
         let lock = lock(directory)?;
         let last = last::find(directory, key, *begun)?;
         let head_path = head::path(directory);
-        // Before the first record, so that a log never lacks one.
+        // Written before the first record, so that a log always has a head.
         let head = head::open(directory).map_err(Error::at(&head_path))?;
         head::write(&head, last.first, &last.link, key).map_err(Error::at(&head_path))?;
         let path = last.file.unwrap_or_else(|| directory.join(files::name(last.link.seq + 1)));
@@ -82,7 +83,7 @@ impl Journal {
         Ok((journal, begun))
     }
 
-    /// Writes these records, and takes away what was written. After an error it can be called again.
+    /// Writes records and removes those that were written from the queue. Can be called again after an error.
     pub(super) fn write(&mut self, records: &mut VecDeque<Record>) -> Result<(), Error> {
         if !records.is_empty() && !self.is_in_place() {
             records.push_front(self.begin_anew()?);
@@ -109,7 +110,7 @@ impl Journal {
         self.write_head()
     }
 
-    /// Has the disk take what was written.
+    /// Flushes written data to the disk.
     pub(super) fn sync(&mut self) -> Result<(), Error> {
         if self.unsynced {
             self.file.sync_data().map_err(Error::at(&self.path))?;
@@ -119,7 +120,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether there is something for [`Self::sync`].
+    /// Whether [`Self::sync`] has something to do.
     pub(super) const fn is_unsynced(&self) -> bool {
         self.unsynced
     }
@@ -132,7 +133,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes what a write has left that failed.
+    /// Removes the rest of a failed write.
     fn cut(&mut self) -> Result<(), Error> {
         if self.is_torn {
             self.file.set_len(self.length).map_err(Error::at(&self.path))?;
@@ -141,7 +142,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether the file and the head that are written are those that stand there.
+    /// Whether the open file and head are still the ones in the directory.
     fn is_in_place(&self) -> bool {
         let same = |path: &Path, file: &File| {
             let (Ok(there), Ok(here)) = (path.metadata(), file.metadata()) else { return false };
@@ -150,7 +151,7 @@ impl Journal {
         same(&self.path, &self.file) && same(&head::path(&self.directory), &self.head)
     }
 
-    /// Goes on in a new file, because somebody took the one away. Gives the record that says so.
+    /// Continues in a new file, because the current one was removed. Returns the record that reports it.
     fn begin_anew(&mut self) -> Result<Record, Error> {
         let path = self.directory.join(files::name(self.link.seq + 1));
         let file = open(&path).map_err(Error::at(&path))?;
@@ -162,7 +163,8 @@ impl Journal {
         Ok(Record::of_server("audit_start", Outcome::Bad, Some(gone)))
     }
 
-    /// Begins the next file, and removes the oldest ones as far as all are too much. Gives the records of that.
+    /// Begins the next file, and removes the oldest ones while all of them exceed the quota. Returns the records of the
+    /// removals.
     fn rotate(&mut self) -> Result<Vec<Record>, Error> {
         self.sync()?;
         let path = self.directory.join(files::name(self.link.seq + 1));
@@ -174,7 +176,7 @@ impl Journal {
     fn remove_old(&mut self) -> Result<Vec<Record>, Error> {
         let all = files::list(&self.directory).map_err(Error::at(&self.directory))?;
         let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
-        // The one that has just begun will have its size.
+        // Count the new file at its full size.
         let mut bytes = all.iter().map(|(_, path)| size(path)).sum::<u64>() + self.file_bytes;
         let mut removed = Vec::new();
         for pair in all.windows(2) {
@@ -182,7 +184,7 @@ impl Journal {
                 break;
             }
             let ([(_, path), (next, _)], length) = (pair, size(&pair[0].1)) else { break };
-            // The head says first where the log begins then: nobody else may say so.
+            // First write the new beginning into the head: only the head can vouch for it.
             (self.first, self.head_due) = (*next, true);
             self.write_head()?;
             self.head.sync_data().map_err(Error::at(&head::path(&self.directory)))?;
@@ -196,12 +198,12 @@ impl Journal {
     }
 }
 
-/// Opens a file to append to, for its owner only.
+/// Opens a file to append to, readable by its owner only.
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-/// Keeps other processes out of a directory until the file is closed.
+/// Locks other processes out of a directory until the file is closed.
 fn lock(directory: &Path) -> Result<File, Error> {
     let path = directory.join("lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(Error::at(&path))?;
@@ -231,7 +233,7 @@ mod tests {
         let key = AuditKey::random();
         let (mut journal, begun) = Journal::open(&settings(directory.path(), &key)).unwrap();
         journal.write(&mut VecDeque::from([begun, record("identity:1")])).unwrap();
-        // As if the disk had become full within a line.
+        // Simulates a disk that became full within a line.
         journal.file.write_all(b"{\"seq\":3,\"ti").unwrap();
         journal.is_torn = true;
         journal.write(&mut VecDeque::from([record("identity:2")])).unwrap();

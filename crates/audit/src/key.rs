@@ -6,24 +6,24 @@ use sha2::Sha256;
 
 use hero_model::{hex, unhex};
 
-/// How many bytes a key has.
+/// The number of bytes of a key.
 const BYTES: usize = 32;
 
-/// The key of the hashes of an audit log. Who does not have it cannot write a record that passes for one.
+/// The key of the hashes of an audit log. Without it nobody can forge a record.
 #[derive(Clone)]
 pub struct AuditKey {
     bytes: [u8; BYTES],
-    /// What each hash begins with.
+    /// The keyed state that each hash starts from.
     mac: Hmac<Sha256>,
 }
 
-/// Why a text is no such key.
+/// The text is not an audit key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it does not hold 64 hexadecimal digits")]
 pub struct InvalidAuditKey;
 
 impl AuditKey {
-    /// A new random key.
+    /// Returns a new random key.
     pub fn random() -> Self {
         Self::of(rand::random())
     }
@@ -32,23 +32,23 @@ impl AuditKey {
         Self { bytes, mac: Hmac::new_from_slice(&bytes).expect("HMAC takes keys of any length") }
     }
 
-    /// The key as it stands in its file.
+    /// Returns the text of the key file.
     pub fn to_text(&self) -> String {
         hex(&self.bytes)
     }
 
-    /// The hash of these bytes, in hexadecimal digits.
+    /// Returns the hash of these bytes, in hexadecimal digits.
     pub(super) fn hash(&self, bytes: &[u8]) -> String {
         let mut mac = self.mac.clone();
         mac.update(bytes);
         hex(&mac.finalize().into_bytes())
     }
 
-    /// Whether this is the hash of these bytes. How long that takes does not tell where they differ.
+    /// Whether this is the hash of these bytes, compared in constant time.
     pub(super) fn is_hash(&self, hash: &str, bytes: &[u8]) -> bool {
         let mut mac = self.mac.clone();
         mac.update(bytes);
-        // Upper case would be another text with the same meaning.
+        // Compared as text: the same digits in upper case would be another text.
         unhex::<BYTES>(hash).is_some_and(|given| hex(&given) == hash && mac.verify_slice(&given).is_ok())
     }
 }

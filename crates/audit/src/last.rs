@@ -1,4 +1,4 @@
-//! Where a log goes on that was written before.
+//! Finds the end of an existing log, where writing continues.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -11,24 +11,24 @@ use super::files::{self, LONGEST};
 use super::head::{self, Head};
 use super::key::AuditKey;
 
-/// How many torn ends are kept.
+/// The maximum number of torn ends to keep.
 const MOST_TORN: usize = 16;
 
-/// The end of a log, from which it goes on.
+/// The end of a log, where writing continues.
 pub(super) struct Last {
-    /// The first record that is kept.
+    /// The first kept record.
     pub(super) first: u64,
     /// The last record.
     pub(super) link: Link,
-    /// The file to append to; a new one is made where there is none.
+    /// The file to append to; if `None`, a new one is created.
     pub(super) file: Option<PathBuf>,
-    /// What was found besides that is no fault.
+    /// A finding that is not a fault.
     pub(super) note: Option<String>,
-    /// What is wrong.
+    /// The fault, if the log has one.
     pub(super) fault: Option<String>,
 }
 
-/// Finds the end. A line that was torn by the end of the process that wrote it is moved to a file of its own.
+/// Finds the end. A line torn by the death of the writing process is moved to a file of its own.
 pub(super) fn find(directory: &Path, key: &AuditKey, begun: bool) -> Result<Last, Error> {
     let at = Error::at(directory);
     let found = files::list(directory).map_err(at)?;
@@ -61,7 +61,7 @@ pub(super) fn find(directory: &Path, key: &AuditKey, begun: bool) -> Result<Last
         let gone = files::gone_before(kept, begins);
         last.fault = Some(last.fault.take().map_or_else(|| gone.clone(), |fault| format!("{fault}; {gone}")));
     }
-    // Whatever is damaged stays as it is, and a new file begins.
+    // A damaged file stays unchanged, and a new file begins.
     last.file = last.file.take().or_else(|| {
         let (first, path) = found.last()?;
         let fits = *first == last.link.seq + 1 || *first == of_line;
@@ -74,10 +74,10 @@ pub(super) fn find(directory: &Path, key: &AuditKey, begun: bool) -> Result<Last
     Ok(last)
 }
 
-/// How the fault of a last record that is none begins.
+/// The beginning of the message for a damaged last record.
 const DAMAGED: &str = "the last record";
 
-/// There are no records, so what the head says counts.
+/// Finds the end of a log without records: the head decides.
 fn without_records(directory: &Path, head: Head, begun: bool) -> Result<Last, Error> {
     let (link, fault) = match head {
         Head::At { last, .. } if last.seq > 0 => {
@@ -94,7 +94,7 @@ fn without_records(directory: &Path, head: Head, begun: bool) -> Result<Last, Er
     Ok(Last { first: 0, link, file: None, note: None, fault })
 }
 
-/// The last record is a good one.
+/// Finds the end after a valid last record.
 fn behind(link: Link, head: Head) -> Last {
     let (link, fault) = match head {
         Head::At { last, .. } if last.seq > link.seq => {
@@ -114,16 +114,16 @@ fn behind(link: Link, head: Head) -> Last {
     Last { first: 0, link, file: None, note: None, fault }
 }
 
-/// The last record, in the file of this number, is none.
+/// Finds the end if the last record, in the file of this number, is damaged.
 fn behind_damage(directory: &Path, file: u64, head: Head) -> Result<Last, Error> {
     let Head::At { last: mut link, .. } = head else { return Err(Error::OtherKey(directory.to_owned())) };
-    // The next file must not have the name of one that is there.
+    // The next file must not get the name of an existing one.
     link.seq = link.seq.max(file);
     let fault = Some(format!("{DAMAGED} of {} is damaged; the log goes on in a new file", files::name(file)));
     Ok(Last { first: 0, link, file: None, note: None, fault })
 }
 
-/// Keeps the beginning of a line aside, and gives the name of its file.
+/// Keeps a torn line aside. Returns the name of its file.
 fn keep(directory: &Path, seq: u64, torn: &[u8]) -> Result<String, Error> {
     let name = format!("torn-{seq:012}");
     let path = directory.join(&name);
@@ -147,9 +147,9 @@ fn keep(directory: &Path, seq: u64, torn: &[u8]) -> Result<String, Error> {
 struct End {
     /// The last whole line.
     line: Option<Vec<u8>>,
-    /// Where it ends.
+    /// The offset at which it ends.
     whole: u64,
-    /// What stands behind it.
+    /// The bytes after it.
     torn: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What is in a log, for people: its last records, and those that come.
+//! Reads a log for display: its last records, and new ones as they come.
 
 use std::collections::VecDeque;
 use std::io::{BufReader, Seek as _, SeekFrom};
@@ -8,25 +8,25 @@ use super::entry::Entry;
 use super::error::Error;
 use super::files::{self, Line};
 
-/// A record with its line as it stands in the file.
+/// A record and its line in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
     /// The record.
     pub entry: Entry,
-    /// Its line.
+    /// The line.
     pub line: String,
 }
 
-/// Reads a log from its end on. What is no record is left out here; `verify` names it.
+/// Reads a log from its end on. Skips lines that are not records; `verify` reports them.
 #[derive(Debug)]
 pub struct Tail {
     directory: PathBuf,
-    /// The file that is read, and how far.
+    /// The file being read, and the offset in it.
     at: Option<(u64, u64)>,
 }
 
 impl Tail {
-    /// The last records of a log that are `wanted`, so many at most, the oldest first; and what reads those that come.
+    /// Returns the last `wanted` records of a log, at most `most` of them, oldest first; and a reader of new records.
     pub fn open(directory: &Path, most: usize, wanted: impl Fn(&Entry) -> bool) -> Result<(Vec<Written>, Self), Error> {
         let all = list(directory)?;
         if all.is_empty() {
@@ -53,7 +53,7 @@ impl Tail {
         Ok((found.into(), Self { directory: directory.to_owned(), at: end }))
     }
 
-    /// The records that have come since the last look.
+    /// Returns the records written since the last call.
     pub fn look(&mut self) -> Result<Vec<Written>, Error> {
         let mut found = Vec::new();
         for (number, path) in list(&self.directory)? {
@@ -76,10 +76,10 @@ fn list(directory: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
     }
 }
 
-/// Reads whole lines from a place in a file on, and moves the place behind them.
+/// Reads whole lines from an offset in a file, and moves the offset past them.
 fn read(path: &Path, at: &mut u64, mut each: impl FnMut(Written)) -> Result<(), Error> {
     let mut file = match files::open(path) {
-        // It was removed, as the oldest are.
+        // The file was removed, as the oldest ones are.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(Error::at(path))?,
     };

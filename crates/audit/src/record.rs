@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 
 use hero_model::{ContextId, IdentityId, JobId, ScheduleId, Timestamp, TokenId};
 
-/// Who did something.
+/// The party that did something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Who {
     /// A caller who did not log in.
     Anonymous,
-    /// Whoever runs the server.
+    /// The operator of the server.
     Operator,
     /// An identity, by this token.
     Identity(IdentityId, TokenId),
@@ -25,7 +25,7 @@ pub enum Who {
     Node(String),
     /// The server itself.
     Server,
-    /// More callers than are told apart.
+    /// The callers beyond those that are told apart.
     Others,
 }
 
@@ -45,23 +45,23 @@ impl fmt::Display for Who {
     }
 }
 
-/// How something ended. Codes are those of the wire.
+/// The outcome of an operation. Codes are JSON-RPC error codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It was done.
+    /// It succeeded.
     Ok,
-    /// Who it was may not do that.
+    /// The party lacked the right to do it.
     Refused(i32),
-    /// It came to nothing, or whether it was done is not known: the code says which.
+    /// It failed, or it is unknown whether it was done; the code says which.
     Failed(i32),
-    /// It ended badly, without a code.
+    /// It ended with an error that has no code.
     Bad,
-    /// Nobody waited for the end: the caller's connection closed, or the call took too long. It may have been done.
+    /// The caller did not wait for the end: its connection closed, or the call took too long. It may have been done.
     Unknown,
 }
 
 impl Outcome {
-    /// The word in a record.
+    /// Returns the word for the record.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -71,7 +71,7 @@ impl Outcome {
         }
     }
 
-    /// The code of the wire, if there is one.
+    /// Returns the JSON-RPC error code, if there is one.
     pub const fn code(self) -> Option<i32> {
         match self {
             Self::Refused(code) | Self::Failed(code) => Some(code),
@@ -83,43 +83,43 @@ impl Outcome {
 /// An attempt of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Execution {
-    /// Its number.
+    /// The number of the attempt.
     pub attempt: u32,
-    /// How it ended: `finished`, `failed`, `timeout`, `crashed` and so on.
+    /// The end of the attempt: `finished`, `failed`, `timeout`, `crashed` and so on.
     pub end: &'static str,
-    /// How long it took, if that is known.
+    /// The duration, if known.
     pub duration_ms: Option<u64>,
 }
 
-/// What somebody did. No contents: ids and names only.
+/// A record of one operation. It has ids and names only, no contents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// When it ended.
+    /// The time at which it ended.
     pub time: Timestamp,
-    /// Who did it.
+    /// The party that did it.
     pub who: Who,
-    /// Where the call came from.
+    /// The address that the call came from.
     pub peer: Option<SocketAddr>,
-    /// The method, or a word of ours such as `execute`, `login`, `spawn`.
+    /// The method, or another word such as `execute`, `login`, `spawn`.
     pub what: Cow<'static, str>,
-    /// The context in which it was done.
+    /// The context of the operation.
     pub context: Option<ContextId>,
-    /// What it was done to or has made, as `kind:id`; several are separated by spaces.
+    /// The object that was changed or made, as `kind:id`; several are separated by spaces.
     pub object: Option<String>,
-    /// For whom it was done: the `caller_id` of a job.
+    /// The `caller_id` of a job: the party for whom it was done.
     pub caller: Option<String>,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What there is to say of an attempt.
+    /// Details of an attempt.
     pub execution: Option<Execution>,
-    /// How often the same happened since a time, where that was counted.
+    /// The number of repetitions since a time, if they were counted together.
     pub count: Option<(u64, Timestamp)>,
-    /// What the server has to say.
+    /// A note of the server.
     pub note: Option<String>,
 }
 
 impl Record {
-    /// That somebody has done something now.
+    /// Creates a record of something that was done now.
     pub fn new(who: Who, what: impl Into<Cow<'static, str>>, outcome: Outcome) -> Self {
         Self {
             time: Timestamp::local(),
@@ -136,12 +136,12 @@ impl Record {
         }
     }
 
-    /// What the server has to say of its log.
+    /// Creates a record of the server about its log.
     pub(super) fn of_server(what: &'static str, outcome: Outcome, note: Option<String>) -> Self {
         Self { note, ..Self::new(Who::Server, what, outcome) }
     }
 
-    /// How many bytes it takes in memory, roughly.
+    /// Returns the approximate size in memory, in bytes.
     pub(super) fn weight(&self) -> usize {
         let caller = self.caller.as_ref().map_or(0, String::len);
         size_of::<Self>() + caller + self.object.as_ref().map_or(0, String::len) + self.note.as_ref().map_or(0, String::len)

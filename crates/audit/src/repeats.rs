@@ -6,32 +6,34 @@ use std::time::{Duration, Instant};
 use super::record::{Outcome, Record, Who};
 use hero_model::{ContextId, IdentityId, Timestamp};
 
-/// So long the same refusals are counted before that is a record.
+/// Time for which equal refusals are counted before one record reports them.
 pub(super) const INTERVAL: Duration = Duration::from_secs(60);
-/// How many kinds are told apart at a time.
+/// The maximum number of kinds told apart at a time.
 const MOST: usize = 2048;
-/// How many of them are of one source. What it does beyond that is counted together, so that it keeps nobody else from being told.
+/// The maximum number of kinds per source. Further ones are counted together, so that one source cannot crowd out the
+/// others.
 const MOST_OF_ONE: usize = 32;
-/// What counts together in a record.
+/// The name of records that count several kinds together.
 const SEVERAL: &str = "several";
 
-/// What two calls have in common that are counted together: refusals, and what else can be done as often as a caller likes.
+/// The fields that two calls share if they are counted together: refusals, and other operations that a caller can
+/// repeat as often as it likes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Kind {
-    /// All that tells them apart.
+    /// A kind of its own.
     One { who: Who, from: Option<IpAddr>, what: Cow<'static, str>, context: Option<ContextId>, outcome: Outcome },
-    /// Whose they are: it has more kinds than are told apart.
+    /// The other kinds of a source that has more than are told apart.
     Of(Source),
-    /// Nothing: there are more kinds than are told apart.
+    /// The kinds beyond those that are told apart.
     Others,
 }
 
-/// Whose refusals they are: those of an identity, wherever it is and whatever its tokens, or of those who are nobody in one network.
+/// The source of refusals: an identity, whatever its address and tokens, or all callers without login in one network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Source {
     Identity(IdentityId),
     Network(IpAddr),
-    /// The operator's.
+    /// The operator.
     Here,
 }
 
@@ -39,7 +41,7 @@ impl Source {
     fn of(record: &Record) -> Self {
         match (&record.who, record.peer.map(|peer| peer.ip().to_canonical())) {
             (Who::Identity(identity, _), _) => Self::Identity(*identity),
-            // Who has one of these addresses has all of its network.
+            // A caller with one of these addresses controls its whole network.
             (_, Some(IpAddr::V6(address))) => Self::Network(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()),
             (_, Some(address)) => Self::Network(address),
             (_, None) => Self::Here,
@@ -47,14 +49,14 @@ impl Source {
     }
 }
 
-/// Refusals that were recorded, and how many of the same kind came after that.
+/// Recorded refusals, and the number of further ones of the same kind.
 ///
-/// Whoever is refused did not need to be anybody for that, and may try as often as the limits of the wire allow. So the first is a record, and those of the
-/// next minute are one together.
+/// A refused caller needs no login and may repeat its call as often as the connection limits allow. So the first
+/// refusal is recorded at once, and those of the next minute together.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     kinds: HashMap<Kind, Counted>,
-    /// How many kinds each source has that are told apart.
+    /// The number of kinds told apart per source.
     of_one: HashMap<Source, usize>,
 }
 
@@ -68,7 +70,7 @@ struct Counted {
 }
 
 impl Repeats {
-    /// Takes a refusal. Gives it back if it is to be recorded at once.
+    /// Counts a refusal. Returns it if it has to be recorded at once.
     pub(super) fn take(&mut self, record: Record, now: Instant) -> Option<Record> {
         let source = Source::of(&record);
         let (kind, record) = self.kind(record, source);
@@ -85,7 +87,7 @@ impl Repeats {
         Some(record)
     }
 
-    /// The kind of a refusal, and what of it is recorded.
+    /// Returns the kind of a refusal, and the record reduced to that kind.
     fn kind(&self, record: Record, source: Source) -> (Kind, Record) {
         let kind = Kind::One {
             who: record.who.clone(),
@@ -106,7 +108,7 @@ impl Repeats {
         }
     }
 
-    /// The records of those whose time is over, or of all.
+    /// Returns the records of the kinds whose interval has passed, or of all.
     pub(super) fn due(&mut self, now: Instant, all: bool) -> Vec<Record> {
         let mut due = Vec::new();
         let Self { kinds, of_one } = self;
@@ -154,7 +156,7 @@ mod tests {
         assert!(repeats.is_empty() && repeats.take(refused(1, "login"), now).is_some());
     }
 
-    /// A refusal of an identity, by one of its tokens, in a context.
+    /// Returns a refusal of an identity, by one of its tokens, in a context.
     fn of_identity(identity: u32, token: u32, context: u32) -> Record {
         let who = Who::Identity(IdentityId(identity), format!("{token:016x}").parse().unwrap());
         Record { who, context: Some(ContextId(context)), ..refused(1, "get_job") }

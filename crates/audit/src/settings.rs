@@ -2,17 +2,17 @@ use std::path::PathBuf;
 
 use super::key::AuditKey;
 
-/// Where an audit log is, and how large it may become.
+/// The directory, key and limits of an audit log.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The directory, of which one process at a time writes.
+    /// The directory. One process at a time writes to it.
     pub directory: PathBuf,
     /// The key of the hashes.
     pub key: AuditKey,
-    /// At how many bytes the next file begins.
+    /// The file size in bytes at which the next file begins.
     pub file_bytes: u64,
-    /// How many bytes all files may have together before the oldest go; 0 is no limit.
+    /// The maximum number of bytes of all files; beyond it the oldest are removed. 0 is no limit.
     pub quota: u64,
-    /// Whether there was a log in the directory before, as is known from elsewhere: where nothing of it is left, that is a fault.
+    /// Whether the directory is known to have held a log before. If nothing of it is left, that is a fault.
     pub begun: bool,
 }

@@ -9,12 +9,12 @@ use super::record::Record;
 use super::repeats::Repeats;
 use hero_model::Timestamp;
 
-/// How many records may wait to be written, with those that calls under way will have.
+/// The maximum number of records in the queue, with the places reserved for calls under way.
 pub(super) const MOST: usize = 8192;
-/// How many bytes they may have before no more calls begin.
+/// The queue size in bytes from which on no more calls begin.
 pub(super) const MOST_BYTES: usize = 16 << 20;
 
-/// What those who have something to record share with the thread that writes it.
+/// The state shared between callers that record and the thread that writes.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) state: Mutex<State>,
@@ -24,23 +24,23 @@ pub(super) struct Shared {
     pub(super) ended: CancellationToken,
 }
 
-/// What waits to be written, and how the writing goes.
+/// The queue of the writing thread, and the state of the writing.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) queue: VecDeque<Record>,
-    /// How many bytes are in the queue.
+    /// The number of bytes in the queue.
     pub(super) bytes: usize,
-    /// How many records the thread has taken and not written.
+    /// The number of records that the thread has taken and not yet written.
     pub(super) taken: usize,
-    /// How many places are kept for calls under way.
+    /// The number of places reserved for calls under way.
     pub(super) reserved: usize,
-    /// Records for which there was no room, since when.
+    /// The number of records lost for lack of room, and the time of the first.
     pub(super) lost: Option<(u64, Timestamp)>,
-    /// Why the log cannot be written, if it cannot.
+    /// The reason why the log cannot be written, if it cannot.
     pub(super) failing: Option<String>,
-    /// Refusals that are counted.
+    /// The refusals being counted.
     pub(super) repeats: Repeats,
-    /// Those who wait until what is in the queue is written.
+    /// The callers that wait until the queue is written.
     pub(super) waiting: Vec<oneshot::Sender<()>>,
     /// Whether the thread sleeps until it is woken.
     pub(super) idle: bool,
@@ -52,7 +52,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a record into the queue. It is written soon.
+    /// Queues a record. The thread writes it soon.
     pub(super) fn push(&self, state: &mut State, record: Record) {
         state.bytes += record.weight();
         state.queue.push_back(record);
@@ -63,7 +63,7 @@ impl Shared {
 
     /// Records the first of a kind, and counts those that follow.
     pub(super) fn repeat(&self, state: &mut State, record: Record) {
-        // The thread has to wake up when the minute is over.
+        // The thread must wake when the minute has passed.
         let first = state.repeats.is_empty();
         match state.repeats.take(record, Instant::now()) {
             Some(_) if state.is_full() => state.lose(),
@@ -75,12 +75,12 @@ impl Shared {
 }
 
 impl State {
-    /// Whether there is no room for one more record.
+    /// Whether the queue has no room for another record.
     pub(super) fn is_full(&self) -> bool {
         self.queue.len() + self.taken + self.reserved >= MOST || self.bytes >= MOST_BYTES
     }
 
-    /// Counts a record for which there is no room.
+    /// Counts a record that is lost for lack of room.
     pub(super) fn lose(&mut self) {
         let (count, since) = self.lost.unwrap_or_else(|| (0, Timestamp::local()));
         if count == 0 {

@@ -9,47 +9,48 @@ use super::files::{self, Line};
 use super::head::{self, Head};
 use super::key::AuditKey;
 
-/// What is wrong with a log, and where.
+/// A fault of a log, and its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// The name of the file.
     pub file: String,
-    /// The line in it, from 1; 0 is the file as a whole.
+    /// The number of the line in the file, from 1; 0 is the file as a whole.
     pub line: u64,
-    /// The number of the record, if that can be read.
+    /// The number of the record, if it can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// What is wrong.
+    /// The description of the fault.
     pub why: String,
 }
 
-/// What was found in a log.
+/// The result of verifying a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// How many files were read.
+    /// The number of files read.
     pub files: u64,
-    /// How many records are as they were written.
+    /// The number of valid records.
     pub records: u64,
-    /// The number of the first record. Where it is not 1, older files are gone.
+    /// The number of the first record. If it is not 1, older files were removed.
     pub first: u64,
     /// The number of the last record.
     pub last: u64,
-    /// Its hash, with which it can be noted elsewhere.
+    /// The hash of the last record, for noting it elsewhere.
     pub hash: String,
-    /// Bytes behind the last record: a line that is being written now, or was when its process ended.
+    /// The number of bytes after the last record: a line being written now, or torn when its process ended.
     pub torn: u64,
-    /// How many records had no room, as the log itself says.
+    /// The number of records lost for lack of room, according to the log itself.
     pub lost: u64,
-    /// What is wrong, in the order of the records: a hundred faults at most.
+    /// The faults in the order of the records, at most a hundred.
     pub faults: Vec<Fault>,
 }
 
-/// After so many faults no more are told.
+/// The maximum number of faults to report.
 const MOST: usize = 100;
 
-/// Looks at every record of a log, while it is written or not. `expected` is a record that was noted elsewhere: its number and hash.
+/// Verifies every record of a log, even while it is being written. `expected` is the number and hash of a record that
+/// was noted elsewhere.
 pub fn verify(directory: &Path, key: &AuditKey, expected: Option<&(u64, String)>) -> Result<Report, Error> {
-    // The head first: what is written meanwhile stands behind it.
+    // Read the head first: records written in the meantime follow it.
     let head = match directory.is_dir() {
         true => head::read(directory, key).map_err(Error::at(&head::path(directory)))?,
         false => return Err(Error::NoLog(directory.to_owned())),
@@ -79,15 +80,15 @@ pub fn verify(directory: &Path, key: &AuditKey, expected: Option<&(u64, String)>
     Ok(report)
 }
 
-/// A walk through a log, from record to record.
+/// A pass through a log, record by record.
 struct Walk<'k> {
     directory: &'k Path,
     key: &'k AuditKey,
-    /// The first record that has to be there, as the head says.
+    /// The first record that must exist, according to the head.
     kept: Option<u64>,
     report: Report,
     last: Option<Link>,
-    /// Records whose hash is known: the one that was noted, and the head.
+    /// Records with a known hash: the noted one, and the one of the head.
     noted: [Option<Link>; 2],
     many: usize,
 }
@@ -103,7 +104,7 @@ impl Walk<'_> {
     fn file(&mut self, first: u64, path: &Path, is_last: bool) -> Result<(), Error> {
         let name = files::shown(path);
         let file = match files::open(path) {
-            // The oldest file was removed since they were listed.
+            // The oldest file was removed after they were listed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.last.is_none() => return Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
                 self.fault(&name, 0, None, error.to_string());
@@ -159,14 +160,14 @@ impl Walk<'_> {
             self.report.first = seq;
             self.beginning(file, number, seq);
         }
-        // What is behind a fault is looked at from there on.
+        // Continue after a fault from this record on.
         self.last = Some(Link { seq, hash: place.hash });
     }
 
-    /// Looks whether the beginning is the beginning.
+    /// Checks that the log begins where the head says.
     fn beginning(&mut self, file: &str, number: u64, seq: u64) {
         let is_cut = |kept: Option<u64>| kept.is_some_and(|kept| seq > kept);
-        // The oldest files may have been removed by their server since the head was read.
+        // The server may have removed the oldest files after the head was read.
         if is_cut(self.kept) && !is_cut(head::read(self.directory, self.key).ok().and_then(|head| head.first())) {
             return;
         }
@@ -175,7 +176,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Why a good record does not belong where it stands.
+    /// Returns the reason why a valid record is not in its place.
     fn misplaced(&self, place: &Place, first: Option<u64>) -> Option<String> {
         let seq = place.seq;
         if first.is_some_and(|first| first != seq) {
@@ -200,7 +201,7 @@ impl Walk<'_> {
         (place.prev != last.hash).then(|| format!("record {} before it is not the one that was written", last.seq))
     }
 
-    /// Looks whether the end is the end.
+    /// Checks that the log does not end before the head or the noted record.
     fn end(&mut self, head: &Head, expected: Option<&(u64, String)>) {
         let last = self.last.as_ref().map_or(0, |last| last.seq);
         let cut = |seq: u64| {

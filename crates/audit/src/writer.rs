@@ -8,18 +8,20 @@ use super::journal::Journal;
 use super::record::{Outcome, Record};
 use super::state::Shared;
 
-/// For so long records are collected before they are written, unless somebody waits for that. A process that is killed loses those at most.
+/// Time for which records are collected before they are written, unless a caller waits for them. A process that is
+/// killed loses at most this much.
 const COLLECTED: Duration = Duration::from_millis(25);
-/// How often the disk is told to take what was written, how often a log that failed is tried again, and how often counted refusals are looked at.
+/// Interval at which written data is flushed to the disk, a failed log is tried again, and counted refusals are
+/// checked.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The thread that writes the log.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     journal: Journal,
-    /// What was taken out of the queue and is not written yet.
+    /// The records taken from the queue and not yet written.
     records: VecDeque<Record>,
-    /// Those who wait until these are written.
+    /// The callers that wait until these records are written.
     waiting: Vec<oneshot::Sender<()>>,
     synced: Instant,
 }
@@ -45,13 +47,13 @@ impl Writer {
                 break;
             }
         }
-        // Whoever waits for the end may open the log again.
+        // A caller that waits for the end may open the log again.
         let shared = Arc::clone(&self.shared);
         drop(self);
         shared.ended.cancel();
     }
 
-    /// Takes what there is to write. Gives whether it is the last.
+    /// Collects the records to write. Returns whether they are the last.
     fn collect(&mut self) -> bool {
         let mut state = self.shared.lock();
         let failing = state.failing.is_some();
@@ -82,7 +84,7 @@ impl Writer {
         self.waiting.append(&mut state.waiting);
         state.bytes = self.records.iter().map(Record::weight).sum();
         let closing = state.closing;
-        // While nothing can be written, what is counted stays counted.
+        // While the log cannot be written, counted refusals stay counted.
         if !failing || closing {
             self.records.extend(state.repeats.due(Instant::now(), closing));
         }
@@ -108,11 +110,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Says how it went: to those who wait for it, and once in the log.
+    /// Reports the result: to the waiting callers, and once in the server's log.
     fn tell(&mut self, failed: Option<&str>) {
         let mut state = self.shared.lock();
         (state.taken, state.bytes) = (self.records.len(), self.records.iter().chain(&state.queue).map(Record::weight).sum());
-        // Whoever does not wait any more need not be told.
+        // A caller that gave up waiting needs no answer.
         self.waiting.drain(..).for_each(|told| {
             let _ = told.send(());
         });
@@ -125,7 +127,7 @@ impl Writer {
                 tracing::info!("the audit log can be written again");
                 metrics::gauge!("hero_audit_failing").set(0.0);
             }
-            // Who reads metrics sees that there is nothing wrong, too.
+            // Set these too, so that metrics show that nothing is wrong.
             (None, None) => {
                 metrics::gauge!("hero_audit_failing").set(0.0);
                 metrics::counter!("hero_audit_lost_total").increment(0);

@@ -9,7 +9,7 @@ mod source;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What stands at a path of the site.
+/// A file of the site.
 #[derive(Debug)]
 pub struct File {
     /// Its media type.
@@ -18,24 +18,24 @@ pub struct File {
     pub text: String,
 }
 
-/// What the documents link to that is made elsewhere, and lies beside the pages: the description of the wire.
+/// The file that describes the API. The documents link to it; it is made elsewhere and placed beside the pages.
 pub const OPENRPC: &str = "openrpc.json";
 
 /// The page that lists all others.
 pub const INDEX: &str = "index.html";
 
-/// Every file of the site, by its path.
+/// Returns every file of the site, by its path.
 pub fn files() -> &'static BTreeMap<String, File> {
     static FILES: LazyLock<BTreeMap<String, File>> = LazyLock::new(site::files);
     &FILES
 }
 
-/// The page that says that there is none at this path, and which may be meant. Links of it lead from `root`.
+/// Returns the page for a path without a file, with suggestions. Its links start from `root`.
 pub fn missing(path: &str, root: &str) -> String {
     site::missing(path, root)
 }
 
-/// The documents of the site, by their paths in the repository.
+/// Returns the repository paths of the documents on the site.
 pub fn documents() -> impl Iterator<Item = &'static str> {
     source::SECTIONS.iter().flat_map(|section| section.sources).map(|source| source.path)
 }

@@ -2,17 +2,17 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 use super::source::Source;
 
-/// A heading, and what stands below it up to the next one.
+/// A heading, and the text below it up to the next one.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) level: usize,
     pub(super) title: String,
     pub(super) anchor: String,
-    /// Its text without code between fences.
+    /// The text without fenced code.
     pub(super) prose: String,
 }
 
-/// A document as it is shown.
+/// A rendered document.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) parts: Vec<Part>,
@@ -25,13 +25,13 @@ impl Page {
     }
 }
 
-/// The anchor of a heading, as GitHub makes it.
+/// Returns the anchor of a heading, as GitHub makes it.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase().replace(' ', "-");
     kept.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_')).collect()
 }
 
-/// Makes a page of a document. `leads` says where a path of the repository is on the site, if it is there.
+/// Renders a document. `leads` maps a repository path to its path on the site, if it is there.
 pub(super) fn page(source: &Source, leads: &dyn Fn(&str) -> Option<String>) -> Page {
     let mut writer = Writer { source, leads, parts: Vec::new(), links: Vec::new(), heading: None, is_code: false, events: Vec::new() };
     for event in Parser::new_ext(source.text, Options::ENABLE_TABLES) {
@@ -42,14 +42,14 @@ pub(super) fn page(source: &Source, leads: &dyn Fn(&str) -> Option<String>) -> P
     Page { parts: writer.parts, html: text }
 }
 
-/// Changes events one after another, and notes what they say.
+/// Transforms events one after another, and collects the searchable text.
 struct Writer<'a> {
     source: &'a Source,
     leads: &'a dyn Fn(&str) -> Option<String>,
     parts: Vec<Part>,
-    /// Whether each link that has begun leads somewhere.
+    /// Whether each open link has a target on the site.
     links: Vec<bool>,
-    /// Where the heading that has begun stands among the events.
+    /// The index of the open heading among the events.
     heading: Option<usize>,
     is_code: bool,
     events: Vec<Event<'a>>,
@@ -83,7 +83,7 @@ impl<'a> Writer<'a> {
                 self.events.extend([Event::Html(CowStr::Borrowed("<div class=\"table\" tabindex=\"0\">")), event])
             }
             Event::End(TagEnd::Table) => self.events.extend([event, Event::Html(CowStr::Borrowed("</div>\n"))]),
-            // Comments say where something is printed, which nobody has to read.
+            // Comments mark generated parts; readers do not need them.
             Event::Html(text) | Event::InlineHtml(text) if text.trim_start().starts_with("<!--") => {}
             event => {
                 self.note(&event);
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Notes the text that can be found.
+    /// Collects searchable text.
     fn note(&mut self, event: &Event<'_>) {
         let Some(part) = self.parts.last_mut() else { return };
         let text = if self.heading.is_some() { &mut part.title } else { &mut part.prose };
@@ -106,7 +106,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Gives the heading that ends here its anchor, and a link to it.
+    /// Gives the heading that ends here its anchor and a link to it.
     fn name_heading(&mut self) {
         let (Some(at), Some(part)) = (self.heading.take(), self.parts.last()) else { return };
         let plain = anchor(&part.title);
@@ -123,7 +123,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where a link leads on the site. Nothing: to what only the repository has.
+    /// Returns the target of a link on the site, or `None` if only the repository has it.
     fn target(&self, link: &str) -> Option<String> {
         if link.starts_with('#') || link.contains("://") {
             return Some(link.to_owned());
@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The path that a relative one means in a file of the repository.
+/// Resolves a relative path in a file of the repository.
 fn resolved(of: &str, relative: &str) -> String {
     let mut parts: Vec<&str> = of.split('/').collect();
     parts.pop();

@@ -1,4 +1,4 @@
-// Finds parts of the documents. The index is loaded when somebody begins to search; nothing else is asked of a server.
+// Searches the documents. Loads the index when the user begins to search, and nothing else from the server.
 "use strict";
 (() => {
   const MOST = 20;
@@ -18,7 +18,7 @@
     return loading;
   };
 
-  // How well a part fits one word; 0: not at all.
+  // The score of a part for one word; 0 if it does not match.
   const fit = (word, heading, title, text) => {
     if (heading === word) return 100;
     if (heading.startsWith(word)) return 40;
@@ -33,7 +33,7 @@
       const lower = [heading, title, text].map((part) => part.toLowerCase());
       const fits = words.map((word) => fit(word, ...lower));
       if (fits.every(Boolean)) {
-        // The part of all that a page is about comes before those within it.
+        // The part about the whole page comes before the parts within it.
         const whole = lower[0] === words.join(" ") ? 200 : 0;
         found.push({ page, title, anchor, heading, text, score: whole + fits.reduce((sum, each) => sum + each, 0) });
       }
@@ -41,7 +41,7 @@
     return found.sort((a, b) => b.score - a.score).slice(0, MOST);
   };
 
-  // The text around the first of the words that stands in it.
+  // The text around the first word found in it.
   const around = (text, words) => {
     const lower = text.toLowerCase();
     const at = Math.min(...words.map((word) => lower.indexOf(word)).filter((place) => place >= 0), text.length);

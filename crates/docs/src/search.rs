@@ -2,12 +2,12 @@ use serde_json::json;
 
 use super::markdown::Page;
 
-/// So much of the text below a heading can be found and is shown.
+/// The maximum length of the text below a heading that is searchable and shown.
 const LONGEST: usize = 2000;
 
-/// A script with everything that can be found: `[page, title of the page, anchor, heading, text]` of each part.
+/// Returns a script with all searchable parts, each as `[page, title of the page, anchor, heading, text]`.
 ///
-/// It is a script, because pages that were opened from a folder may load scripts and nothing else.
+/// It is a script because pages opened from a folder may load scripts and nothing else.
 pub(super) fn index<'a>(pages: impl Iterator<Item = (&'a str, &'a Page)>) -> String {
     let entries = pages.flat_map(|(path, page)| {
         page.parts.iter().map(move |part| {

@@ -10,7 +10,7 @@ const STYLESHEET: &str = "site.css";
 const SCRIPT: &str = "search.js";
 const SEARCH_INDEX: &str = "search-index.js";
 
-/// Every file of the site, by its path.
+/// Makes every file of the site, by its path.
 pub(super) fn files() -> BTreeMap<String, File> {
     let pages: Vec<(&Source, String, Page)> = sources().map(|source| (source, path_of(source.path), made(source))).collect();
     let titles: Titles<'_> = pages.iter().map(|(source, path, page)| (source.path, (path.as_str(), page))).collect();
@@ -30,20 +30,20 @@ pub(super) fn files() -> BTreeMap<String, File> {
     files
 }
 
-/// The page and its path on the site, by the path of its document.
+/// The path on the site and the page of each document, by its path in the repository.
 type Titles<'a> = BTreeMap<&'static str, (&'a str, &'a Page)>;
 
 fn sources() -> impl Iterator<Item = &'static Source> {
     SECTIONS.iter().flat_map(|section| section.sources)
 }
 
-/// Where a document is on the site: those of `docs` are at its root, others lie as in the repository.
+/// Returns the path of a document on the site: documents of `docs` are at its root, others as in the repository.
 fn path_of(document: &str) -> String {
     let document = document.strip_prefix("docs/").unwrap_or(document);
     format!("{}.html", document.strip_suffix(".md").unwrap_or(document))
 }
 
-/// What leads from a page to the root of the site.
+/// Returns the relative path from a page to the root of the site.
 fn root_of(path: &str) -> String {
     "../".repeat(path.matches('/').count())
 }
@@ -58,7 +58,7 @@ fn made(source: &Source) -> Page {
     })
 }
 
-/// The page with all that surrounds it.
+/// Returns a page with its frame.
 fn framed(title: &str, path: &str, root: &str, main: &str, titles: &Titles<'_>) -> String {
     let (title, navigation) = (escaped(title), navigation(path, root, titles));
     format!(
@@ -90,7 +90,7 @@ fn framed(title: &str, path: &str, root: &str, main: &str, titles: &Titles<'_>) 
     )
 }
 
-/// The list of documents; that which is shown has its parts below it.
+/// Returns the list of documents, with the parts of the shown one below it.
 fn navigation(shown: &str, root: &str, titles: &Titles<'_>) -> String {
     let mut text = String::new();
     for section in &SECTIONS {
@@ -117,13 +117,13 @@ fn navigation(shown: &str, root: &str, titles: &Titles<'_>) -> String {
     text
 }
 
-/// What of a section is in the navigation of a page.
+/// Returns the documents of a section that the navigation of a page lists.
 fn listed<'a>(section: &'a Section, shown: &'a str) -> impl Iterator<Item = &'static Source> + 'a {
     let is_open = move |source: &Source| !section.is_folded || path_of(source.path) == shown;
     section.sources.iter().enumerate().filter(move |(at, source)| *at == 0 || is_open(source)).map(|(_, source)| source)
 }
 
-/// The page with all documents, each with its first sentence.
+/// Returns the page that lists all documents, each with its first sentence.
 fn contents(titles: &Titles<'_>) -> String {
     let mut text = format!(
         "<h1>hero</h1>\n<p>A job server for scripts. These are the documents of version {}; \
@@ -142,12 +142,12 @@ fn contents(titles: &Titles<'_>) -> String {
     text
 }
 
-/// So many pages are named that may be meant.
+/// The maximum number of suggested pages.
 const GUESSES: usize = 5;
-/// So much is looked at of a path that nobody knows, in characters.
+/// The maximum number of characters of an unknown path that are compared.
 const LONGEST: usize = 100;
 
-/// The page that says that there is none.
+/// Returns the page for a path without a file.
 pub(super) fn missing(path: &str, root: &str) -> String {
     let last = |path: &str| -> String { path.rsplit('/').next().unwrap_or_default().chars().take(LONGEST).collect() };
     let wanted = last(path);

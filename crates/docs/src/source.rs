@@ -4,11 +4,11 @@ pub(super) struct Source {
     pub(super) text: &'static str,
 }
 
-/// Documents that stand together in the navigation.
+/// Documents that are grouped in the navigation.
 pub(super) struct Section {
     pub(super) title: &'static str,
     pub(super) sources: &'static [Source],
-    /// Whether only the first of them stands there, which leads to the others.
+    /// Whether the navigation lists only the first document, which links to the others.
     pub(super) is_folded: bool,
 }
 

@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-/// Work that is done in rounds, over and over.
+/// A task that runs in rounds.
 pub trait Service: Send + 'static {
-    /// What goes wrong in a round.
+    /// The error of a failed round.
     type Error: std::fmt::Display + Send;
 
-    /// What it does, in words for whoever reads the log: "renewing leases".
+    /// The task in words for the log: "renewing leases".
     const NAME: &'static str;
 
-    /// Does one bounded round and says how long to pause before the next.
+    /// Does one bounded round and returns the pause before the next.
     fn tick(&mut self) -> impl Future<Output = Result<Duration, Self::Error>> + Send;
 }
 
-/// How long to pause after a round that failed.
+/// The pause after a round that failed.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
-/// Runs a service until shutdown. After an error it goes on. Only the first of several errors in a row is logged.
+/// Runs a service until shutdown, also after errors. Only the first of several errors in a row is logged.
 pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
     let mut failing = false;
     while !shutdown.is_cancelled() {
@@ -50,10 +50,11 @@ pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
     }
 }
 
-/// So many bytes are looked at where they are. For more there are other threads than those that serve connections.
+/// Up to this many bytes are processed in place; more go to threads that do not serve connections.
 pub const LITTLE: usize = 8 << 10;
 
-/// Does what looks at so many bytes away from the threads that serve connections, unless they are few. Nothing, if that failed, or the process is about to end.
+/// Runs work on this many bytes. Unless they are few, uses a thread that does not serve connections. Returns `None` if
+/// the work panicked, or the process is about to end.
 pub async fn away<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     if bytes <= LITTLE { Some(work()) } else { tokio::task::spawn_blocking(work).await.ok() }
 }

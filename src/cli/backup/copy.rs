@@ -1,4 +1,4 @@
-//! Copies trees: files, directories and links as they are, whoever they belong to.
+//! Copies trees of files, directories and links, with their owners and modes.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,8 +13,8 @@ use rustix::process::geteuid;
 use super::tree::{self, DEEPEST, Found, is_of_scripts, may_be_link, named};
 use crate::process::closed;
 
-/// Copies what is at `from` to `to`, which is not there yet. Sockets, pipes and devices are left out, and so is what is gone meanwhile.
-/// Files of scripts that cannot be read are left out too, and named in `left_out`.
+/// Copies `from` to `to`, which must not exist. Skips sockets, pipes, devices, and entries that disappear in the
+/// meantime. Also skips unreadable files of scripts, and adds them to `left_out`.
 pub(super) fn copy(from: &Path, to: &Path, left_out: &mut Vec<String>) -> anyhow::Result<()> {
     let opened = |path: &Path| {
         let parent = path.parent().unwrap_or(Path::new("/"));
@@ -25,7 +25,8 @@ pub(super) fn copy(from: &Path, to: &Path, left_out: &mut Vec<String>) -> anyhow
     Copying { left_out: Some(left_out) }.entry((&source, name), (&target, new), Path::new(name), 0)
 }
 
-/// Copies what is in a directory into another, but for the entry of this name, and nothing that is no file, directory or link.
+/// Copies the entries of a directory into another, except the one with this name and those that are not files,
+/// directories or links.
 pub(super) fn copy_into(from: &Path, to: &Path, but: &str) -> anyhow::Result<()> {
     let source = tree::directory(from).with_context(|| format!("cannot open {}", from.display()))?;
     let target = tree::directory(to).with_context(|| format!("cannot open {}", to.display()))?;
@@ -38,7 +39,7 @@ pub(super) fn copy_into(from: &Path, to: &Path, but: &str) -> anyhow::Result<()>
 }
 
 struct Copying<'a> {
-    /// What cannot be read, where that is no error.
+    /// Collects unreadable entries, where they are no error.
     left_out: Option<&'a mut Vec<String>>,
 }
 
@@ -87,12 +88,13 @@ impl Copying<'_> {
     }
 }
 
-/// Whom root gives what was copied.
+/// Returns the owner for a copy, if root makes it.
 fn owner(stat: &Stat) -> Option<(Uid, Gid)> {
     geteuid().is_root().then(|| (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid)))
 }
 
-/// Gives what was made the owner and the mode that it had, and writes it to the disk. Where it becomes ours, we can read it whatever its mode was.
+/// Sets the owner and mode of the original, and syncs the copy to the disk. If the copy becomes ours, also makes it
+/// readable for us.
 fn finish(made: &File, stat: &Stat, readable: u32) -> io::Result<()> {
     let mut mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
     if let Some((user, group)) = owner(stat) {
@@ -109,20 +111,20 @@ fn make_directory((directory, name): (&File, &OsStr)) -> io::Result<File> {
     Ok(closed::open(directory, name)?.into())
 }
 
-/// Never into what is there.
+/// Creates a new file; fails if it exists.
 fn make_file((directory, name): (&File, &OsStr)) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// Copies what a file had when it was opened. Its holes take no room in the copy either.
+/// Copies the data that a file had when it was opened. Keeps its holes.
 fn copy_data(from: &mut File, to: &mut File, length: u64) -> io::Result<()> {
     let mut end = 0;
     while end < length {
         let (begin, hole) = match seek(&*from, SeekFrom::Data(end)) {
             Ok(begin) => (begin, seek(&*from, SeekFrom::Hole(begin)).unwrap_or(length).min(length)),
             Err(Errno::NXIO) => break,
-            // A file system that knows of no holes.
+            // The file system does not support holes.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => (end, length),
             Err(error) => return Err(error.into()),
         };
@@ -151,7 +153,7 @@ pub(super) fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Gives something, as root, the owner of something else.
+/// As root, sets the owner of a path to that of another.
 pub(super) fn give(path: &Path, like: &Path) -> anyhow::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, lchown};
 
@@ -163,7 +165,7 @@ pub(super) fn give(path: &Path, like: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has the names in a directory be on the disk.
+/// Syncs the entries of a directory to the disk.
 pub(super) fn sync_directory(directory: &Path) -> anyhow::Result<()> {
     File::open(directory).and_then(|directory| directory.sync_all()).with_context(|| directory.display().to_string())
 }
@@ -189,7 +191,7 @@ mod tests {
             std::fs::set_permissions(directory.join("shut"), PermissionsExt::from_mode(0o000)).unwrap();
         }
         std::os::unix::fs::symlink("/", from.path().join("files/link")).unwrap();
-        // As a user who is not root; this is of the thread.
+        // Acts as a user other than root, in this thread only.
         let mut sets = capabilities(None).unwrap();
         sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
         set_capabilities(None, sets).unwrap();

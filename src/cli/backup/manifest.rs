@@ -1,4 +1,4 @@
-//! The list of what a copy has, with the hash of each file.
+//! The list of a copy's files with their hashes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,24 +15,24 @@ use super::copy::write;
 use super::tree::{self, DEEPEST, Found, may_be_link, named};
 use crate::model::{Timestamp, hex};
 
-/// The file with it.
+/// The name of its file.
 pub(super) const NAME: &str = "backup.json";
 
-/// What a copy has.
+/// The contents of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// The version of hero that made it.
+    /// The version of hero that made the copy.
     version: String,
-    /// When.
+    /// The time at which it was made.
     made_at: Timestamp,
-    /// Each file by its path below the copy, in which bytes that are no UTF-8 are written as `\xNN`.
+    /// The files by their paths in the copy. Bytes that are not UTF-8 are written as `\xNN`.
     pub(super) files: BTreeMap<String, Entry>,
     /// Files and directories of scripts that could not be read.
     #[serde(default)]
     pub(super) left_out: Vec<String>,
 }
 
-/// One file.
+/// A file or a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     bytes: u64,
@@ -40,7 +40,7 @@ pub(super) struct Entry {
 }
 
 impl Manifest {
-    /// What is in a directory now.
+    /// Lists the current contents of a directory.
     pub(super) fn of(directory: &Path) -> anyhow::Result<Self> {
         let mut files = BTreeMap::new();
         let opened = tree::directory(directory).with_context(|| format!("cannot open {}", directory.display()))?;
@@ -52,7 +52,7 @@ impl Manifest {
         write(&directory.join(NAME), &serde_json::to_vec_pretty(self)?)
     }
 
-    /// The list that is in a copy.
+    /// Reads the list in a copy.
     pub(super) fn read(directory: &Path) -> anyhow::Result<Self> {
         let path = directory.join(NAME);
         let none = || format!("{} is no copy that `hero backup` made, or not a whole one: it has no {NAME}", directory.display());
@@ -71,7 +71,7 @@ impl Manifest {
         self.files.values().map(|entry| entry.bytes).sum()
     }
 
-    /// How what is there differs from this, in words.
+    /// Describes the first difference between the actual contents and this list.
     pub(super) fn differs(&self, there: &Self) -> Option<String> {
         let missing = self.files.keys().find(|path| !there.files.contains_key(*path)).map(|path| format!("{path} is missing"));
         let changed = || {
@@ -119,7 +119,7 @@ fn of_file(mut file: File) -> io::Result<Entry> {
     }
 }
 
-/// A link is what it says.
+/// A link is hashed by its target.
 fn of_link(target: &[u8]) -> Entry {
     Entry { bytes: target.len() as u64, sha256: hex(&Sha256::digest([b"link:", target].concat())) }
 }

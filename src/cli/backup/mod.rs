@@ -1,4 +1,4 @@
-//! `hero backup` and `hero restore`: the data directory of a server with a private Redis, copied whole and checked.
+//! `hero backup` and `hero restore`: copy and verify the data directory of a server with a private Redis.
 
 mod copy;
 mod manifest;
@@ -22,16 +22,17 @@ use crate::exit::{Exit, Usage};
 use crate::server::settings::default_data;
 use crate::store::managed::{AOF_BASE, AOF_DIRECTORY, AOF_MANIFEST, check_aof, holder, manifest_of_base, snapshot, take};
 
-/// What is copied of a data directory besides the append-only file, if it is there. Locks, sockets and the password of Redis are made anew.
+/// The parts of a data directory to copy, if they exist, besides the append-only file. Locks, sockets and the password
+/// of Redis are created anew.
 const PARTS: [&str; 7] = ["audit", "audit.begun", "audit.key", "files", "logs", "node.key", "token.key"];
 
-/// How many of what was left out the warning names.
+/// The maximum number of skipped files that the warning names.
 const NAMED: usize = 10;
 
-/// Copies a data directory, consistently, while its server runs or while it does not.
+/// Copies a data directory consistently, whether its server runs or not.
 #[derive(Debug, Args)]
 pub(super) struct Backup {
-    /// Where the copy is made: a directory that does not exist yet
+    /// The directory for the copy; it must not exist yet
     #[arg(value_name = "DIR")]
     to: PathBuf,
     /// The data directory [default: HERO_DATA, else $XDG_DATA_HOME/hero, else ~/.local/share/hero]
@@ -39,7 +40,7 @@ pub(super) struct Backup {
     data: Option<PathBuf>,
 }
 
-/// The data directory that is meant.
+/// Returns the data directory to use.
 fn data_directory(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let env = environment();
     let of_env = || env.get("HERO_DATA").filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -70,7 +71,7 @@ impl Backup {
         let manifest = match made {
             Ok(manifest) => manifest,
             Err(error) => {
-                // What is left of it is worth nothing.
+                // The incomplete copy is useless.
                 let _ = std::fs::remove_dir_all(&unfinished);
                 return Err(error);
             }
@@ -95,7 +96,7 @@ impl Backup {
     }
 }
 
-/// A new directory beside the one that is to be, in which it is made.
+/// Creates a directory with a temporary name next to the target. It is renamed once complete.
 fn unfinished(to: &Path) -> anyhow::Result<PathBuf> {
     let name = to.file_name().ok_or_else(|| Usage(format!("{} names no directory", to.display())))?;
     let mut name = name.to_owned();
@@ -107,7 +108,7 @@ fn unfinished(to: &Path) -> anyhow::Result<PathBuf> {
 
 async fn make(data: &Path, to: &Path) -> anyhow::Result<Manifest> {
     let (aof, mut left_out) = (to.join(AOF_DIRECTORY), Vec::new());
-    // As long as it is ours, no server starts here.
+    // While we hold the lock, no server starts here.
     let lock = if holder(data)?.is_none() { Some(take(data)?) } else { None };
     if lock.is_some() {
         copy(&data.join(AOF_DIRECTORY), &aof, &mut left_out)?;
@@ -139,7 +140,7 @@ async fn make(data: &Path, to: &Path) -> anyhow::Result<Manifest> {
     Ok(manifest)
 }
 
-/// Refuses a directory that is no whole copy.
+/// Refuses a directory that is not a complete copy.
 async fn verify(from: &Path) -> anyhow::Result<Manifest> {
     let said = Manifest::read(from)?;
     let there = Manifest::of(from)?;

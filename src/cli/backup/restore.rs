@@ -11,13 +11,14 @@ use super::{data_directory, unfinished, verify};
 use crate::exit::{Exit, Usage};
 use crate::store::managed::AOF_DIRECTORY;
 
-/// Makes a data directory of a copy that `hero backup` made.
+/// Creates a data directory from a copy made by `hero backup`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Restore {
-    /// The copy
+    /// The copy made by `hero backup`
     #[arg(value_name = "DIR")]
     from: PathBuf,
-    /// The data directory, which may not be there yet, or is empty [default: HERO_DATA, else $XDG_DATA_HOME/hero, else ~/.local/share/hero]
+    /// The data directory to create, which must be missing or empty [default: HERO_DATA, else $XDG_DATA_HOME/hero, else
+    /// ~/.local/share/hero]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 }
@@ -41,9 +42,9 @@ impl Restore {
         std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         let unfinished = unfinished(&data)?;
         let copied = copy_into(&self.from, &unfinished, NAME).and_then(|()| {
-            // Of root's, the server's user could read nothing.
+            // The server's user could not read files that belong to root.
             copy::give(&unfinished, &unfinished.join(AOF_DIRECTORY))?;
-            // An empty directory gives way to it.
+            // Replaces an empty directory.
             std::fs::rename(&unfinished, &data).with_context(|| format!("cannot give the data its name {}", data.display()))
         });
         if let Err(error) = copied {

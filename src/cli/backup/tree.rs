@@ -1,4 +1,4 @@
-//! Looks at trees by descriptors: whoever swaps names meanwhile leads nobody out of them.
+//! Walks trees by file descriptors, so that renaming an entry in the meantime cannot lead out of the tree.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,12 +8,12 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::{Errno, Result};
 
-/// How deep directories may be. Each level takes two descriptors.
+/// The maximum depth of directories. Each level takes two descriptors.
 pub(super) const DEEPEST: usize = 256;
-/// The part with the files of scripts.
+/// The directory with the files of scripts.
 const OF_SCRIPTS: &str = "files";
 
-/// An entry of a directory, opened where it can be.
+/// An entry of a directory, opened if possible.
 pub(super) enum Found {
     Directory(File),
     File(File),
@@ -22,22 +22,22 @@ pub(super) enum Found {
     Other,
 }
 
-/// Whether a path of a copy is of scripts, which make of their files whatever they like.
+/// Whether a path of a copy belongs to scripts, which can give their files any name and type.
 pub(super) fn is_of_scripts(below: &Path) -> bool {
     below.starts_with(OF_SCRIPTS)
 }
 
-/// Whether a copy may have a link there.
+/// Whether a copy may have a link at this path.
 pub(super) fn may_be_link(below: &Path) -> bool {
     is_of_scripts(below) && below != Path::new(OF_SCRIPTS)
 }
 
-/// Opens a directory that the caller named.
+/// Opens a directory named by the caller.
 pub(super) fn directory(path: &Path) -> Result<File> {
     rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map(File::from)
 }
 
-/// The names in a directory.
+/// Lists the names in a directory.
 pub(super) fn names(directory: &File) -> Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -50,7 +50,7 @@ pub(super) fn names(directory: &File) -> Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Opens an entry of a directory; `None` if it is gone, or became something else meanwhile.
+/// Opens an entry of a directory; `None` if it has disappeared or changed its type.
 pub(super) fn open(directory: &File, name: &OsStr) -> Result<Option<(Found, Stat)>> {
     match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(seen) => open_as(directory, name, seen),
@@ -81,7 +81,7 @@ fn open_as(directory: &File, name: &OsStr, seen: Stat) -> Result<Option<(Found, 
     }
 }
 
-/// A path as text, in which bytes that are no UTF-8 are written as `\xNN`.
+/// Formats a path. Bytes that are not UTF-8 are written as `\xNN`.
 pub(super) fn named(path: &Path) -> String {
     let mut name = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {

@@ -1,4 +1,4 @@
-//! What logins, flows, and a server with many contexts and identities cost.
+//! Measures the cost of logins, flows, and a server with many contexts and identities.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,19 +14,20 @@ use crate::client::{Client, Options, Reconnect};
 use crate::model::{ContextLimits, FlowJobSpec, FlowSpec, JobId, JobSpec, PrivateKey, Role};
 use crate::server::run::OPERATOR_SOCKET;
 
-/// Into how many turns a comparison is divided, so that whatever else the machine does meets all that is compared. The shorter they are, the better it does.
+/// The number of turns of a comparison, so that other load on the machine affects both sides equally. Shorter turns do
+/// that better.
 const TURNS: u64 = 100;
-/// How many turns flows take, each with as many jobs.
+/// The number of turns of flows, each with the same number of jobs.
 const FLOW_TURNS: usize = 5;
-/// The most identities that a server has which is watched at rest; it has a tenth as many contexts.
+/// The maximum number of identities of the server watched at rest. It has a tenth as many contexts.
 const IDENTITIES: u64 = 10_000;
-/// A server of its own that asks who calls: nothing else calls it. It rests sooner than others.
+/// The arguments of a separate server with login. It has no other callers, and rests sooner than others.
 const LOGIN: [&str; 5] = ["--login", "--calls-per-second", "0", "--engine-idle", "1s"];
 
-/// What it costs a caller who waits for one job after another that servers want to know who calls.
+/// The cost of login for a caller that waits for one job after another.
 #[derive(Debug, Serialize)]
 pub(super) struct Login {
-    /// The median without login, with it and without the audit log, and with both, as is usual then.
+    /// The medians without login, with login but no audit log, and with both, which is the default.
     pub(super) none_ms: f64,
     pub(super) unrecorded_ms: f64,
     pub(super) recorded_ms: f64,
@@ -34,13 +35,13 @@ pub(super) struct Login {
     pub(super) ratios: [f64; 2],
 }
 
-/// What the jobs of a flow cost, beside jobs that wait for each other in the same way.
+/// The cost of jobs in a flow, compared to separate jobs with the same dependencies.
 #[derive(Debug, Serialize)]
 pub(super) struct Flows {
-    /// How many run at once: each waits for the one so many before it.
+    /// The number of jobs that run at once: each waits for the job this far before it.
     pub(super) width: usize,
     pub(super) jobs: usize,
-    /// From the creation to the last end, ms for each job: medians.
+    /// The time from creation to the last end, divided by the number of jobs, in ms: medians.
     pub(super) plain_ms: f64,
     pub(super) flow_ms: f64,
     /// The median of the ratios of turns.
@@ -54,16 +55,16 @@ pub(super) struct Flows {
 pub(super) struct Contexts {
     pub(super) contexts: u64,
     pub(super) identities: u64,
-    /// From its start to its ready line; with none of them, too.
+    /// The time from start to ready line, with and without contexts and identities.
     pub(super) start_s: f64,
     pub(super) empty_start_s: f64,
-    /// At rest, with its engines and its Redis; with none of them, too.
+    /// The memory at rest with engines and Redis, with and without contexts and identities.
     pub(super) pss_mb: f64,
     pub(super) empty_pss_mb: f64,
     pub(super) cpu_percent: f64,
 }
 
-/// A server of a comparison, and the load on it. The server goes before its directory.
+/// A server of a comparison, and its load. The server is dropped before its directory.
 struct Compared {
     load: Load,
     server: LocalServer,
@@ -71,7 +72,7 @@ struct Compared {
 }
 
 impl Measuring<'_> {
-    /// Has one caller wait for jobs of servers with and without login, in turns.
+    /// Compares run-and-wait of one caller on servers with and without login, in turns.
     pub(super) async fn login(&self, pools: &[&str]) -> anyhow::Result<Login> {
         let unlimited = ["--calls-per-second", "0"];
         let variants: [&[&str]; 3] = [&[], &["--login", "--audit=false"], &["--login"]];
@@ -102,7 +103,7 @@ impl Measuring<'_> {
         Ok(Login { none_ms, unrecorded_ms, recorded_ms, ratios: [unrecorded_ms / none_ms, recorded_ms / none_ms] })
     }
 
-    /// Runs jobs that wait for each other, as they are and as a flow, in turns.
+    /// Compares dependent jobs as separate jobs and as a flow, in turns.
     pub(super) async fn flows(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Vec<Flows>> {
         let mut measured = Vec::new();
         let jobs = usize::try_from((self.bench.jobs / 10).clamp(20, 1000))?;
@@ -125,7 +126,7 @@ impl Measuring<'_> {
         Ok(measured)
     }
 
-    /// Starts a server that has many contexts and identities, and watches it at rest.
+    /// Starts a server with many contexts and identities, and watches it at rest.
     pub(super) async fn contexts(&self) -> anyhow::Result<Contexts> {
         let data = TempDir::new()?;
         let server = self.start_on_private_redis(&data, &LOGIN).await?;
@@ -152,12 +153,12 @@ impl Measuring<'_> {
         Ok(Contexts { contexts, identities, start_s, empty_start_s, pss_mb, empty_pss_mb, cpu_percent })
     }
 
-    /// How long a start takes, s, what the server holds then, MB, and what it uses of one core at rest, per cent.
+    /// Returns the start time in s, the memory in MB after it, and the percentage of one core used at rest.
     async fn rested(&self, data: &TempDir) -> anyhow::Result<(f64, f64, f64)> {
         let begun = Instant::now();
         let server = self.start_on_private_redis(data, &LOGIN).await?;
         let start = begun.elapsed().as_secs_f64();
-        // Until engines have ended, and what the start has left over is given back.
+        // Wait until engines have ended and unused memory was given back.
         sleep(2 * UNTIL_REST).await;
         let tree = Tree::of(server.pid());
         let (meter, watched) = (Meter::start(Some(tree)), Instant::now());
@@ -170,7 +171,7 @@ impl Measuring<'_> {
 }
 
 impl Load {
-    /// The prerequisites of jobs of which `width` run at once: the one so many before each.
+    /// Returns the job that this one waits for, so that `width` jobs run at once.
     fn before(at: usize, width: usize) -> Option<usize> {
         at.checked_sub(width)
     }
@@ -196,7 +197,7 @@ impl Load {
         Ok(begun.elapsed())
     }
 
-    /// The same as a flow.
+    /// Runs the same jobs as a flow.
     async fn run_flow(&self, jobs: usize, width: usize) -> anyhow::Result<Duration> {
         let name = |at: usize| format!("j{at:04}");
         let job = |at: usize| FlowJobSpec {
@@ -214,12 +215,12 @@ impl Load {
     }
 }
 
-/// The operator of the server whose data is there.
+/// Connects as the operator of the server with this data directory.
 async fn operator(data: &TempDir) -> anyhow::Result<Client> {
     Ok(Client::connect(&format!("unix://{}", data.path().join(OPERATOR_SOCKET).display()), None).await?)
 }
 
-/// A caller of a server that wants to know who calls.
+/// Connects as a caller to a server with login.
 async fn caller(data: &TempDir, server: &LocalServer) -> anyhow::Result<Client> {
     let operator = operator(data).await?;
     let identity = operator.create_identity(None, &[]).await?.identity_id;
@@ -233,7 +234,7 @@ fn add(sum: &mut Option<f64>, more: Option<f64>) {
     *sum = sum.zip(more).map(|(sum, more)| sum + more);
 }
 
-/// The one in the middle.
+/// Returns the median.
 pub(super) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_unstable_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or_default()

@@ -6,11 +6,11 @@ use super::{Measuring, Part};
 use crate::model::{JobId, JobSpec};
 use crate::store::Profile;
 
-/// How many jobs one call creates.
+/// The number of jobs per call.
 const GROUP: usize = 1000;
 
 impl Measuring<'_> {
-    /// Creates groups of jobs that do and do not wait for each other, and runs them.
+    /// Creates and runs groups of jobs with and without dependencies.
     pub(super) async fn groups(&self, load: &Load, gauge: Option<&Profile>) -> anyhow::Result<Vec<Group>> {
         let mut groups = Vec::new();
         if !self.measures(Part::Groups) {
@@ -48,7 +48,7 @@ impl Measuring<'_> {
     }
 }
 
-/// A group of jobs, for people.
+/// Describes a group of jobs for display.
 fn told(shape: &str) -> &'static str {
     match shape {
         "chain" => "a chain of jobs",
@@ -58,7 +58,7 @@ fn told(shape: &str) -> &'static str {
 }
 
 impl Load {
-    /// Creates jobs in groups, and gives the time that took and their ids.
+    /// Creates jobs in groups. Returns the time taken and their ids.
     pub(super) async fn create_in_groups(&self, specs: &[JobSpec]) -> anyhow::Result<(Duration, Vec<JobId>)> {
         let begun = Instant::now();
         let mut ids = Vec::with_capacity(specs.len());
@@ -68,12 +68,12 @@ impl Load {
         Ok((begun.elapsed(), ids))
     }
 
-    /// Jobs without relations to each other.
+    /// Returns jobs without dependencies.
     pub(super) fn specs(&self, jobs: u64) -> Vec<JobSpec> {
         (0..jobs).map(|_| self.job()).collect()
     }
 
-    /// Jobs of which each waits for the one before.
+    /// Returns jobs of which each waits for the one before.
     pub(super) fn chain(&self, jobs: u64) -> Vec<JobSpec> {
         let mut before: Option<JobId> = None;
         let link = |_| {
@@ -84,15 +84,15 @@ impl Load {
         (0..jobs).map(link).collect()
     }
 
-    /// A job, and others that all wait for it.
+    /// Returns a job and others that all wait for it.
     pub(super) fn fan_out(&self, jobs: u64) -> Vec<JobSpec> {
         let root = JobId::random();
         let waiting = (0..jobs).map(|_| JobSpec { prerequisites: vec![root.clone()], ..self.job() });
         std::iter::once(self.job_with(root.clone())).chain(waiting).collect()
     }
 
-    /// Starts jobs, the first of the list last, and gives the time until all have finished. It counts from the first start, or with
-    /// `from_last` from the last one: the start of the job that all others wait for.
+    /// Starts jobs, the first of the list last, and returns the time until all have finished. The time counts from the
+    /// first start, or with `from_last` from the last: the start of the job that all others wait for.
     pub(super) async fn run_all(&self, ids: &[JobId], from_last: bool) -> anyhow::Result<Duration> {
         let Some((first, others)) = ids.split_first() else { return Ok(Duration::ZERO) };
         let start = async |caller, number: u64| {
@@ -105,7 +105,7 @@ impl Load {
             begun = Instant::now();
         }
         self.client(0).start_job(HOME, first).await?;
-        // It mostly ends last, so when it has ended few of the others have to be asked for more than once.
+        // This job usually ends last, so few others need more than one request.
         let last = others.last().unwrap_or(first);
         self.client(0).wait_to_the_end(HOME, last, Some(STUCK)).await?;
         self.check(ids).await?;

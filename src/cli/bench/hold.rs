@@ -1,4 +1,4 @@
-//! For how long Redis does nothing but one function, where something is done with many jobs at once.
+//! Measures how long a single function blocks Redis when it handles many jobs at once.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,37 @@ use crate::client::{Error, code};
 use crate::model::{FlowId, FlowJobSpec, FlowSpec, JobId, JobSpec};
 use crate::store::Profile;
 
-/// What a group is that is created, each job of it with one of those that are there.
+/// The shapes of groups to create. Each job relates to one of the existing jobs.
 const SHAPES: [&str; 8] = ["plain", "chain", "children", "after", "continuations", "keyed", "dependents", "children_after"];
-/// How often each is done.
+/// The number of repetitions.
 const ROUNDS: usize = 9;
-/// From how many jobs on it is done so often.
+/// The number of jobs from which on all repetitions are done.
 const MANY: u64 = 1000;
 
-/// What was done, and for how long Redis did nothing but one function meanwhile.
+/// An operation, and the times that its functions blocked Redis.
 #[derive(Debug, Serialize)]
 pub(super) struct Held {
-    /// What was created (`plain`, `chain`, `children` and `continuations` of others, `after` others, `keyed`, with `dependents` among others, `children_after`, a
-    /// `flow`) or done (`start_flow`, `release` of jobs that wait, `stop_flow`).
+    /// The created group (`plain`, `chain`, `children` and `continuations` of others, `after` others, `keyed`, with
+    /// `dependents` among others, `children_after`, a `flow`) or the operation (`start_flow`, `release` of waiting
+    /// jobs, `stop_flow`).
     pub(super) what: &'static str,
-    /// With how many jobs.
+    /// The number of jobs.
     pub(super) jobs: usize,
-    /// Which function took longest.
+    /// The slowest function.
     pub(super) function: String,
     /// Its longest call, ms.
     pub(super) longest_ms: f64,
-    /// The median of its longest calls each time, ms.
+    /// The median over all repetitions of its longest call, ms.
     pub(super) median_ms: f64,
-    /// The longest call of each function, and the median of the longest calls each time, ms.
+    /// For each function its longest call, and the median over all repetitions of its longest call, ms.
     pub(super) functions: BTreeMap<String, [f64; 2]>,
 }
 
-/// The longest call of each function, ms, each time.
+/// For each operation the longest call of each function, ms, per repetition.
 type Times = BTreeMap<&'static str, Vec<BTreeMap<String, f64>>>;
 
 impl Measuring<'_> {
-    /// Measures on a server of its own, whose Redis does nothing else.
+    /// Measures on a separate server, so that its Redis does nothing else.
     pub(super) async fn held(&self) -> anyhow::Result<Vec<Held>> {
         let directory = TempDir::new()?;
         let server = self.start_on_private_redis(&directory, &[]).await?;
@@ -78,7 +79,7 @@ impl Held {
 }
 
 impl Load {
-    /// Does each once, and notes what it took.
+    /// Does each operation once, and records its times.
     async fn hold(&self, gauge: &Profile, times: &mut Times, jobs: usize, related: usize, round: usize) -> anyhow::Result<()> {
         for shape in SHAPES {
             let others = self.client(0).create_jobs(&self.specs(jobs as u64)).await?;
@@ -115,7 +116,7 @@ impl Load {
         Ok(())
     }
 
-    /// A group with a job for each of these others.
+    /// Returns a group with one job for each of these others.
     fn shape(&self, shape: &str, others: &[JobId], round: usize) -> Vec<JobSpec> {
         if shape == "chain" {
             return self.chain(others.len() as u64);
@@ -137,7 +138,7 @@ impl Load {
         others.iter().enumerate().map(one).collect()
     }
 
-    /// A flow of jobs of which all but one wait, for a job that runs until it is stopped.
+    /// Creates a flow in which all jobs but one wait for a job that runs until it is stopped.
     async fn waiting_flow(&self, jobs: usize) -> anyhow::Result<FlowId> {
         let name = |at: usize| format!("j{at:04}");
         let job = |at: usize| FlowJobSpec {

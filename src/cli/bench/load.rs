@@ -10,47 +10,47 @@ use crate::client::{Client, code};
 use crate::model::{ContextId, JobId, JobSpec, QueueInfo, Seconds, Status};
 
 pub(super) const HOME: ContextId = ContextId(0);
-/// How many calls are in flight while jobs are submitted and checked.
+/// The number of concurrent calls while jobs are submitted and checked.
 pub(super) const IN_FLIGHT: u64 = 64;
-/// When a server has made no progress for this long, the measurement fails.
+/// The measurement fails if a server makes no progress for this long.
 pub(super) const STUCK: Duration = Duration::from_secs(120);
-/// How often to check for progress.
+/// Interval of progress checks.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Puts load on a server through one connection or several.
 pub(super) struct Load {
     clients: Vec<Client>,
     spec: JobSpec,
-    /// The ids of all jobs it may have created, if these are to be removed.
+    /// The ids of all jobs it may have created, if they are to be removed.
     made: Option<RefCell<Vec<JobId>>>,
     steps: Rc<Steps>,
 }
 
-/// How long the jobs are kept by the server, should they not be removed.
+/// The retention of the jobs, in case they are not removed.
 const RETENTION: Duration = Duration::from_secs(3600);
-/// How long to wait until a job has ended and can be removed.
+/// Timeout for a job to end so that it can be removed.
 const REMOVAL: Duration = Duration::from_secs(60);
 
-/// How long each call of a run took.
+/// The time of each call of a run.
 pub(super) struct Run {
-    /// From the first call to the last answer.
+    /// The time from the first call to the last answer.
     pub(super) wall: Duration,
     sorted: Vec<Duration>,
 }
 
 impl Run {
-    /// Of calls one after another, each with its time.
+    /// Collects the times of calls made one after another.
     pub(super) fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self { wall: times.iter().sum(), sorted: times }
     }
 
-    /// How long each call took.
+    /// Returns the time of each call.
     pub(super) fn times(self) -> Vec<Duration> {
         self.sorted
     }
 
-    /// The time within which this share of the calls was answered.
+    /// Returns the time within which this share of the calls was answered.
     pub(super) fn quantile_ms(&self, share: f64) -> f64 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length is an index")]
         let at = (self.sorted.len() as f64 * share) as usize;
@@ -64,13 +64,13 @@ impl Load {
         Self { clients, spec, made: None, steps: Rc::clone(steps) }
     }
 
-    /// Remembers its jobs, so that [`Load::clean`] can remove them from a server that others use, too.
+    /// Remembers its jobs, so that [`Load::clean`] can remove them from a server that others also use.
     pub(super) fn tidy(self) -> Self {
         let spec = JobSpec { retention: Some(Seconds::from(RETENTION)), ..self.spec };
         Self { spec, made: Some(RefCell::default()), ..self }
     }
 
-    /// A job to create.
+    /// Returns a job to create.
     pub(super) fn job(&self) -> JobSpec {
         match &self.made {
             Some(_) => self.job_with(JobId::random()),
@@ -78,7 +78,7 @@ impl Load {
         }
     }
 
-    /// A job to create, with this id.
+    /// Returns a job to create, with this id.
     pub(super) fn job_with(&self, id: JobId) -> JobSpec {
         if let Some(made) = &self.made {
             made.borrow_mut().push(id.clone());
@@ -86,7 +86,7 @@ impl Load {
         JobSpec { job_id: Some(id), ..self.spec.clone() }
     }
 
-    /// Deletes every job that it has created. Gives how many could not be deleted.
+    /// Deletes every job that it has created. Returns the number that could not be deleted.
     pub(super) async fn clean(&self) -> u64 {
         let made = self.made.as_ref().map(RefCell::take).unwrap_or_default();
         let (begun, left) = (Instant::now(), Cell::new(0));
@@ -133,13 +133,13 @@ impl Load {
         try_join_all((0..callers.min(total)).map(caller)).await.map(drop)
     }
 
-    /// Lets caches fill and engines start.
+    /// Runs some jobs to fill caches and start engines.
     pub(super) async fn warm_up(&self) -> anyhow::Result<()> {
         self.run_and_wait(1, 100).await?;
         self.run_and_wait(64, 2000).await.map(drop)
     }
 
-    /// Runs `jobs` jobs by `callers` callers that each wait for one before the next.
+    /// Runs `jobs` jobs with `callers` callers, each waiting for one job before the next.
     pub(super) async fn run_and_wait(&self, callers: u64, jobs: u64) -> anyhow::Result<Run> {
         let times = RefCell::new(Vec::with_capacity(usize::try_from(jobs)?));
         let begun = Instant::now();
@@ -158,7 +158,7 @@ impl Load {
         Ok(Run { wall, sorted })
     }
 
-    /// Creates and starts `jobs` jobs and gives their ids.
+    /// Creates and starts `jobs` jobs and returns their ids.
     pub(super) async fn submit(&self, jobs: u64) -> anyhow::Result<Vec<JobId>> {
         let ids = RefCell::new(Vec::with_capacity(usize::try_from(jobs)?));
         let work = async |caller, _| {
@@ -173,7 +173,7 @@ impl Load {
         Ok(ids.into_inner())
     }
 
-    /// How many jobs wait in the queue of these jobs.
+    /// Returns the number of jobs waiting in the queue of these jobs.
     pub(super) async fn depth(&self) -> anyhow::Result<u64> {
         let queues = self.client(0).list_queues(HOME).await?;
         let ours = |queue: &&QueueInfo| queue.script_type == self.spec.script_type && queue.group.is_none() && queue.instance.is_none();
@@ -196,7 +196,7 @@ impl Load {
         }
     }
 
-    /// Makes sure that every job finished.
+    /// Checks that every job finished.
     pub(super) async fn check(&self, ids: &[JobId]) -> anyhow::Result<()> {
         let begun = Instant::now();
         let work = async |caller, number: u64| {

@@ -1,4 +1,4 @@
-//! `hero bench`: how fast a server is, seen from outside over WebSocket, and what that costs.
+//! `hero bench`: measures the speed of a server through WebSocket, and its cost.
 
 mod coordinator;
 mod group;
@@ -33,77 +33,79 @@ use scripts::{Python, Script};
 use step::Steps;
 use usage::{Meter, Tree};
 
-/// How long to wait after a start until the server is at rest.
+/// Time after a start until the server is at rest.
 const UNTIL_REST: Duration = Duration::from_secs(3);
 
 /// Measures submitting, draining and run-and-wait of `40 + 2` jobs.
 ///
-/// Without --server it starts a server of its own, and stops it again. On a server that is named it removes its jobs in the end.
+/// Without --server, starts and stops a separate server. On a given server, removes its jobs at the end.
 #[derive(Debug, Args)]
 pub(super) struct Bench {
-    /// How many jobs to submit and drain; run-and-wait uses as many, one caller a tenth
+    /// Number of jobs to submit and drain. Run-and-wait uses the same number, one caller a tenth of it
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
     jobs: u64,
-    /// Share the calls between so many connections
+    /// Number of connections that share the calls
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=512))]
     connections: u16,
-    /// How many jobs wait for one job; a tenth as many wait for each other in a chain [default: half of --jobs, at most 10000]
+    /// Number of jobs that wait for one job. A tenth of it wait for each other in a chain [default: half of --jobs, at
+    /// most 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=90_000))]
     related: Option<u64>,
-    /// How many seconds to watch the server at rest; 0 skips that
+    /// Time to watch the server at rest, in seconds; 0 skips this
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     rest: u64,
-    /// Let the server that is started use this Redis instead of a private one
+    /// Use this Redis for the started server instead of a private one
     #[arg(long, value_name = "URL")]
     redis: Option<String>,
-    /// Pools of the server that is started, as for `hero serve`
+    /// Pools of the started server, as for `hero serve`
     #[arg(long = "pool", value_name = "TYPE[:GROUP]=N")]
     pools: Vec<String>,
-    /// A program that runs scripts by Rhai alone, to put beside the engine: `cargo build --release --example bare` makes it
+    /// A program that runs scripts with Rhai alone, for comparison. `cargo build --release --example bare` builds it
     #[arg(long, value_name = "PROGRAM", value_hint = clap::ValueHint::FilePath)]
     bare: Option<PathBuf>,
-    /// Measure these only; several with commas between
+    /// Only these measurements, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     only: Vec<Part>,
 }
 
-/// What can be measured alone. A server that others run is measured as far as `groups`.
+/// The separate measurements. A server of others is only measured up to `groups`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// The server at rest
     Rest,
-    /// Callers that wait
+    /// Callers that wait for their jobs
     Waiting,
-    /// Jobs that are submitted to running actors
+    /// Jobs submitted to running actors
     Submit,
-    /// Jobs that are created in groups, and wait for each other, and for how long Redis is held
+    /// Jobs created in groups, jobs that wait for each other, and the times they block Redis
     Groups,
-    /// Objects that are stored and found
+    /// Storing and finding objects
     Objects,
-    /// Several scripts, beside processes of Python and Node.js
+    /// Several scripts, compared to Python and Node.js processes
     Scripts,
     /// Empty jobs in Python
     Python,
-    /// A full queue that is emptied
+    /// Draining a full queue
     Drain,
-    /// What the queues of other layouts cost
+    /// The cost of the queues of other layouts
     Compat,
-    /// What it costs to know who calls
+    /// The cost of login
     Login,
-    /// What flows cost beside jobs that wait for each other
+    /// The cost of flows, compared to jobs that wait for each other
     Flows,
-    /// A server with half as many identities as --jobs, 10,000 at most, and a tenth as many contexts; always on a private Redis, which has a database for each
+    /// A server with half as many identities as --jobs, at most 10,000, and a tenth as many contexts. Always uses a
+    /// private Redis, which has a database for each
     Contexts,
 }
 
-/// A measurement that is being made.
+/// A measurement in progress.
 struct Measuring<'a> {
     bench: &'a Bench,
     steps: Rc<Steps>,
 }
 
 impl Bench {
-    /// How many jobs wait for one.
+    /// Returns the number of jobs that wait for one.
     fn related(&self) -> u64 {
         self.related.unwrap_or((self.jobs / 2).min(10_000))
     }
@@ -127,7 +129,7 @@ impl Bench {
 }
 
 impl Measuring<'_> {
-    /// Measures a server that others run, and removes what it made there, also when it is interrupted.
+    /// Measures a server of others. Removes its jobs afterwards, even when interrupted.
     async fn foreign(&self, global: &Global, server: &str) -> anyhow::Result<Report> {
         let mut clients = Vec::new();
         for _ in 0..self.bench.connections {
@@ -156,7 +158,7 @@ impl Measuring<'_> {
         })
     }
 
-    /// Measures a server that is started for it.
+    /// Measures a server started for this purpose.
     async fn own(&self) -> anyhow::Result<Report> {
         let directory = TempDir::new()?;
         let pools: Vec<&str> = self.bench.pools.iter().flat_map(|pool| ["--pool", pool]).collect();
@@ -167,7 +169,7 @@ impl Measuring<'_> {
         let rest = self.at_rest(tree).await?;
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;
-        // The commands of a Redis that others use are not measured.
+        // Does not measure the commands of a shared Redis.
         let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
         let groups = self.groups(&load, gauge.as_ref()).await?;
         let mut flows = Vec::new();
@@ -194,7 +196,7 @@ impl Measuring<'_> {
         Ok(Report { server, jobs, rest, submit, drain, waiting, groups, held, objects, scripts, python, compat, login, flows, contexts })
     }
 
-    /// Whether this is to be measured.
+    /// Whether to measure this part.
     fn measures(&self, part: Part) -> bool {
         self.bench.only.is_empty() || self.bench.only.contains(&part)
     }
@@ -215,7 +217,7 @@ impl Measuring<'_> {
     async fn connect(&self, url: &str) -> anyhow::Result<Vec<Client>> {
         let mut clients = Vec::new();
         for _ in 0..self.bench.connections {
-            // Without keys of the client's, so that what is measured is what was asked for.
+            // Without idempotency keys of the client, to measure exactly the given calls.
             clients.push(Client::connect_with(url, Options { reconnect: Reconnect::NEVER, ..Options::default() }).await?);
         }
         Ok(clients)
@@ -256,7 +258,7 @@ impl Measuring<'_> {
         Ok(Some(Submit { submit_per_s: jobs as f64 / submitted, end_to_end_per_s: jobs as f64 / done, cpu_s_per_1000: cpu }))
     }
 
-    /// Stores objects and finds some of them, five for each job.
+    /// Stores objects, five for each job, and finds some of them.
     async fn objects(&self, load: &Load) -> anyhow::Result<Option<Objects>> {
         if !self.measures(Part::Objects) {
             return Ok(None);
@@ -274,7 +276,7 @@ impl Measuring<'_> {
         self.steps.step("running several scripts", 0, load.scripts((self.bench.jobs / 60).clamp(2, 300), self.bench.bare.as_deref())).await
     }
 
-    /// Runs empty jobs in Python, by a server that has a pool for them.
+    /// Runs empty Python jobs on a server with a pool for them.
     async fn python(&self, directory: &TempDir) -> anyhow::Result<Option<Python>> {
         if !self.measures(Part::Python) || !Python::is_here().await {
             return Ok(None);
@@ -287,7 +289,7 @@ impl Measuring<'_> {
         Ok(Some(measured))
     }
 
-    /// Compares what draining costs Redis with and without the queues of other layouts, twice each in turn.
+    /// Compares the cost of draining for Redis with and without the queues of other layouts, twice each in turn.
     async fn compat(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<Option<Compat>> {
         if !self.measures(Part::Compat) {
             return Ok(None);
@@ -303,8 +305,8 @@ impl Measuring<'_> {
         Ok(Some(Compat { canonical_us, all_us, ratio: all_us / canonical_us }))
     }
 
-    /// Fills the queue while no actor lives, and times how long fresh actors need to empty it. Says what that cost Redis a job, too, in
-    /// microseconds of scripts.
+    /// Fills the queue while no actor lives, and measures how long new actors need to empty it. Also returns the cost
+    /// for Redis per job, in microseconds of scripts.
     async fn drain(&self, directory: &TempDir, pools: &[&str], how: &str) -> anyhow::Result<(Drain, Option<f64>)> {
         let idle = self.start(directory, &["--pool", "none"]).await?;
         let load = Load::new(self.connect(&idle.url).await?, &self.steps);
@@ -352,7 +354,7 @@ impl Measuring<'_> {
     }
 }
 
-/// Looks into the private Redis of the server whose data is in this directory.
+/// Opens the private Redis of the server with this data directory.
 async fn gauge(data: &Path) -> anyhow::Result<Profile> {
     let url = format!("unix://{}", data.join("redis.sock").display());
     let secret = std::fs::read_to_string(data.join("redis.secret")).context("the server has no Redis of its own")?;

@@ -8,27 +8,27 @@ use serde_json::json;
 use super::load::{HOME, IN_FLIGHT, Load, Run};
 use crate::model::{Condition, Find, JobSpec, Json, Name, ObjectId};
 
-/// The collection of a measurement, on a server that is started for it.
+/// The collection of the measurement, on a server started for it.
 const COLLECTION: &str = "bench";
-/// How many objects a find gives.
+/// The number of objects per find.
 const FOUND: u32 = 10;
 
-/// What objects cost a client.
+/// The cost of objects for a client.
 #[derive(Debug, Serialize)]
 pub(super) struct Objects {
-    /// How many there are.
+    /// The number of objects.
     pub(super) objects: u64,
-    /// How many are stored in a second by 64 callers, with one index.
+    /// Objects stored per second by 64 callers, with one index.
     pub(super) set_per_s: f64,
-    /// One caller, one object by its id.
+    /// Gets of one object by its id, by one caller.
     pub(super) get: Times,
-    /// One caller, ten objects by an index.
+    /// Finds of ten objects by an index, by one caller.
     pub(super) find: Times,
-    /// The same from within a script, without its job: ten objects by an index.
+    /// The same finds within a script, without the time of its job.
     pub(super) find_in_script: Times,
 }
 
-/// How long calls took, in milliseconds.
+/// The times of calls, in milliseconds.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Times {
     pub(super) p50_ms: f64,
@@ -44,7 +44,7 @@ impl From<&Run> for Times {
 }
 
 impl Load {
-    /// Stores so many objects, each with a number in an index, and times so many calls of each kind.
+    /// Stores `objects` objects with a number in an index, and times `calls` calls of each kind.
     pub(super) async fn objects(&self, objects: u64, calls: u64) -> anyhow::Result<Objects> {
         let collection: Name = COLLECTION.parse()?;
         self.script(format!(r#"osis::index("{COLLECTION}", ["number"])"#)).await?;
@@ -57,7 +57,7 @@ impl Load {
         self.share(IN_FLIGHT, objects, set).await?;
         let set_per_s = objects as f64 / begun.elapsed().as_secs_f64();
 
-        // Numbers all over the collection, the same each time.
+        // Numbers spread over the collection, the same in each run.
         let at = Cell::new(0_u64);
         let next = || at.replace((at.get() + 7919) % objects.max(1));
         let get = self.timed(calls, async || {
@@ -92,13 +92,13 @@ impl Load {
         Ok(Objects { objects, set_per_s, get, find, find_in_script: Times::from(&run) })
     }
 
-    /// Runs a script and gives its result.
+    /// Runs a script and returns its result.
     async fn script(&self, script: String) -> anyhow::Result<String> {
         let spec = JobSpec { script, ..JobSpec::default() };
         Ok(self.client(0).run_and_wait(&spec, Duration::from_secs(60)).await?.output)
     }
 
-    /// Makes so many calls, one after another.
+    /// Makes `calls` calls, one after another.
     async fn timed<F: Future<Output = anyhow::Result<()>>>(&self, calls: u64, call: impl Fn() -> F) -> anyhow::Result<Run> {
         let mut times = Vec::with_capacity(usize::try_from(calls)?);
         for _ in 0..calls {

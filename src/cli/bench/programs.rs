@@ -8,37 +8,38 @@ use tokio::time::timeout;
 
 use super::load::Run;
 
-/// The longest that one process may take.
+/// Timeout for one process.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How many processes are timed of each; more would only take longer, because one is as long as thousands of jobs.
+/// The number of measured processes. More would take too long, because one takes as long as thousands of jobs.
 const PROCESSES: u64 = 20;
 
-/// A program that runs a script given as an argument: what many servers do for each job.
+/// A program that runs a script given as an argument, as many servers do for each job.
 pub(super) struct Interpreter {
     program: PathBuf,
-    /// The flag behind which the script stands.
+    /// The flag before the script.
     flag: &'static str,
 }
 
 impl Interpreter {
-    /// The Python of this machine, if there is one.
+    /// Returns the Python of this machine, if there is one.
     pub(super) async fn python() -> Option<Self> {
         Self::find("python3", "-c", "import sys; print(sys.executable)").await
     }
 
-    /// Its Node.js.
+    /// Returns the Node.js of this machine, if there is one.
     pub(super) async fn node() -> Option<Self> {
         Self::find("node", "-e", "console.log(process.execPath)").await
     }
 
-    /// Asks for the file of the interpreter: what PATH leads to may be a program that looks for it each time.
+    /// Asks for the file of the interpreter, because the program in PATH may be a wrapper that searches for it each
+    /// time.
     async fn find(name: &str, flag: &'static str, asking: &str) -> Option<Self> {
         let of_path = Self { program: name.into(), flag };
         let program = PathBuf::from(of_path.run(asking).await.ok()?.trim());
         program.is_absolute().then_some(Self { program, flag })
     }
 
-    /// The median of the time from the start of a process to its end, ms. It has to print what is expected.
+    /// Returns the median time of a process, in ms. The process must print `expected`.
     pub(super) async fn median_ms(&self, script: &str, expected: &str, runs: u64) -> anyhow::Result<f64> {
         let mut times = Vec::new();
         for _ in 0..runs.min(PROCESSES) {
@@ -55,13 +56,13 @@ impl Interpreter {
     }
 }
 
-/// What a program (`benches/bare.rs`) says that Rhai alone takes for a script, µs.
+/// Returns the time of Rhai alone for a script, in µs, as reported by a program (`benches/bare.rs`).
 pub(super) async fn bare_us(program: &Path, script: &str, runs: u64) -> anyhow::Result<f64> {
     let text = printed(program, [&runs.to_string(), script]).await?;
     text.trim().parse().with_context(|| format!("{} does not print a number but {text:?}", program.display()))
 }
 
-/// What a program prints.
+/// Returns the output of a program.
 async fn printed(program: &Path, arguments: [&str; 2]) -> anyhow::Result<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);

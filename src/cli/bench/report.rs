@@ -8,57 +8,57 @@ use super::usage::Cpu;
 use crate::cli::output::{Style, line};
 use crate::cli::table::{Fit, Table};
 
-/// Everything that was measured.
+/// The results of all measurements.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Report {
-    /// Which server.
+    /// The measured server.
     pub(super) server: String,
-    /// How many jobs were submitted.
+    /// The number of submitted jobs.
     pub(super) jobs: u64,
     /// The server at rest.
     pub(super) rest: Option<Rest>,
     /// Jobs submitted to running actors.
     pub(super) submit: Option<Submit>,
-    /// A full queue emptied.
+    /// A full queue drained.
     pub(super) drain: Option<Drain>,
-    /// Callers that wait.
+    /// Callers that wait for their jobs.
     pub(super) waiting: Vec<Waiting>,
     /// Jobs created in groups, and jobs that wait for each other.
     pub(super) groups: Vec<Group>,
-    /// For how long Redis did nothing but one function, where something was done with many jobs at once.
+    /// The times that single functions blocked Redis while they handled many jobs.
     pub(super) held: Vec<Held>,
     /// Objects stored and found.
     pub(super) objects: Option<Objects>,
-    /// What several scripts cost.
+    /// The times of several scripts.
     pub(super) scripts: Vec<Script>,
-    /// What empty jobs in Python cost.
+    /// The times of empty Python jobs.
     pub(super) python: Option<Python>,
-    /// What it costs to look into the queues of other layouts, too.
+    /// The cost of the queues of other layouts.
     pub(super) compat: Option<Compat>,
-    /// What it costs to know who calls.
+    /// The cost of login.
     pub(super) login: Option<Login>,
-    /// What flows cost.
+    /// The cost of flows.
     pub(super) flows: Vec<Flows>,
-    /// What many contexts and identities cost.
+    /// The cost of many contexts and identities.
     pub(super) contexts: Option<Contexts>,
 }
 
-/// Jobs that were created by `create_jobs`, 1000 a call.
+/// Jobs created by `create_jobs`, 1000 per call.
 #[derive(Debug, Serialize)]
 pub(super) struct Group {
-    /// `bulk` (nobody waits), `chain` (each waits for the one before), `fan_out` (all wait for one).
+    /// `bulk` (no dependencies), `chain` (each waits for the one before), `fan_out` (all wait for one).
     pub(super) shape: &'static str,
     pub(super) jobs: u64,
     pub(super) create_per_s: f64,
-    /// From the start of the job that all wait for.
+    /// Counted from the start of the job that all wait for.
     pub(super) run_per_s: f64,
-    /// The longest time that Redis did nothing but one command while the jobs were created; 0 stands for less than 0.5.
+    /// The longest time that one command blocked Redis while the jobs were created; 0 means less than 0.5.
     pub(super) create_blocked_ms: Option<f64>,
-    /// The longest time that Redis did nothing but one command while the jobs ran; 0 stands for less than 0.5.
+    /// The longest time that one command blocked Redis while the jobs ran; 0 means less than 0.5.
     pub(super) run_blocked_ms: Option<f64>,
 }
 
-/// What Redis spends on taking and ending a job, in microseconds of functions a job.
+/// The time of Redis functions for taking and ending a job, in microseconds per job.
 #[derive(Debug, Serialize)]
 pub(super) struct Compat {
     /// With the queues of this server's own layout only.
@@ -102,12 +102,12 @@ pub(super) struct Waiting {
     pub(super) cpu_s_per_1000: Cpu,
 }
 
-/// The name of a measurement of callers that wait.
+/// Returns the name of a measurement of waiting callers.
 pub(super) fn run_and_wait(callers: u64) -> String {
     format!("run and wait, {callers} caller{}", if callers == 1 { "" } else { "s" })
 }
 
-/// The head of a table whose columns are all kept.
+/// Returns the head of a table that keeps all columns.
 fn head<const N: usize>(names: [&'static str; N]) -> [(&'static str, Fit); N] {
     names.map(|name| (name, Fit::Keep))
 }

@@ -12,17 +12,17 @@ use crate::engine::{Child, EngineJob, EngineSettings, Host, LogRecord};
 use crate::model::{ContextId, JobId, JobSpec, ScriptType};
 use crate::process::Spawner;
 
-/// The longest that one may take.
+/// Timeout for one script.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How many jobs are in flight when the rate of empty Python jobs is measured.
+/// The number of concurrent jobs when the rate of empty Python jobs is measured.
 const PYTHON_CALLERS: u64 = 16;
 
-/// A script, and the same for others.
+/// A script, and its equivalents for other interpreters.
 struct Case {
-    /// What it is called.
+    /// The name.
     name: &'static str,
     text: &'static str,
-    /// What it gives.
+    /// The expected output.
     output: &'static str,
     python: Option<&'static str>,
     node: Option<&'static str>,
@@ -66,52 +66,54 @@ const CASES: [Case; 5] = [
     },
 ];
 
-/// What a script costs.
+/// The times of a script.
 #[derive(Debug, Serialize)]
 pub(super) struct Script {
-    /// Its name.
+    /// The name.
     pub(super) script: &'static str,
-    /// One caller, through the whole system, when its engine has compiled the script before; the median, ms.
+    /// The median through the whole system, by one caller and with the script already compiled by its engine, in ms.
     pub(super) cached_ms: f64,
-    /// The same when no engine has seen it.
+    /// The same for a script that no engine has seen.
     pub(super) cold_ms: f64,
-    /// An engine process alone, compiled before; ms. Nothing of scripts that ask for something.
+    /// The time of an engine process alone with the script already compiled, in ms. Not measured for scripts with host
+    /// calls.
     pub(super) engine_ms: Option<f64>,
-    /// The same when the engine has not seen it.
+    /// The same for a script that the engine has not seen.
     pub(super) engine_cold_ms: Option<f64>,
-    /// What the engine's thread computes for one that was compiled before, from the frame that it has read to the one that it sends: the mean, µs.
+    /// The mean processor time of the engine's thread for a compiled script, from the frame it has read to the one it
+    /// sends, in µs.
     pub(super) engine_cpu_us: Option<f64>,
-    /// What Rhai alone takes for it, without any limit, if a program for that was named; the mean, µs.
+    /// The mean time of Rhai alone without limits, in µs, if a program for this was given.
     pub(super) bare_us: Option<f64>,
-    /// A process of Python for the same, from its start to its end; the median, ms.
+    /// The median time of an equivalent Python process, from start to end, in ms.
     pub(super) python_ms: Option<f64>,
-    /// The same of Node.js.
+    /// The same for Node.js.
     pub(super) node_ms: Option<f64>,
 }
 
-/// Empty jobs in Python.
+/// The times of empty Python jobs.
 #[derive(Debug, Serialize)]
 pub(super) struct Python {
-    /// One caller, one after another: the median, ms.
+    /// The median of one caller, one job after another, in ms.
     pub(super) job_ms: f64,
-    /// The same where each script is a new one.
+    /// The same with a new script each time.
     pub(super) new_ms: f64,
-    /// With 16 callers.
+    /// Jobs per second of 16 callers.
     pub(super) per_s: f64,
-    /// A process of Python that does nothing, from its start to its end: the median, ms.
+    /// The median time of a Python process that does nothing, from start to end, in ms.
     pub(super) process_ms: f64,
 }
 
 impl Python {
-    /// Whether this machine has it.
+    /// Whether this machine has Python.
     pub(super) async fn is_here() -> bool {
         Interpreter::python().await.is_some()
     }
 }
 
 impl Load {
-    /// Runs each script so many times, through the server and in an engine without one.
-    /// `bare` is a program that runs them by Rhai alone, if there is one.
+    /// Runs each script `runs` times, through the server and in an engine alone. `bare` is a program that runs them
+    /// with Rhai alone, if given.
     pub(super) async fn scripts(&self, runs: u64, bare: Option<&Path>) -> anyhow::Result<Vec<Script>> {
         let settings = EngineSettings::new(std::env::current_exe().context("this program does not find itself")?);
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
@@ -133,7 +135,7 @@ impl Load {
                 python_ms: process(python.as_ref(), in_python, output, runs).await?,
                 node_ms: process(node.as_ref(), in_node, output, runs).await?,
             };
-            // Who is alone has nobody to ask for objects.
+            // An engine alone has no host for objects.
             if !text.contains("osis::") {
                 script.engine_cold_ms = Some(alone(&mut engine, runs, |run| new(run, "//", text)).await?.0);
                 (script.engine_ms, script.engine_cpu_us, script.bare_us) = beside(&mut engine, bare, text, runs).await?;
@@ -144,7 +146,7 @@ impl Load {
         Ok(measured)
     }
 
-    /// Runs so many empty jobs in Python.
+    /// Runs `runs` empty Python jobs.
     pub(super) async fn python(&self, runs: u64) -> anyhow::Result<Python> {
         let interpreter = Interpreter::python().await.context("this machine has no python3 any more")?;
         let script_type: ScriptType = ScriptType::PYTHON.parse()?;
@@ -177,7 +179,7 @@ impl Load {
     }
 }
 
-/// A script that no engine has seen: with a comment before it.
+/// Returns a script that no engine has seen, by adding a comment.
 fn new(run: u64, comment: &str, text: &str) -> String {
     format!("{comment} {run} {}\n{text}", JobId::random())
 }
@@ -189,13 +191,13 @@ async fn process(interpreter: Option<&Interpreter>, script: Option<&str>, output
     }
 }
 
-/// How often an engine and Rhai alone take turns: what else the machine does then meets both.
+/// The number of turns between an engine and Rhai alone, so that other load on the machine affects both.
 const TURNS: usize = 10;
-/// The longest turn.
+/// The maximum duration of a turn.
 const TURN: Duration = Duration::from_millis(150);
 
-/// What a script that was compiled before takes an engine, ms, what the engine computes for it, µs, and what Rhai alone does, µs: the least
-/// of several turns.
+/// Returns the times for a compiled script: of an engine in ms, of its computation in µs, and of Rhai alone in µs. Each
+/// is the least of several turns.
 async fn beside(engine: &mut Child, bare: Option<&Path>, text: &str, runs: u64) -> anyhow::Result<(Option<f64>, Option<f64>, Option<f64>)> {
     let mut least = [f64::INFINITY; 3];
     for _ in 0..TURNS {
@@ -212,8 +214,8 @@ async fn beside(engine: &mut Child, bare: Option<&Path>, text: &str, runs: u64) 
     Ok((Some(median_ms), Some(cpu_us), bare.map(|_| bare_us)))
 }
 
-/// The median of the time that an engine takes for a script, ms, and the mean of what it computes, µs: of so many runs, or fewer that are
-/// as long as a turn.
+/// Returns the median time of an engine for a script in ms, and the mean of its computation in µs, over `runs` runs, or
+/// fewer if a turn ends.
 async fn alone(engine: &mut Child, runs: u64, text: impl Fn(u64) -> String) -> anyhow::Result<(f64, f64)> {
     let (mut times, mut computed, stop) = (Vec::new(), 0, CancellationToken::new());
     let first = Instant::now();
@@ -241,7 +243,7 @@ async fn alone(engine: &mut Child, runs: u64, text: impl Fn(u64) -> String) -> a
     Ok((Run::of(times).quantile_ms(0.5), mean))
 }
 
-/// Nobody listens.
+/// A host that ignores everything.
 struct Nobody;
 
 impl Host for Nobody {

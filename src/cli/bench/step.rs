@@ -6,10 +6,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::cli::output::{self, Style};
 use crate::cli::progress::Progress;
 
-/// Tells people which step of the measurement is under way, and how far it is.
+/// Shows the current step of the measurement, and its progress.
 pub(super) struct Steps {
     quiet: bool,
-    /// How many jobs of the step are done.
+    /// The number of jobs of the step that are done.
     done: Cell<u64>,
 }
 

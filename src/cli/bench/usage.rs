@@ -1,4 +1,4 @@
-//! What processes use, from `/proc`.
+//! The resource usage of processes, from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree(u32);
 
-/// CPU seconds by who used them; `None` where that cannot be seen.
+/// CPU seconds of each party; `None` if they cannot be determined.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(super) struct Cpu {
     /// The server, its engines and its private Redis.
     pub(super) server: Option<f64>,
-    /// The private Redis alone, which is a part of `server`.
+    /// The private Redis alone, which is included in `server`.
     pub(super) redis: Option<f64>,
     /// This program.
     pub(super) client: f64,
@@ -26,7 +26,7 @@ impl Cpu {
     }
 }
 
-/// Counts CPU seconds between two moments.
+/// Counts CPU seconds between two points in time.
 pub(super) struct Meter {
     tree: Option<Tree>,
     begun: Cpu,
@@ -52,7 +52,7 @@ fn now(tree: Option<Tree>) -> Cpu {
     Cpu { server: Some(stats.iter().map(|stat| stat.own + stat.reaped).sum()), redis: Some(redis), client }
 }
 
-/// The fields of `/proc/PID/stat` that count here.
+/// The fields of `/proc/PID/stat` used here.
 struct Stat {
     pid: u32,
     parent: u32,
@@ -104,16 +104,16 @@ impl Tree {
         }
     }
 
-    /// How many processes it has now.
+    /// Returns the current number of processes.
     pub(super) fn len(self) -> usize {
         self.stats().len()
     }
 
-    /// The bytes of memory it takes up: what processes share counts once (proportional set size).
+    /// Returns its memory in bytes. Shared memory counts once (proportional set size).
     pub(super) fn pss(self) -> anyhow::Result<u64> {
         let mut bytes = 0;
         for stat in self.stats() {
-            let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", stat.pid)).unwrap_or_default(); // It may just have ended.
+            let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", stat.pid)).unwrap_or_default(); // The process may have just ended.
             let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
             bytes += line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or_default() << 10;
         }

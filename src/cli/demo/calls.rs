@@ -7,7 +7,7 @@ use crate::cli::output::{self, Line, Style};
 use crate::client::{Client, Error, RpcError};
 use crate::model::{JobId, excerpt};
 
-/// Longer texts are cut when a call is shown.
+/// The maximum length of a text in a shown call.
 const WIDTH: usize = 110;
 
 /// Makes calls, and shows them with their answers.
@@ -23,7 +23,7 @@ impl Calls {
         Self { client, json, style: Style::stdout(), count: Cell::new(0) }
     }
 
-    /// How many calls were made.
+    /// Returns the number of calls made.
     pub(super) fn count(&self) -> usize {
         self.count.get()
     }
@@ -41,12 +41,12 @@ impl Calls {
         }
     }
 
-    /// Shows lines to people; with `--json` nothing.
+    /// Shows lines to people; shows nothing with `--json`.
     pub(super) fn show_lines(&self, lines: Vec<Line>) -> anyhow::Result<()> {
         if self.json { Ok(()) } else { lines.into_iter().try_for_each(|line| output::line(Line::from("    ") + line)) }
     }
 
-    /// Makes a call, shows it and gives its answer, which may be an error of the server.
+    /// Makes a call, shows it and returns its answer, which may be an error of the server.
     async fn ask(&self, method: &str, params: Value) -> anyhow::Result<Result<Value, RpcError>> {
         if !self.json {
             output::line(Line::from("  ") + self.style.dim("→") + format!(" {method} {}", short(&params)))?;
@@ -70,12 +70,12 @@ impl Calls {
         Ok(answer)
     }
 
-    /// Makes a call that has to succeed.
+    /// Makes a call that must succeed.
     pub(super) async fn call(&self, method: &str, params: Value) -> anyhow::Result<Value> {
         self.ask(method, params).await?.map_err(|error| anyhow::anyhow!("{method} was answered with error {}: {error}", error.code))
     }
 
-    /// Makes a call that has to be answered with the error `code`.
+    /// Makes a call that must return the error `code`.
     pub(super) async fn refused(&self, method: &str, params: Value, code: i32) -> anyhow::Result<RpcError> {
         match self.ask(method, params).await? {
             Err(error) if error.code == code => Ok(error),
@@ -84,7 +84,7 @@ impl Calls {
         }
     }
 
-    /// Creates a job and gives its id.
+    /// Creates a job and returns its id.
     pub(super) async fn create(&self, spec: Value) -> anyhow::Result<JobId> {
         let id = self.call("create_job", spec).await?;
         id.as_str().and_then(|id| id.parse().ok()).with_context(|| format!("create_job answered {id}, which is no job id"))
@@ -97,7 +97,7 @@ pub(super) fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, prom
     Ok(())
 }
 
-/// JSON on one line, cut where it is long.
+/// Formats JSON on one line, cut if it is long.
 fn short(value: &Value) -> String {
     excerpt(&value.to_string(), WIDTH).into_owned()
 }

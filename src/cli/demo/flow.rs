@@ -7,10 +7,10 @@ use tokio::time::timeout;
 use super::calls::{Calls, expect};
 use crate::model::{ContextId, Flow, FlowId, Runner};
 
-/// How long each change of the flow may take.
+/// Timeout for each change of the flow.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A flow whose second job runs in another context, which is made for it.
+/// Runs a flow whose second job runs in another context, which is created for it.
 pub(super) async fn run(calls: &Calls, context: ContextId) -> anyhow::Result<()> {
     calls.title("A context can be made while the server runs: with objects, files and rights of its own")?;
     let other: crate::model::Context = serde_json::from_value(calls.call("create_context", json!({ "name": "accounting" })).await?)?;

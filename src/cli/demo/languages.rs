@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::calls::{Calls, expect};
 use crate::server::engines::look_up;
 
-/// The command that stands for any: a script type of the configuration.
+/// An example of a configured script type that runs a command.
 const BASH: &str = "bash";
 const CONFIGURATION: &str = "[script_types.bash]\ncommand = [\"bash\", \"{script}\"]\n";
 
-/// A script in another language than Rhai, and what it gives.
+/// A script in another language than Rhai, and its expected result.
 struct Example {
     script_type: &'static str,
     title: &'static str,
@@ -18,7 +18,7 @@ struct Example {
     value: Value,
 }
 
-/// A script for each language that this machine may have.
+/// Returns a script for each language that this machine may have.
 fn examples() -> [Example; 4] {
     let words = json!({ "env_vars": { "WORDS": "one two three" } });
     [
@@ -53,7 +53,8 @@ fn examples() -> [Example; 4] {
     ]
 }
 
-/// The arguments of a server that runs each language that this machine has. What it needs is written into `directory`.
+/// Returns the arguments of a server for each language that this machine has. Writes the configuration into
+/// `directory`.
 pub(super) fn arguments(directory: &Path) -> anyhow::Result<Vec<String>> {
     let mut arguments: Vec<String> = ["--pool", "python=1", "--pool", "v=1"].map(ToOwned::to_owned).into();
     if look_up(BASH).is_ok() {
@@ -64,7 +65,7 @@ pub(super) fn arguments(directory: &Path) -> anyhow::Result<Vec<String>> {
     Ok(arguments)
 }
 
-/// Runs a script of each language that has an actor here, and says why others have none.
+/// Runs a script of each language that has an actor here, and explains why others have none.
 pub(super) async fn run(calls: &Calls) -> anyhow::Result<()> {
     let actors: Vec<Value> = serde_json::from_value(calls.client.call("list_actors", json!({})).await?)?;
     for Example { script_type, title, script, given, value } in examples() {

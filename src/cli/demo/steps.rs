@@ -21,9 +21,9 @@ const OBJECTS: &str = include_str!("../../../examples/objects.rhai");
 const PROGRESS: &str = include_str!("../../../examples/progress.rhai");
 const REPORT: &str = include_str!("../../../examples/report.rhai");
 
-/// The context in which the demo works.
+/// The context of the demo.
 const CONTEXT: ContextId = ContextId(0);
-/// How long a step of the demo may take.
+/// Timeout for a step of the demo.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs every step, in order.

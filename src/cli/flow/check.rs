@@ -10,16 +10,16 @@ use crate::cli::script::name;
 use crate::cli::script_error::render;
 use crate::exit::Exit;
 
-/// Which files to look at.
+/// The files to check.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Check {
-    /// The files of the flows, or - for stdin
+    /// The flow files, or - for stdin
     #[arg(value_name = "FILE|-", required = true, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
 }
 
 impl Check {
-    /// Says of each file everything that is wrong with it. No server is needed.
+    /// Reports all faults of each file. Needs no server.
     pub(super) fn main(&self, json: bool) -> anyhow::Result<Exit> {
         let mut found = Vec::new();
         for file in &self.files {

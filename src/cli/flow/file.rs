@@ -1,4 +1,4 @@
-//! The file of a flow: YAML, of which JSON is a part.
+//! The file of a flow: YAML, of which JSON is a subset.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ pub(super) struct FileJob {
     pub(super) labels: BTreeMap<String, String>,
 }
 
-/// How the schema describes a length of time.
+/// Describes a duration in the schema.
 struct Length;
 
 impl JsonSchema for Length {
@@ -110,26 +110,26 @@ impl JsonSchema for Length {
     }
 }
 
-/// The jobs of a flow by their names, and where each name stands.
+/// The jobs of a flow by name, with the location of each name.
 #[derive(Debug, Default)]
 pub(super) struct Jobs(pub(super) BTreeMap<String, (Location, FileJob)>);
 
 /// A line and a column, both from 1.
 pub(super) type Place = (u64, u64);
 
-/// The jobs are read by themselves.
+/// Skips the jobs, which are read separately.
 fn later<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Jobs, D::Error> {
     <()>::deserialize(deserializer).map(|()| Jobs::default())
 }
 
-/// Something that is wrong with a file, and where.
+/// A fault of a file, and its location.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// Its place, where that is known.
+    /// The location, if known.
     pub(super) at: Option<Place>,
-    /// What is wrong.
+    /// The description.
     pub(super) message: String,
-    /// If it is a script: that, and what is wrong with it.
+    /// For a script: its text and its error.
     pub(super) script: Option<Box<(String, JobError)>>,
 }
 
@@ -152,7 +152,7 @@ pub(super) fn place(location: Location) -> Option<Place> {
     (location.line() > 0).then(|| (location.line(), location.column()))
 }
 
-/// The JSON Schema of the file.
+/// Returns the JSON Schema of the file.
 pub(super) fn schema() -> String {
     let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<FlowFile>();
     let text = serde_json::to_string_pretty(&schema).expect("a schema has a JSON form");

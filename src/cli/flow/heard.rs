@@ -1,4 +1,4 @@
-//! What the jobs of a flow say while they run: the lines of their logs, and how far they are.
+//! The log lines and progress of a flow's jobs while they run.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use tokio::time::{Instant, sleep_until};
 use crate::client::{Client, Follow, Followable, Followed};
 use crate::model::{ContextId, FlowEvent, JobId, LogLine, Progress, Status};
 
-/// So many jobs are listened to at once; `hero flow logs` has the lines of the others.
+/// The maximum number of jobs to follow at once; `hero flow logs` shows the lines of the others.
 const MOST: usize = 16;
-/// How long the last lines are waited for.
+/// Timeout for the last lines.
 const DRAIN: Duration = Duration::from_secs(5);
-/// How many lines wait to be shown.
+/// The maximum number of lines waiting to be shown.
 const WAITING: usize = 256;
 
-/// What a job said.
+/// An output of a job.
 pub(super) enum Said {
     Line(String, LogLine),
     Progress(String, Progress),
 }
 
-/// Listens to the jobs of a flow.
+/// Follows the jobs of a flow.
 pub(super) struct Heard {
     client: Client,
     context: ContextId,
@@ -40,10 +40,10 @@ impl Heard {
         Self { client: client.clone(), context, listeners, heard, sender, said }
     }
 
-    /// Listens to the job that this is about, once it runs.
+    /// Follows the job of this change, once it runs.
     pub(super) fn note(&mut self, change: &FlowEvent) {
         while let Some(ended) = self.listeners.try_join_next() {
-            drop(ended); // A listener that failed has nothing to say.
+            drop(ended); // The error of a failed listener is not shown.
         }
         let (Some(name), Some(id), Some(is)) = (&change.job, &change.job_id, change.job_status) else { return };
         let is_worth_it =
@@ -55,12 +55,12 @@ impl Heard {
         self.listeners.spawn(listen(client, context, (name, id), sender));
     }
 
-    /// The next that a job says.
+    /// Returns the next output of any job.
     pub(super) async fn next(&mut self) -> Option<Said> {
         self.said.recv().await
     }
 
-    /// What is left to be said when all jobs have ended.
+    /// Returns the remaining output when all jobs have ended.
     pub(super) async fn rest(mut self) -> Vec<Said> {
         let (deadline, mut rest) = (Instant::now() + DRAIN, Vec::new());
         drop(self.sender);
@@ -76,7 +76,7 @@ impl Heard {
     }
 }
 
-/// Hands on what a job says until it has ended.
+/// Forwards the output of a job until it has ended.
 async fn listen(client: Client, context: ContextId, (name, id): (String, JobId), sender: mpsc::Sender<Said>) -> JobId {
     let lines = async {
         let Ok(mut lines) = client.follow_logs(context, &id, None).await else { return };
@@ -100,12 +100,12 @@ async fn listen(client: Client, context: ContextId, (name, id): (String, JobId),
     id
 }
 
-/// The next item, until there is none any more.
+/// Returns the next item; `None` at the end.
 async fn next<T: Followable>(items: &mut Follow<T>) -> Option<T> {
     loop {
         match items.next().await {
             Ok(Followed::Item(item)) => return Some(item),
-            Ok(Followed::Lagged) => {} // `hero flow logs` says so, too.
+            Ok(Followed::Lagged) => {} // `hero flow logs` shows this, too.
             Ok(Followed::Ended) | Err(_) => return None,
         }
     }

@@ -1,8 +1,8 @@
-//! Finds what a script in Rhai reads of `inputs`, without running it.
+//! Finds the entries of `inputs` that a Rhai script reads, without running it.
 
 use std::collections::BTreeSet;
 
-/// The names in `inputs.NAME`; none, if the script calls something of its own so.
+/// Returns the names in `inputs.NAME`; none if the script defines its own `inputs`.
 pub(super) fn of_script(script: &str) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     let mut rest = script;
@@ -39,7 +39,7 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// How long the quoted text is with which this begins.
+/// Returns the length of the quoted text at the beginning.
 fn quoted(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {

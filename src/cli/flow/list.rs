@@ -6,7 +6,7 @@ use crate::cli::paging::{OfCaller, Paging, note_more};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::model::{FlowPage, FlowStatus, FlowSummary};
 
-/// Which flows.
+/// The flows to list.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
     #[command(flatten)]
@@ -55,19 +55,19 @@ fn print(page: &FlowPage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many jobs have ended, of all.
+/// Formats the number of ended jobs, and of all jobs.
 fn jobs(flow: &FlowSummary) -> String {
     let ended = flow.jobs.saturating_sub(flow.open);
     match flow.failed {
-        // They were stopped, or never ran.
+        // The jobs were stopped, or never ran.
         _ if flow.stop_requested => format!("{ended}/{}", flow.jobs),
         0 => format!("{ended}/{}", flow.jobs),
-        // The list does not say which of them failed, and which never ran because of those.
+        // The list does not tell which of them failed, and which never ran because of those.
         left => format!("{ended}/{}, {left} did not finish", flow.jobs),
     }
 }
 
-/// The status of a flow as people see it: with whether somebody stopped it, for which the wire has a field of its own.
+/// Formats the status of a flow. A stopped flow is shown as such; the API has a separate field for it.
 pub(super) fn status(style: Style, status: FlowStatus, stopped: bool) -> Line {
     match status {
         FlowStatus::Error if stopped => style.yellow("stopped"),

@@ -8,18 +8,18 @@ use crate::cli::watch::PAGE;
 use crate::exit::Usage;
 use crate::model::{FlowJob, LogLine};
 
-/// Of which flow, and of which of its jobs.
+/// The flow, and optionally one of its jobs.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Logs {
     #[command(flatten)]
     named: Named,
-    /// Only what the job with this name logged
+    /// Only the log of the job with this name
     #[arg(value_name = "NAME")]
     job: Option<String>,
 }
 
 impl Logs {
-    /// Prints what the jobs of a flow logged, one job after the other, in the order in which they wait for each other.
+    /// Prints the logs of a flow's jobs, one job after another, in the order of their dependencies.
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let ((context, flow), client) = (self.named.of(), global.connect().await?);
         let jobs = client.get_flow(context, flow).await?.jobs;
@@ -33,7 +33,7 @@ impl Logs {
             loop {
                 let page = client.get_logs(context, &job.job_id, cursor.as_deref(), PAGE).await?;
                 page.lines.iter().try_for_each(|line| self.show(global.json, &job.name, line))?;
-                // A page can be short because its lines are long.
+                // A page can be short if its lines are long.
                 if page.ended || page.lines.is_empty() {
                     break;
                 }

@@ -24,42 +24,42 @@ use super::output;
 use crate::exit::Exit;
 use crate::model::{ContextId, FlowId, FlowStatus};
 
-/// What to do with flows.
+/// Commands of flows.
 #[derive(Debug, Subcommand)]
 pub(super) enum FlowCommand {
-    /// Run the flow of a file, and show its jobs while they run
+    /// Run the flow in a file, and show its jobs while they run
     Run(run::Run),
-    /// Say what is wrong with the flow of a file, and where
+    /// Check the flow in a file, and show where it is wrong
     Check(check::Check),
-    /// Print the JSON Schema of such a file, for editors
+    /// Print the JSON Schema of flow files, for editors
     Schema,
-    /// Make a flow without starting it, and print its number
+    /// Create a flow without starting it, and print its number
     Create(Create),
-    /// Start a flow that was made
+    /// Start a created flow
     Start(Named),
-    /// List flows, the newest first
+    /// List flows, newest first
     List(list::List),
     /// Show a flow and its jobs
     Show(Named),
-    /// Print what the jobs of a flow logged
+    /// Print the logs of a flow's jobs
     Logs(logs::Logs),
-    /// Print the graph of a flow in the language of Mermaid
+    /// Print the graph of a flow in Mermaid format
     Graph(Named),
-    /// Stop all jobs of a flow that have not ended
+    /// Stop all unfinished jobs of a flow
     Stop(Named),
-    /// Run those jobs of a flow again that failed, and those that never ran because of them
+    /// Rerun the failed jobs of a flow, and those that never ran because of them
     Retry(Named),
-    /// Delete a flow that does not run, with its jobs
+    /// Delete a flow that is not running, with its jobs
     Delete(Named),
 }
 
-/// Which flow.
+/// A flow.
 #[derive(Debug, Args)]
 pub(super) struct Named {
-    /// The flow's number
+    /// The number of the flow
     #[arg(value_name = "N")]
     flow: u32,
-    /// The context it belongs to
+    /// The context of the flow
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
 }
@@ -70,23 +70,23 @@ impl Named {
     }
 }
 
-/// A flow to be made.
+/// A flow to create.
 #[derive(Debug, Args)]
 pub(super) struct Create {
     #[command(flatten)]
     source: Source,
 }
 
-/// The file of a flow, and what its jobs are given besides. All of them get that, and it counts before what the file says.
+/// The file of a flow, with values for all of its jobs. They take precedence over the file.
 #[derive(Debug, Args)]
 pub(super) struct Source {
-    /// The file of the flow, YAML or JSON, or - for stdin
+    /// The flow file, YAML or JSON, or - for stdin
     #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// The context it belongs to [default: what the file says, or 0]
+    /// The context of the flow [default: from the file, else 0]
     #[arg(long, value_name = "N")]
     context: Option<u32>,
-    /// The same key with the same flow gives the flow that was made with it, for 24 hours
+    /// For 24 hours, the same key with the same flow returns the flow created with it
     #[arg(long, short = 'k', value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
@@ -136,7 +136,7 @@ impl FlowCommand {
     }
 }
 
-/// Has something done with a flow, and prints its status.
+/// Does something with a flow, and prints its status.
 async fn told(global: &Global, what: &str, named: &Named) -> anyhow::Result<()> {
     let ((context, flow), client) = (named.of(), global.connect().await?);
     let status = match what {

@@ -1,4 +1,4 @@
-//! Reads the file of a flow to its end, also where something in it is wrong: what cannot be read is left out, and told.
+//! Reads the whole file of a flow even if parts of it are wrong. Parts that cannot be read are skipped and reported.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -11,10 +11,10 @@ use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
 
 use super::file::{Fault, FileJob, FlowFile, Jobs, Place, place};
 
-/// So many faults are told at a time.
+/// The maximum number of reported faults.
 const MOST_TOLD: usize = 20;
 
-/// The fields of a flow, and those of a job.
+/// The keys of a flow, and those of a job.
 pub(super) const OF_FLOW: [&str; 7] = ["name", "env_vars", "on_failure", "prerequisites", "retention", "context_id", "jobs"];
 pub(super) const OF_JOB: [&str; 13] = [
     "script",
@@ -32,17 +32,17 @@ pub(super) const OF_JOB: [&str; 13] = [
     "labels",
 ];
 
-/// What could be read of a file.
+/// The result of reading a file.
 pub(super) struct Reading {
-    /// The flow, without what could not be read; nothing if there is too little left of it.
+    /// The flow without the parts that could not be read; `None` if too little is left.
     pub(super) flow: Option<FlowFile>,
-    /// The jobs of which something was left out.
+    /// The jobs of which a part was skipped.
     pub(super) maimed: HashSet<String>,
-    /// What could not be read.
+    /// The faults found so far.
     pub(super) faults: Vec<Fault>,
 }
 
-/// A key that stands in the file, and whose it is.
+/// A key in the file, and its owner.
 struct Key {
     at: Place,
     job: Option<String>,
@@ -61,7 +61,7 @@ impl fmt::Display for Key {
 
 /// Reads a file.
 pub(super) fn read(text: &str) -> Reading {
-    // As YAML 1.2 has it: `yes`, `no`, `on`, `off`, `y` and `n` are texts.
+    // As in YAML 1.2: `yes`, `no`, `on`, `off`, `y` and `n` are texts.
     let mut options = Options::default();
     options.strict_booleans = true;
     let mut faults = Vec::new();
@@ -95,7 +95,7 @@ pub(super) fn read(text: &str) -> Reading {
                 let at = error.location().and_then(place);
                 let key = at.and_then(|at| keys.iter().rfind(|key| key.at <= at));
                 faults.push(fault(&error, key));
-                // Without the jobs there is nothing to look at, and what was left out cannot be wrong again.
+                // Stop if the jobs cannot be read, or a skipped key fails again.
                 if key.is_none_or(|key| key.to_string() == "jobs" || !left_out.insert(key.at)) {
                     break;
                 }
@@ -106,7 +106,7 @@ pub(super) fn read(text: &str) -> Reading {
     Reading { flow, maimed: of_jobs.filter_map(|key| key.job).collect(), faults }
 }
 
-/// The keys of the flow and of its jobs, in the order of their places.
+/// Returns the keys of the flow and of its jobs, in the order of their locations.
 fn in_order(flow: Level<Level<Level<IgnoredAny>>>) -> Vec<Key> {
     let mut keys = Vec::new();
     for (field, at, jobs) in flow.0 {
@@ -139,7 +139,7 @@ fn unknown_fields(keys: &[Key]) -> (Vec<Fault>, HashSet<Place>) {
     (faults, places)
 }
 
-/// What is wrong with the value of a key, without the place, which stands before it.
+/// Describes the fault of a key's value. The location is shown before the description.
 fn fault(error: &serde_saphyr::Error, key: Option<&Key>) -> Fault {
     let message = error.without_snippet().to_string();
     let message = message.lines().next().unwrap_or_default();
@@ -153,7 +153,7 @@ fn fault(error: &serde_saphyr::Error, key: Option<&Key>) -> Fault {
     Fault::new(error.location().and_then(place), told)
 }
 
-/// The keys of a map with their places, and what is below each; nothing of what is no map.
+/// The keys of a map with their locations and values; empty if the value is not a map.
 struct Level<T>(Vec<(String, Place, T)>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Level<T> {
@@ -206,7 +206,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Level<T> {
     }
 }
 
-/// Reads the flow without the keys that are left out.
+/// Reads the flow without the skipped keys.
 struct Whole<'s>(&'s HashSet<Place>);
 
 impl<'de> Visitor<'de> for Whole<'_> {
@@ -225,7 +225,7 @@ impl<'de> Visitor<'de> for Whole<'_> {
     }
 }
 
-/// Reads the jobs. One that is left out is there, and empty.
+/// Reads the jobs. A skipped job stays as an empty one.
 struct AllJobs<'s>(&'s HashSet<Place>);
 
 impl<'de> DeserializeSeed<'de> for AllJobs<'_> {
@@ -258,7 +258,7 @@ impl<'de> Visitor<'de> for AllJobs<'_> {
     }
 }
 
-/// Reads a job without the keys that are left out.
+/// Reads a job without the skipped keys.
 struct OneJob<'s>(&'s HashSet<Place>);
 
 impl<'de> DeserializeSeed<'de> for OneJob<'_> {
@@ -282,13 +282,13 @@ impl<'de> Visitor<'de> for OneJob<'_> {
     }
 }
 
-/// The fields of a map without those that are left out.
+/// The entries of a map without the skipped keys.
 struct Fields<'s, A> {
     inner: A,
     left_out: &'s HashSet<Place>,
-    /// Where jobs are to be put, if these are the fields of a flow.
+    /// The target for jobs, if this map is a flow.
     jobs: Option<&'s mut Jobs>,
-    /// Whether the value of this key was put there.
+    /// Whether the value of the current key was stored there.
     is_read: bool,
 }
 

@@ -15,23 +15,24 @@ use crate::exit::Exit;
 use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowJob, FlowSpec, FlowStatus, Progress, Status};
 use crate::server::settings::parse_time;
 
-/// How often the tree is drawn again while times pass.
+/// Interval at which the tree is redrawn, as running times change.
 const FRAME: Duration = Duration::from_millis(200);
 
-/// How often it is told how far a job is, where nobody looks at a terminal.
+/// Interval of progress messages without a terminal.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// How long the last changes are waited for.
+/// Timeout for the last changes.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Runs the flow of a file: its jobs on stderr while they run, what the last of them gave on stdout. The exit code says how it ended.
+/// Runs the flow in a file. Shows its jobs on stderr while they run, and the output of the last ones on stdout. The
+/// exit code tells how it ended.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Run {
     #[command(flatten)]
     source: Source,
-    /// The longest wait for the end; then the flow goes on without us (exit code 6) [default: to the end]
+    /// Maximum time to wait for the end. Then exits with code 6 and the flow continues [default: to the end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
-    /// How long to look for the server when it goes away, as in a restart; the flow goes on [default: 30s]
+    /// Time to try to reconnect when the server goes away, as in a restart. The flow continues [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     reconnect: Option<Duration>,
 }
@@ -72,31 +73,31 @@ impl Run {
     }
 }
 
-/// A flow that is shown while it runs.
+/// A flow being shown while it runs.
 struct Watch {
     client: Client,
     heard: Heard,
-    /// How long to look for a server that went away.
+    /// Time to try to reconnect to a server that went away.
     reconnect: Duration,
     context: ContextId,
     flow: FlowId,
-    /// How many lines of it are on the terminal.
+    /// The number of its lines on the terminal.
     drawn: usize,
-    /// What was told of each job last.
+    /// The last shown status of each job.
     told: HashMap<String, (Status, Option<u32>)>,
-    /// How far each job says it is, and when that was told last.
+    /// The progress of each job, and the time at which it was last shown.
     progress: HashMap<String, (Progress, Option<Instant>)>,
     quiet: bool,
 }
 
 impl Watch {
-    /// Starts it, and shows it until it has ended. A server that goes away meanwhile is looked for by the client: the flow is still there when it
-    /// is back.
+    /// Starts the flow and shows it until it has ended. If the server goes away, the client reconnects: the flow still
+    /// exists when the server is back.
     async fn finish(&mut self, spec: &FlowSpec, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
         let mut signals = Signals::new()?;
         let (client, context, flow) = (&self.client.clone(), self.context, self.flow);
         let mut presence = Presence::of(client, format!("flow {flow}"), self.reconnect, self.quiet);
-        // Before the start, so that no change is missed.
+        // Follow before the start, so that no change is missed.
         let mut changes = match client.follow_flow(context, flow, None).await {
             Ok(changes) => changes,
             Err(error) => return Ok(Err(error)),
@@ -114,8 +115,8 @@ impl Watch {
                 biased;
                 change = changes.next(), if follows => match change {
                     Ok(Followed::Item(change)) => self.note(&change, is_terminal),
-                    Ok(Followed::Lagged) => {} // The first item behind it says how the flow is.
-                    Ok(Followed::Ended) | Err(_) => follows = false, // The end is waited for, too.
+                    Ok(Followed::Lagged) => {} // The next item has the state of the flow.
+                    Ok(Followed::Ended) | Err(_) => follows = false, // The wait below also reports the end.
                 },
                 Some(said) = self.heard.next() => self.say(said, is_terminal),
                 result = &mut wait => break result,
@@ -134,7 +135,7 @@ impl Watch {
         };
         let is_over = !matches!(&result, Err(error) if error.rpc().is_none() || error.is_wait_run_out());
         if is_over {
-            // The changes of short jobs may not have come yet.
+            // The changes of short jobs may not have arrived yet.
             while let Ok(Ok(Followed::Item(change))) = timeout(DRAIN, changes.next()).await {
                 self.note(&change, is_terminal);
             }
@@ -156,17 +157,17 @@ impl Watch {
         }
     }
 
-    /// One line for a change, where nobody looks at a terminal.
+    /// Writes one line for a change, without a terminal.
     fn tell(&mut self, change: &FlowEvent) {
         let (Some(job), Some(is)) = (&change.job, change.job_status) else { return };
-        // A job that starts and is seen to run changes twice.
+        // A job reports two changes when it starts and is seen running.
         let is_told = self.told.insert(job.clone(), (is, change.attempt)) == Some((is, change.attempt));
         if !self.quiet && !is_told && matches!(is, Status::Started | Status::Finished | Status::Error) {
             output::note(Line::from(job) + " " + status_of_job(Style::stderr(), is, change.kind, change.attempt.unwrap_or(1)));
         }
     }
 
-    /// Shows a line of the log of a job, or how far it is.
+    /// Shows a log line of a job, or its progress.
     fn say(&mut self, said: Said, is_terminal: bool) {
         let style = Style::stderr();
         let line = match said {
@@ -183,13 +184,13 @@ impl Watch {
             }
         };
         if is_terminal {
-            // The tree comes again below it.
+            // The tree is drawn again below it.
             output::redraw(&[], std::mem::take(&mut self.drawn));
         }
         output::note(line);
     }
 
-    /// Draws the jobs as a tree, over the one that is there. What does not fit the terminal is left out.
+    /// Draws the jobs as a tree over the previous one. Jobs that do not fit on the terminal are left out.
     async fn draw(&mut self) {
         let Ok(flow) = self.client.get_flow(self.context, self.flow).await else { return };
         let style = Style::stderr();
@@ -201,7 +202,7 @@ impl Watch {
         let room = output::rows().unwrap_or(24).saturating_sub(3).max(1);
         let ended = flow.jobs.iter().filter(|job| job.status.is_some_and(Status::is_final)).count();
         if shown.len() > room {
-            // What moves is worth more than what has ended or waits.
+            // Running jobs are more interesting than ended or waiting ones.
             let running: HashSet<usize> =
                 flow.jobs.iter().enumerate().filter(|(_, job)| job.status == Some(Status::Started)).map(|(at, _)| at).collect();
             shown = running.iter().take(room).filter_map(|at| flow.jobs.get(*at)).map(|job| Line::from(&job.name) + " running").collect();
@@ -212,12 +213,12 @@ impl Watch {
     }
 }
 
-/// How far a job says it is.
+/// Formats the progress of a job.
 fn far(progress: &Progress) -> String {
     if progress.text.is_empty() { progress.value.to_string() } else { format!("{}, {}", progress.value, progress.text) }
 }
 
-/// What the jobs gave for which no other waits: what the flow was for.
+/// Prints the outputs of the jobs that no other job waits for: the results of the flow.
 fn print(flow: &Flow) -> anyhow::Result<()> {
     let awaited: HashSet<&str> = flow.jobs.iter().flat_map(|job| &job.depends_on).map(String::as_str).collect();
     let last: Vec<(&String, &String)> = flow.result.iter().filter(|(name, _)| !awaited.contains(name.as_str())).collect();

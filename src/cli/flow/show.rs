@@ -5,7 +5,7 @@ use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::table::ago;
 
-/// Prints a flow: what it is, its jobs as a tree, what they gave.
+/// Prints a flow with its jobs as a tree, and their outputs.
 pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
     let (context, flow) = named.of();
     let flow = global.connect().await?.get_flow(context, flow).await?;

@@ -1,4 +1,4 @@
-//! The flow that a file describes, or everything that is wrong with it.
+//! Builds the flow described by a file, or lists all of its faults.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -18,10 +18,10 @@ use crate::exit::Usage;
 use crate::input::read_text;
 use crate::model::{ContextId, FlowJobSpec, FlowSpec, Json, RunnerId, ScriptType};
 
-/// The most bytes that are read of a file.
+/// The maximum number of bytes read of a file.
 const LONGEST_FILE: usize = 8 << 20;
 
-/// Reads a file: the flow that it describes, or everything that is wrong with it.
+/// Reads a file. Returns its flow or all of its faults.
 pub(super) fn read(file: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Fault>>> {
     let text = read_text("flow", file)?;
     if text.len() > LONGEST_FILE {
@@ -36,7 +36,8 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Fault>>> 
 }
 
 impl FlowFile {
-    /// The flow, with the scripts of its files, if nothing else is wrong with it. Of jobs that are maimed nothing is missed.
+    /// Returns the flow with the scripts of its files, if there are no other faults. Does not report missing keys of
+    /// `maimed` jobs, which were read in part.
     fn spec(self, beside: &Path, maimed: &HashSet<String>, mut faults: Vec<Fault>) -> Result<FlowSpec, Vec<Fault>> {
         let (mut jobs, mut places, mut scripts) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for (name, (location, job)) in self.jobs.0 {
@@ -72,7 +73,7 @@ impl FlowFile {
     }
 }
 
-/// The jobs whose outputs a script wants to see, and that it does not wait for.
+/// Reports the jobs whose outputs a script reads without waiting for them.
 fn unnamed_inputs(name: &str, spec: &FlowSpec, at: Option<Place>) -> Vec<Fault> {
     let Some(job) = spec.jobs.get(name).filter(|job| is_rhai(job.script_type.as_ref(), job.runner)) else { return Vec::new() };
     let others = inputs::of_script(&job.script).into_iter().filter(|other| *other != name && spec.jobs.contains_key(*other));
@@ -82,7 +83,7 @@ fn unnamed_inputs(name: &str, spec: &FlowSpec, at: Option<Place>) -> Vec<Fault> 
 }
 
 impl FileJob {
-    /// The job, and the place of its script, or what is wrong with that.
+    /// Returns the job, and the location of its script or the fault of it.
     fn spec(self, name: &str, location: Location, beside: &Path) -> (FlowJobSpec, Result<Option<Place>, NoScript>) {
         let (script, by_name, at) = match (self.script, self.file) {
             (Some(script), None) => (script.value, None, Ok(place(script.referenced))),
@@ -123,10 +124,10 @@ impl FileJob {
     }
 }
 
-/// Why a job has no script.
+/// The reason why a job has no script.
 struct NoScript {
     fault: Fault,
-    /// Whether the file names one.
+    /// Whether the file names a script.
     is_named: bool,
 }
 
@@ -136,7 +137,7 @@ impl NoScript {
     }
 }
 
-/// Whether a script is read by an engine that is here, too. That of a runner may be anything.
+/// Whether a script is Rhai, which can be checked here. The script of a runner may be anything.
 fn is_rhai(script_type: Option<&ScriptType>, runner: Option<RunnerId>) -> bool {
     script_type.map_or(runner.is_none(), ScriptType::is_built_in)
 }
@@ -150,18 +151,18 @@ fn wrong_script(name: &str, job: &FlowJobSpec, at: Option<Place>) -> Option<Faul
     Some(Fault { at, message, script: Some(Box::new((job.script.clone(), error))) })
 }
 
-/// A problem with where it stands in the file.
+/// Adds the location in the file to a problem.
 fn located(problem: Problem, spec: &FlowSpec, places: &BTreeMap<String, (Location, Vec<Location>)>) -> Fault {
     let message = problem.to_string();
     let Some((location, of_names)) = problem.job.as_ref().and_then(|job| places.get(job)) else { return Fault::new(None, message) };
     let names = problem.job.as_ref().and_then(|job| spec.jobs.get(job)).map(|job| &job.depends_on);
-    // Of a name that stands there twice the second is meant.
+    // If a name is repeated, its second location is meant.
     let at = names.zip(problem.depends_on.as_ref()).and_then(|(names, other)| names.iter().rposition(|name| name == other));
     Fault::new(place(at.and_then(|at| of_names.get(at).copied()).unwrap_or(*location)), message)
 }
 
 impl Source {
-    /// The flow that the file describes. What is wrong with it is an error that says where.
+    /// Returns the flow in the file. The error lists the faults with their locations.
     pub(super) fn spec(&self) -> anyhow::Result<FlowSpec> {
         let mut spec = match read(&self.file)? {
             Ok(spec) => spec,
@@ -179,7 +180,7 @@ impl Source {
         Ok(spec)
     }
 
-    /// Gives all jobs what the command line says; it counts before what the file says.
+    /// Applies the values of the command line to all jobs. They take precedence over the file.
     fn give(&self, spec: &mut FlowSpec) -> anyhow::Result<()> {
         if let Some(given) = self.arguments.value()? {
             for (name, job) in &mut spec.jobs {

@@ -1,11 +1,11 @@
-//! The jobs of a flow as a tree: each below the last of those that it waits for.
+//! Shows the jobs of a flow as a tree: each below the last of those that it waits for.
 
 use std::collections::HashMap;
 
 use crate::cli::output::{Line, Style};
 use crate::model::{ErrorKind, FlowJob, Status, Timestamp};
 
-/// A line for each job, with what more is to be said of it.
+/// Returns one line per job, with additional text from `more`.
 pub(super) fn lines(style: Style, jobs: &[FlowJob], more: impl Fn(&FlowJob) -> Option<String>) -> Vec<Line> {
     let places: HashMap<&str, usize> = jobs.iter().enumerate().map(|(at, job)| (job.name.as_str(), at)).collect();
     let parent = |job: &FlowJob| job.depends_on.iter().filter_map(|name| places.get(name.as_str()).copied()).max();
@@ -13,7 +13,7 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob], more: impl Fn(&FlowJob) -> O
     for (at, job) in jobs.iter().enumerate() {
         below.entry(parent(job)).or_default().push(at);
     }
-    // What is to be shown next is last; a chain may be long, so nothing calls itself.
+    // The next job to show is last. Without recursion, because a chain may be long.
     let mut open: Vec<(usize, String, bool)> = Vec::new();
     let push = |open: &mut Vec<_>, of: Option<usize>, indent: &str| {
         let children = below.get(&of).map(Vec::as_slice).unwrap_or_default();
@@ -34,7 +34,7 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob], more: impl Fn(&FlowJob) -> O
         lines.push(style.dim(format!("{indent}{branch}")) + line(style, job, jobs, &places, more(job)));
         let next = match (is_root, is_last) {
             (true, _) => indent,
-            // A chain does not go to the right without end.
+            // A long chain stops moving to the right.
             (_, true) if below.get(&parent(job)).is_some_and(|all| all.len() == 1) && indent.len() >= DEEPEST => indent,
             (_, true) => format!("{indent}   "),
             (_, false) => format!("{indent}│  "),
@@ -44,20 +44,20 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob], more: impl Fn(&FlowJob) -> O
     lines
 }
 
-/// How far the tree goes to the right.
+/// The maximum indentation of the tree.
 const DEEPEST: usize = 48;
 
-/// The status of a job of a flow as people see it: one that never ran did not fail.
+/// Formats the status of a flow's job. A job that never ran is not shown as failed.
 pub(super) fn status_of_job(style: Style, status: Status, kind: Option<ErrorKind>, attempt: u32) -> Line {
     match (status, kind) {
         (Status::Error, Some(ErrorKind::Prerequisite)) => style.yellow("never ran"),
-        // Whether the stop of the flow came to it first, or the end of what it waits for, is the same to people.
+        // To the user it makes no difference whether the flow's stop or the end of a prerequisite came first.
         (Status::Error, Some(ErrorKind::Stopped)) if attempt == 0 => style.yellow("never ran"),
         _ => style.status(status, kind),
     }
 }
 
-/// What went wrong with a job, where another job of the flow has its name and not its id.
+/// Formats the error of a job, with the names of other jobs instead of their ids.
 fn wrong(message: &str, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, usize>) -> String {
     let first = match message.lines().next().unwrap_or_default() {
         "stopped_by_request" => "by request",
@@ -87,7 +87,7 @@ fn line(style: Style, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, us
     }
     let mut others: Vec<&str> = job.depends_on.iter().filter(|name| places.contains_key(name.as_str())).map(String::as_str).collect();
     others.sort_by_key(|name| places.get(name));
-    // The last one stands above it.
+    // The last one is directly above in the tree.
     others.pop();
     if !others.is_empty() {
         line = line + style.dim(format!(" (also after {})", shortened(&others)));
@@ -124,7 +124,7 @@ mod tests {
         let shown: Vec<String> = lines(Style::coloured(false), &jobs, |_| None).iter().map(|line| line.as_str().to_owned()).collect();
         let with_ids = lines(Style::coloured(false), &jobs[..1], |job| Some(job.job_id.to_string()));
         assert_eq!(with_ids[0].as_str(), "a dispatched 6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70");
-        // A stop that comes before the failure of what it waits for is no other end to people.
+        // A stop before the failure of a prerequisite is shown the same way.
         let ended = |kind, attempt| status_of_job(Style::coloured(false), Status::Error, Some(kind), attempt).as_str().to_owned();
         assert_eq!(ended(ErrorKind::Stopped, 0), ended(ErrorKind::Prerequisite, 0));
         assert_eq!(ended(ErrorKind::Stopped, 1), "stopped");

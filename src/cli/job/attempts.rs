@@ -1,7 +1,7 @@
 use crate::cli::output::Line;
 use crate::model::Attempt;
 
-/// A line for each attempt: its number, when it ran and by whom, and why it ended badly.
+/// Returns one line per attempt: its number, its times, its actor, and its error.
 pub(super) fn lines(attempts: &[Attempt]) -> Vec<Line> {
     attempts.iter().map(|attempt| Line::from(line(attempt))).collect()
 }

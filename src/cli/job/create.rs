@@ -9,7 +9,7 @@ use crate::cli::script_error::compiled;
 use crate::cli::spec::{SingleArgs, SpecArgs};
 use crate::exit::Exit;
 
-/// A job to store.
+/// A job to create.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Create {
     #[command(flatten)]
@@ -18,7 +18,7 @@ pub(in crate::cli) struct Create {
     spec: SpecArgs,
     #[command(flatten)]
     single: SingleArgs,
-    /// Start it as well
+    /// Start the job as well
     #[arg(long)]
     start: bool,
 }
@@ -30,7 +30,7 @@ impl Create {
         let client = global.connect().await?;
         let job_id = client.create_job(&spec).await?;
         if !global.json {
-            output::line(job_id.as_str())?; // Whatever becomes of its start.
+            output::line(job_id.as_str())?; // Printed even if its start fails.
         }
         let status = match self.start {
             true => {

@@ -15,14 +15,14 @@ use crate::input::read_text;
 use crate::model::{JobId, JobSpec};
 use crate::rpc::read_as_parameter;
 
-/// Several jobs to store.
+/// Jobs to create.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateMany {
-    /// A file with a JSON list of jobs, or an object for each job in a line of its own (JSON Lines), or - for stdin. A job has a `script`, and what else it
-    /// can be given by the names that `hero job show` uses: [{"script": "40 + 2", "name": "first", "timeout": "5m"}]
+    /// A file with a JSON list of jobs, or one object per line (JSON Lines), or - for stdin. A job has a `script` and
+    /// other fields, named as in `hero job show`: [{"script": "40 + 2", "name": "first", "timeout": "5m"}]
     #[arg(value_name = "FILE|-", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
-    /// Start them as well, one after the other
+    /// Start the jobs as well, one after another
     #[arg(long)]
     start: bool,
 }
@@ -37,7 +37,7 @@ impl CreateMany {
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
         if !global.json {
-            ids.iter().try_for_each(|id| output::line(id.as_str()))?; // Whatever becomes of their start.
+            ids.iter().try_for_each(|id| output::line(id.as_str()))?; // Printed even if their start fails.
         }
         if self.start {
             start(&client, &specs, &ids).await?;
@@ -46,7 +46,7 @@ impl CreateMany {
     }
 }
 
-/// Starts stored jobs. One that is refused, because its queue is full say, holds up no other.
+/// Starts stored jobs. A refused job, for example because its queue is full, does not block the others.
 async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Result<()> {
     let (mut left, mut first) = (Vec::new(), None);
     for (at, (spec, id)) in specs.iter().zip(ids).enumerate() {
@@ -54,7 +54,7 @@ async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Res
         if error.rpc().is_none() {
             left.extend_from_slice(&ids[at..]);
             first = Some(error);
-            break; // Nobody is there to start the rest.
+            break; // The server cannot be reached for the rest.
         }
         left.push(id.clone());
         first.get_or_insert(error);
@@ -62,9 +62,9 @@ async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Res
     first.map_or(Ok(()), |error| Err(not_started(error, ids, left)))
 }
 
-/// Reads jobs as the server does: a list, or one object after another.
+/// Parses jobs as the server does: a list, or one object after another.
 fn jobs(text: &str) -> anyhow::Result<Vec<JobSpec>> {
-    // With line and column, which only a file has.
+    // Errors have a line and column, which only make sense for a file.
     let list = if text.trim_start().starts_with('[') {
         let _: serde::de::IgnoredAny = serde_json::from_str(text)?;
         Cow::Borrowed(text)

@@ -12,19 +12,19 @@ use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::dispatch::{JobFilter, JobPage};
 use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
 
-/// Which jobs to list.
+/// The jobs to list.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
-    /// Only jobs with this status; of those in error also only the failed, stopped or timed-out ones
+    /// Only jobs with this status; failed, stopped and timed-out are parts of error
     #[arg(long, value_parser = one_of(&Wanted::WORDS, Wanted::read))]
     status: Option<Wanted>,
     /// Only jobs of this script type
     #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: Option<ScriptType>,
-    /// Only jobs that run for this caller [default: for all, or for you where you may see no others]
+    /// Only jobs of this caller [default: of all callers, or yours if you may see no others]
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
-    /// Only jobs for this group
+    /// Only jobs of this group
     #[arg(long, value_name = "GROUP")]
     group: Option<Name>,
     /// Only jobs with this name
@@ -42,28 +42,28 @@ pub(in crate::cli) struct List {
     /// Only jobs created before this time
     #[arg(long, value_name = "TIME", value_parser = past)]
     until: Option<Timestamp>,
-    /// Of the jobs that are listed, those first that used most in their last attempt
+    /// Sort the listed jobs by this use of their last attempt, highest first
     #[arg(long, value_name = "WHAT", value_enum)]
     sort: Option<Used>,
     #[command(flatten)]
     paging: Paging,
 }
 
-/// What jobs use.
+/// The resources that jobs use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Used {
     /// Processor time
     Cpu,
-    /// The most memory at once
+    /// Peak memory
     Memory,
     /// Operations of the script
     Operations,
-    /// Time
+    /// Running time
     Time,
 }
 
 impl Used {
-    /// How much of it a job used.
+    /// Returns the amount that a job used.
     fn by(self, job: &Job) -> Option<u64> {
         let usage = job.usage.as_ref()?;
         Some(match self {
@@ -133,7 +133,7 @@ const HEAD: [(&str, Fit); 7] = [
     ("NAME OR SCRIPT", Fit::Cut),
 ];
 
-/// The status in a word that fits a column.
+/// Formats the status in a word that fits a column.
 fn status(style: Style, job: &Job) -> Line {
     match job.status {
         Status::WaitingForPrerequisites => "waiting".into(),
@@ -144,7 +144,7 @@ fn status(style: Style, job: &Job) -> Line {
 fn print(page: &JobPage, sort: Option<Used>) -> anyhow::Result<()> {
     let style = Style::stdout();
     let mut head = HEAD.to_vec();
-    // What they are sorted by stands beside the status.
+    // The sorted value is shown next to the status.
     if let Some(used) = sort {
         head.insert(2, (used.head(), Fit::Keep));
     }
@@ -169,12 +169,12 @@ fn print(page: &JobPage, sort: Option<Used>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The first line of a script that is no comment.
+/// Returns the first line of a script that is not a comment.
 pub(in crate::cli) fn gist(script: &str) -> &str {
     script.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//")).unwrap_or("-")
 }
 
-/// How long the last attempt ran, or has run.
+/// Formats the running time of the last attempt.
 fn took(job: &Job) -> String {
     let Some(started) = job.started_at else { return "-".to_owned() };
     let end = job.finished_at.unwrap_or_else(Timestamp::local);

@@ -7,12 +7,12 @@ use crate::cli::watch::{PAGE, Watch};
 use crate::client::Client;
 use crate::model::LogLine;
 
-/// Whose log, and how.
+/// The job whose log to print.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Logs {
     #[command(flatten)]
     named: Named,
-    /// Go on with what it logs, until the job ends
+    /// Keep printing new lines until the job ends
     #[arg(long, short)]
     follow: bool,
 }
@@ -30,7 +30,7 @@ impl Logs {
             for line in &page.lines {
                 show(json, line)?;
             }
-            // A page can be short because its lines are long.
+            // A page can be short if its lines are long.
             if page.ended || page.lines.is_empty() {
                 return Ok(());
             }
@@ -45,7 +45,7 @@ impl Logs {
         let watch = Watch { client, context, job_id, logs, limit: None, reconnect: RECONNECT, interrupt_stops: false, quiet };
         match watch.finish(|line| show(json, line)).await? {
             Err(error) if error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()) => Err(error.into()),
-            _ => Ok(()), // How the job ended is not what was asked.
+            _ => Ok(()), // The user did not ask how the job ended.
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `hero job …`: everything about single jobs.
+//! `hero job …`: commands of single jobs.
 
 mod attempts;
 mod create;
@@ -24,41 +24,41 @@ use crate::exit::Exit;
 use crate::model::{ContextId, ErrorKind, JobId, Reason, Status};
 use crate::server::settings::parse_time;
 
-/// What to do with a job.
+/// Commands of jobs.
 #[derive(Debug, Subcommand)]
 pub(super) enum Job {
-    /// Store a job and print its id
+    /// Create a job without starting it, and print its id
     Create(Box<create::Create>),
-    /// Store the jobs of a JSON or JSON Lines file, all or none, and print their ids
+    /// Create all jobs of a JSON or JSON Lines file, or none, and print their ids
     CreateMany(create_many::CreateMany),
     /// Put a created job into its queue
     Start(Named),
-    /// Wait for the end of a job and print its result
+    /// Wait for a job to end and print its result
     Wait(Wait),
     /// Stop a job
     Stop(Named),
-    /// Run a job again that has ended
+    /// Rerun a job that has ended
     Retry(Named),
     /// Print the status of a job
     Status(Named),
-    /// Print everything that is known of a job
+    /// Show all details of a job
     Show(Named),
-    /// Say why a job does not run now
+    /// Explain why a job does not run now
     Explain(Named),
-    /// Print what a job logged
+    /// Print the log of a job
     Logs(logs::Logs),
-    /// Find jobs
+    /// List jobs
     List(list::List),
-    /// Delete a job that does not run
+    /// Delete a job that is not running
     Delete(Named),
 }
 
-/// Which job.
+/// A job.
 #[derive(Debug, Args)]
 pub(super) struct Named {
-    /// The job's id
+    /// The id of the job
     pub(super) job_id: JobId,
-    /// The context it belongs to
+    /// The context of the job
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
 }
@@ -69,15 +69,15 @@ impl Named {
     }
 }
 
-/// Which job, and how long to wait for it.
+/// A job, and the time to wait for it.
 #[derive(Debug, Args)]
 pub(super) struct Wait {
     #[command(flatten)]
     named: Named,
-    /// The longest wait; then exit code 6 [default: to the end]
+    /// Maximum time to wait. Then exits with code 6 [default: to the end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
-    /// How long to look for the server when it goes away, as in a restart; the job goes on [default: 30s]
+    /// Time to try to reconnect when the server goes away, as in a restart. The job continues [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     reconnect: Option<Duration>,
 }
@@ -169,7 +169,7 @@ async fn tell(global: &Global, client: &Client, named: &Named, status: Status) -
     output::line(Style::stdout().status(status, kind(client, named, status).await))
 }
 
-/// How a job ended that is in error, as far as that is known still.
+/// Returns the reason why a job ended in error, if it is still known.
 async fn kind(client: &Client, named: &Named, status: Status) -> Option<ErrorKind> {
     if status != Status::Error {
         return None;

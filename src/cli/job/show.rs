@@ -6,7 +6,7 @@ use crate::cli::output::{self, Line, Style};
 use crate::cli::script_error;
 use crate::model::tree;
 
-/// Prints everything that is known of a job: a line for each field, then the texts.
+/// Prints all details of a job: one line per field, then the texts.
 pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
     let job = global.connect().await?.get_job(named.context(), &named.job_id).await?;
     if global.json {

@@ -7,19 +7,19 @@ use crate::client::Client;
 use crate::exit::Usage;
 use crate::model::{Comparison, Find, Name, ObjectPage, conditions};
 
-/// Which objects.
+/// The objects to find.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FindObjects {
     /// The collection
     collection: Name,
-    /// What a field has to be, such as 'born>=1800': =, >, >=, <, <= or ^= (begins with) between a field and a value, which is JSON if it
-    /// reads as such, else a text ('zip="9000"' is one); several times for several
+    /// A condition on a field, such as 'born>=1800': =, >, >=, <, <= or ^= (begins with) between field and value. The
+    /// value is JSON if it parses as JSON, else text ('zip="9000"' is text). May be repeated
     #[arg(long = "where", short = 'w', value_name = "CONDITION", value_parser = comparison)]
     conditions: Vec<Comparison>,
-    /// Sort by this field, which needs an index; by the id otherwise
+    /// Sort by this field, which needs an index [default: by the id]
     #[arg(long, value_name = "FIELD")]
     order_by: Option<String>,
-    /// The last comes first
+    /// Sort in descending order
     #[arg(long)]
     descending: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `hero object …`: what scripts of type osis have stored.
+//! `hero object …`: the objects stored by scripts of type osis.
 
 mod find;
 mod set;
@@ -12,33 +12,33 @@ use super::table::{Fit, Table, cells};
 use crate::exit::Exit;
 use crate::model::{Collection as Known, ContextId, Json, Name, ObjectId};
 
-/// What to do with objects.
+/// Commands of objects.
 #[derive(Debug, Subcommand)]
 pub(super) enum Object {
-    /// List the collections: how many objects each has, and its indexes
+    /// List the collections with their number of objects and their indexes
     #[command(visible_alias = "list")]
     Collections(InContext),
     /// Print an object
     Get(Named),
-    /// Find objects by their fields, and print each on a line
+    /// Find objects by their fields, and print one per line
     Find(find::FindObjects),
-    /// Store the objects in a JSON file, one after another or in a list, and print their ids
+    /// Store the objects of a JSON file, one after another or in a list, and print their ids
     Set(set::Set),
     /// Delete an object
     Delete(Named),
-    /// Delete a collection with all its objects and indexes, for good
+    /// Delete a collection with all its objects and indexes, permanently
     Drop(Collection),
 }
 
-/// Which context.
+/// The context of a command.
 #[derive(Debug, Args)]
 pub(super) struct InContext {
-    /// The context they belong to
+    /// The context number
     #[arg(long = "context", value_name = "N", default_value_t = 0)]
     number: u32,
 }
 
-/// Which collection.
+/// A collection.
 #[derive(Debug, Args)]
 pub(super) struct Collection {
     /// The collection
@@ -48,7 +48,7 @@ pub(super) struct Collection {
     context: InContext,
 }
 
-/// Which object.
+/// An object.
 #[derive(Debug, Args)]
 pub(super) struct Named {
     /// The collection
@@ -95,7 +95,7 @@ impl Object {
     }
 }
 
-/// Prints one object: for people over several lines.
+/// Prints one object; for people on several lines.
 fn show(global: &Global, object: &Json) -> anyhow::Result<()> {
     if global.json {
         return output::json(object);

@@ -11,12 +11,12 @@ use crate::exit::Usage;
 use crate::input::read_text;
 use crate::model::{Json, Name, ObjectId, exact};
 
-/// What to store, and where.
+/// The objects to store.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Set {
     /// The collection
     collection: Name,
-    /// A JSON file with objects, each on lines of its own or all in a list, or - for stdin
+    /// A JSON file with objects, one after another or in a list, or - for stdin
     #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     file: PathBuf,
     #[command(flatten)]

@@ -1,11 +1,12 @@
-//! Lines that are longer than a terminal is wide.
+//! Wraps lines that are wider than the terminal.
 
 use super::Line;
 
 impl Line {
-    /// The line wrapped between words, in lines of `room` columns at most. All but the first are indented.
+    /// Wraps the line between words, into lines of at most `room` columns. All but the first are indented.
     ///
-    /// What is in backticks is meant to be copied, so it stays on one line if it fits on one. A word that is wider than `room` is not broken.
+    /// Text in backticks is meant to be copied, so it stays on one line if it fits. A word wider than `room` is not
+    /// broken.
     pub(in crate::cli) fn wrapped(&self, room: usize, indent: usize) -> Vec<Self> {
         let indent = indent.min(room / 2);
         let mut lines = Vec::new();
@@ -22,7 +23,7 @@ impl Line {
     }
 }
 
-/// Where a line of `room` columns ends. It does not end in the first `least` columns, which stand beside the indented lines.
+/// Returns the end of a line of `room` columns. It is not within the first `least` columns, which are the indentation.
 fn end(text: &str, room: usize, least: usize) -> usize {
     let shown: Vec<usize> = Line::shown_in(text).collect();
     if shown.len() <= room {
@@ -30,7 +31,7 @@ fn end(text: &str, room: usize, least: usize) -> usize {
     }
     let paired = text.matches('`').count().is_multiple_of(2);
     let (mut quoted, mut begun) = (false, false);
-    // The last gap between words that fits, the last one within backticks that fits, and the first gap after those.
+    // The last fitting gap between words, the last fitting gap within backticks, and the first gap after those.
     let (mut outside, mut inside, mut beyond) = (None, None, None);
     for (column, at) in shown.into_iter().enumerate() {
         match text.as_bytes()[at] {

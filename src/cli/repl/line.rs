@@ -1,4 +1,4 @@
-//! What is seen of a line before it is evaluated: whether it is complete, and which names it may go on with.
+//! Analyses a line before it is evaluated: whether it is complete, and which names can complete it.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -11,16 +11,17 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 
 use crate::engine::is_heroscript;
 
-/// How many expressions in texts a line may have, so that it is looked for their ends. The compiler tells of more.
+/// The maximum number of expressions in texts for which a line is checked for completeness. The compiler reports the
+/// rest.
 const DEEPEST: usize = 64;
 
-/// What the line editor knows of the language.
+/// The knowledge of the line editor about the language.
 pub(super) struct LineHelper {
     names: Vec<String>,
 }
 
 impl LineHelper {
-    /// One that completes these names.
+    /// Returns a helper that completes these names.
     pub(super) const fn new(names: Vec<String>) -> Self {
         Self { names }
     }
@@ -33,7 +34,7 @@ impl Hinter for LineHelper {
 }
 
 impl Validator for LineHelper {
-    /// An open bracket wants another line.
+    /// An open bracket needs another line.
     fn validate(&self, line: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let complete = is_complete(line.input());
         Ok(if complete { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
@@ -48,7 +49,7 @@ impl Completer for LineHelper {
     }
 }
 
-/// Where the name before the cursor begins, and the functions whose names begin so.
+/// Returns the start of the name before the cursor, and the functions whose names begin with it.
 fn completions(names: &[String], before: &str) -> (usize, Vec<String>) {
     if let Some(action) = before.strip_prefix("!!").filter(|action| action.chars().all(|letter| is_of_name(letter) || letter == '.')) {
         let names = names.iter().map(|name| name.replace("::", "."));
@@ -61,12 +62,12 @@ fn completions(names: &[String], before: &str) -> (usize, Vec<String>) {
     (start, names.iter().filter(|name| !word.is_empty() && name.starts_with(word)).cloned().collect())
 }
 
-/// Whether names have such a letter.
+/// Whether names may contain this character.
 pub(super) const fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// Whether all brackets and texts of a line are closed, as far as can be seen without compiling it.
+/// Whether all brackets and texts of a line are closed, as far as visible without compiling.
 pub(super) fn is_complete(line: &str) -> bool {
     if is_heroscript(line) {
         return has_closed_quotes(line);
@@ -74,7 +75,8 @@ pub(super) fn is_complete(line: &str) -> bool {
     line.matches("${").count() > DEEPEST || is_closed(&mut line.chars().peekable(), false)
 }
 
-/// Whether all texts of an action are closed. A quote within a word opens none: that is an error, which is told.
+/// Whether all texts of an action are closed. A quote within a word opens no text: it is an error that the parser
+/// reports.
 fn has_closed_quotes(line: &str) -> bool {
     let (mut open, mut last) = (None, ' ');
     let mut letters = line.chars().peekable();
@@ -84,7 +86,7 @@ fn has_closed_quotes(line: &str) -> bool {
             ('/', None) if last.is_whitespace() && letters.peek() == Some(&'/') => {
                 while letters.next_if(|letter| *letter != '\n').is_some() {}
             }
-            // One that stands twice is one of the text.
+            // A doubled quote is part of the text.
             (_, Some(quote)) if letter == quote && letters.next_if_eq(&quote).is_none() => open = None,
             _ => {}
         }
@@ -93,7 +95,8 @@ fn has_closed_quotes(line: &str) -> bool {
     open.is_none()
 }
 
-/// Goes to the end, or behind the bracket that ends an expression in a text. Says whether everything was closed there.
+/// Moves to the end, or past the bracket that ends an expression in a text. Returns whether everything was closed
+/// there.
 fn is_closed(letters: &mut Peekable<Chars<'_>>, in_text: bool) -> bool {
     let mut open = 0_i64;
     while let Some(letter) = letters.next() {
@@ -112,7 +115,7 @@ fn is_closed(letters: &mut Peekable<Chars<'_>>, in_text: bool) -> bool {
                     last = Some(next);
                 }
             }
-            // One character. The compiler says what is wrong with more.
+            // A single character. The compiler reports longer ones.
             '\'' => {
                 if letters.next() == Some('\\') {
                     letters.next();
@@ -138,7 +141,7 @@ fn is_closed(letters: &mut Peekable<Chars<'_>>, in_text: bool) -> bool {
     open <= 0 && !in_text
 }
 
-/// Goes behind the end of a text in double quotes. One that has no end does so at the end of its line, which the compiler says.
+/// Moves past the end of a double-quoted text. An unclosed one ends at the end of its line, which the compiler reports.
 fn skip_string(letters: &mut Peekable<Chars<'_>>) {
     while let Some(letter) = letters.next() {
         match letter {

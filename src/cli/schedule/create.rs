@@ -10,51 +10,52 @@ use crate::cli::spec::{SpecArgs, future, seconds};
 use crate::exit::{Exit, Usage};
 use crate::model::{Missed, Overlap, ScheduleId, ScheduleSpec, Seconds, Timestamp};
 
-/// What `--missed` and `--overlap` mean together.
+/// The combined meaning of `--missed` and `--overlap`.
 const TOGETHER: &str = "\
---missed is about runs that were due while no server looked: skip leaves them out, also after an outage of seconds; once has one job make up for \
-all of them, as soon as a server is back; all has one job for each, for the newest --missed-limit. With once and all a run that is less than 30 s \
-late is just late, and not missed.
+--missed is about runs that were due while no server ran: skip leaves them out, even after an outage of seconds; once creates one job for all of \
+them, as soon as a server is back; all creates one job for each, for the newest --missed-limit. With once and all, a run that is less than 30 s \
+late counts as late, not as missed.
 
---overlap is about a run, late or not, when the job of the one before has not ended: skip leaves it out, queue has its job wait, allow has it run \
-beside.
+--overlap is about a run, late or not, when the job of the previous run has not ended: skip leaves the run out, queue makes its job wait, allow \
+runs both jobs at once.
 
-Together: what --missed makes up for goes through --overlap like every other run. So `--missed all --overlap skip` makes up for one run, as the \
-others find its job running; `--missed all --overlap queue` runs them one after the other, and `--missed all --overlap allow` all at once.
+Together: runs that --missed makes up for go through --overlap like all others. So `--missed all --overlap skip` makes up for one run, because the \
+others find its job running; `--missed all --overlap queue` runs them one after another, and `--missed all --overlap allow` all at once.
 
-`hero schedule list` counts what was left out: as SKIPPED by --overlap, as MISSED by --missed.";
+`hero schedule list` counts the runs left out: as SKIPPED by --overlap, as MISSED by --missed.";
 
-/// A job, and when to run it.
+/// A job, and its times.
 #[derive(Debug, Args)]
 #[command(after_help = TOGETHER, group = ArgGroup::new("when").required(true).args(["cron", "every"]))]
 pub(in crate::cli) struct Create {
     #[command(flatten)]
     source: Source,
-    /// When to run it: minute, hour, day of the month, month, weekday, such as "0 9 * * MON-FRI"; seconds before them if there are six
+    /// The pattern of times: minute, hour, day of the month, month, weekday, such as "0 9 * * MON-FRI". With six
+    /// fields, the first is seconds
     #[arg(long, value_name = "PATTERN")]
     cron: Option<String>,
-    /// How long from one run to the next (90, 30s, 5m)
+    /// Time between runs (90, 30s, 5m)
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     every: Option<Seconds>,
-    /// Where the pattern is read and times are shown, such as Europe/Berlin [default: UTC]
+    /// The time zone of the pattern and of shown times, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
-    /// What a run does when the job of the one before has not ended
+    /// What to do when the job of the previous run has not ended
     #[arg(long, value_name = "POLICY", default_value = "skip", value_parser = one_of(&["skip", "queue", "allow"], str::parse::<Overlap>))]
     overlap: Overlap,
-    /// What becomes of runs that were due while no server ran
+    /// What to do about runs that were due while no server ran
     #[arg(long, value_name = "POLICY", default_value = "once", value_parser = one_of(&["skip", "once", "all"], str::parse::<Missed>))]
     missed: Missed,
-    /// The most runs that `--missed all` makes up for at a time [default: 100]
+    /// Maximum number of runs that `--missed all` makes up for at a time [default: 100]
     #[arg(long, value_name = "N")]
     missed_limit: Option<u16>,
-    /// No run before this time (RFC 3339, or such as 30s from now)
+    /// Time of the earliest run (RFC 3339, or such as 30s from now)
     #[arg(long, value_name = "TIME", value_parser = future)]
     start_at: Option<Timestamp>,
-    /// No run after this time
+    /// Time of the latest run
     #[arg(long, value_name = "TIME", value_parser = future)]
     end_at: Option<Timestamp>,
-    /// The id the schedule shall have
+    /// The id for the new schedule
     #[arg(long, value_name = "ID")]
     schedule_id: Option<ScheduleId>,
     #[command(flatten)]
@@ -77,9 +78,9 @@ impl Create {
             missed_limit: self.missed_limit,
             start_at: self.start_at,
             end_at: self.end_at,
-            // One name does for the schedule and for its jobs.
+            // The schedule and its jobs have the same name.
             name: job.name.clone(),
-            // The request is that for the schedule.
+            // The idempotency key is for the creation of the schedule.
             idempotency_key: job.idempotency_key.take(),
             schedule_id: self.schedule_id.clone(),
             job,

@@ -8,7 +8,7 @@ use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::dispatch::SchedulePage;
 use crate::model::{JobId, Schedule, Seconds};
 
-/// Which schedules.
+/// The schedules to list.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
     #[command(flatten)]
@@ -70,7 +70,7 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The rule, as it was given.
+/// Returns the pattern or interval as it was given.
 fn when(schedule: &Schedule) -> String {
     match (&schedule.cron, schedule.every) {
         (Some(cron), _) => format!("{cron} {}", schedule.time_zone),
@@ -79,7 +79,7 @@ fn when(schedule: &Schedule) -> String {
     }
 }
 
-/// A length of time, as it is given to `--every`.
+/// Formats a duration as for `--every`.
 fn length(time: Seconds) -> String {
     let seconds = time.duration().as_secs();
     let units = [(86_400, "d"), (3600, "h"), (60, "m"), (1, "s")];

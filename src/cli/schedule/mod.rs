@@ -1,4 +1,4 @@
-//! `hero schedule …`: jobs that run again and again.
+//! `hero schedule …`: jobs that run repeatedly.
 
 mod create;
 mod list;
@@ -12,26 +12,26 @@ use super::output;
 use crate::exit::Exit;
 use crate::model::ContextId;
 
-/// What to do with schedules.
+/// Commands of schedules.
 #[derive(Debug, Subcommand)]
 pub(super) enum Schedule {
-    /// Have a job run again and again
+    /// Create a schedule that runs a job repeatedly
     Create(Box<create::Create>),
-    /// List schedules: when they run next, and what they did
+    /// List schedules with their next runs and counts
     List(list::List),
-    /// Print everything that is known of a schedule
+    /// Show all details of a schedule
     Show(Named),
-    /// Delete a schedule; jobs that it has made stay
+    /// Delete a schedule; its jobs stay
     Delete(Named),
 }
 
-/// Which schedule.
+/// A schedule.
 #[derive(Debug, Args)]
 pub(super) struct Named {
-    /// The schedule's id, or its name where only one has it
+    /// The id of the schedule, or its name if unique
     #[arg(value_name = "ID|NAME")]
     schedule: String,
-    /// The context it belongs to
+    /// The context of the schedule
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
 }

@@ -8,7 +8,7 @@ use crate::exit::Usage;
 use crate::model::{Schedule, ScheduleId, tree};
 
 impl Named {
-    /// The id of the schedule that is meant.
+    /// Returns the id of the named schedule.
     pub(super) async fn id(&self, client: &Client) -> anyhow::Result<ScheduleId> {
         match self.schedule.parse() {
             Ok(id) => Ok(id),
@@ -16,7 +16,7 @@ impl Named {
         }
     }
 
-    /// The only schedule that is meant.
+    /// Returns the only schedule that matches.
     async fn find(&self, client: &Client, is_meant: impl Fn(&Schedule) -> bool) -> anyhow::Result<Schedule> {
         let (mut found, mut cursor, mut caller) = (Vec::new(), None, None);
         loop {
@@ -33,7 +33,7 @@ impl Named {
                 break;
             }
         }
-        // One that runs meanwhile may be on two pages.
+        // A schedule that runs in the meantime may be on two pages.
         found.sort_by(|one, other| one.schedule_id.cmp(&other.schedule_id));
         found.dedup_by(|one, other| one.schedule_id == other.schedule_id);
         match found.len() {
@@ -46,7 +46,7 @@ impl Named {
         }
     }
 
-    /// Prints everything that is known of the schedule: a line for each field, times as in its zone, then the script.
+    /// Prints all details of a schedule: one line per field with times in its zone, then the script.
     pub(super) async fn show(&self, global: &Global) -> anyhow::Result<()> {
         let client = global.connect().await?;
         let id = self.schedule.parse().ok().map(ScheduleId::spelled);

@@ -12,16 +12,16 @@ use super::{Absent, look_up};
 use crate::engine::Python;
 use crate::model::ScriptType;
 
-/// How long an interpreter may take to say what it is.
+/// Timeout for an interpreter to describe itself.
 const PROBE: Duration = Duration::from_secs(20);
-/// The oldest version that the runner of scripts knows.
+/// The oldest supported version.
 const OLDEST: (u32, u32) = (3, 9);
-/// What an interpreter is asked.
+/// The script that an interpreter runs to describe itself.
 const QUESTION: &str = "import json, sys, sysconfig; print(json.dumps({
 'version': sys.version_info[:2], 'executable': sys.executable, 'prefix': sys.prefix,
 'directories': [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sysconfig.get_paths().values()]}))";
 
-/// What an interpreter says of itself.
+/// The description that an interpreter gives of itself.
 #[derive(Deserialize)]
 struct Said {
     version: (u32, u32),
@@ -30,7 +30,8 @@ struct Said {
     directories: Vec<PathBuf>,
 }
 
-/// The interpreter for a script type: that of a virtual environment, the configured one, or `python3`. Only the last may be absent.
+/// Finds the interpreter for a script type: the one of a virtual environment, the configured one, or `python3`. Only
+/// the last may be absent.
 pub(super) async fn find(
     script_type: &ScriptType,
     configured: Option<&ScriptTypeSettings>,
@@ -51,7 +52,8 @@ pub(super) async fn find(
         },
     };
     let read = configured.map_or(&[][..], |configured| &configured.read).iter().cloned();
-    // Some builds have their library outside of what they call their prefix. The root of the system would be all of it.
+    // Some builds have their library outside of their prefix. Skip the root of the file system, which would make
+    // everything readable.
     let own = said.directories.into_iter().chain([said.prefix]).chain(said.executable.canonicalize().ok());
     let readable: BTreeSet<PathBuf> = own.filter(|path| path.is_absolute() && path.components().count() > 1).chain(read).collect();
     let memory = match configured {
@@ -61,7 +63,7 @@ pub(super) async fn find(
     Ok(Ok(Python { interpreter: said.executable, readable: readable.into_iter().collect(), memory }))
 }
 
-/// The interpreter of a virtual environment.
+/// Finds the interpreter of a virtual environment.
 async fn in_environment(venv: &Path) -> Result<Said, String> {
     let shown = venv.display();
     if !venv.is_dir() {
@@ -87,7 +89,7 @@ async fn in_environment(venv: &Path) -> Result<Said, String> {
     }
 }
 
-/// Asks an interpreter what it is.
+/// Asks an interpreter to describe itself.
 async fn ask(interpreter: &Path) -> Result<Said, String> {
     let shown = interpreter.display();
     let mut command = Command::new(interpreter);

@@ -8,12 +8,12 @@ use super::super::settings::ScriptTypeSettings;
 use super::{Absent, look_up};
 use crate::engine::V;
 
-/// The variable that names the compiler.
+/// The environment variable with the path of the compiler.
 const VARIABLE: &str = "V_BIN";
-/// How long it may take to say what it is.
+/// Timeout for the compiler to report its version.
 const PROBE: Duration = Duration::from_secs(20);
 
-/// The compiler of V: that of `V_BIN`, or `v` in PATH.
+/// Finds the compiler of V: the one in `V_BIN`, or `v` in PATH.
 pub(super) async fn find(configured: Option<&ScriptTypeSettings>) -> Result<V, Absent> {
     let named = std::env::var(VARIABLE).ok().filter(|named| !named.is_empty());
     let compiler = match &named {
@@ -30,7 +30,7 @@ pub(super) async fn find(configured: Option<&ScriptTypeSettings>) -> Result<V, A
     if !said.status.success() || !said.stdout.starts_with(b"V ") {
         return Err(format!("{shown} is no compiler of V: `v version` does not say so"));
     }
-    // Its library is beside it.
+    // The library is in the directory of the compiler.
     let file = compiler.canonicalize().map_err(|error| format!("{shown}: {error}"))?;
     let directory = file.parent().filter(|directory| directory.parent().is_some()).map(ToOwned::to_owned);
     let readable = configured.map_or(&[][..], |configured| &configured.read).iter().cloned().chain(directory).chain([file]).collect();

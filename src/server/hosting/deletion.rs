@@ -10,20 +10,22 @@ use crate::model::{ContextId, JobId};
 use crate::sal::Files;
 use crate::store::{Error, Store};
 
-/// How long the other servers have to see that a context is being deleted before anything of it goes: they look five times a second.
+/// Time for other servers to see that a context is being deleted, before anything is removed: they check five times a
+/// second.
 const SEEN: Duration = Duration::from_secs(1);
-/// How long jobs that were told to stop may go on, and how long others are told of stops. After that what they hold goes, and their ends are not recorded.
+/// Timeout for stopped jobs to end, and for telling other nodes about stops. After it the data is removed, and the ends
+/// of these jobs are not recorded.
 const STOPS: Duration = Duration::from_secs(30);
-/// How often it is looked whether they have ended.
+/// Interval at which the jobs are checked.
 const LOOK: Duration = Duration::from_millis(100);
-/// The pause between two steps, so that Redis does other work, too.
+/// The pause between two steps, so that Redis can do other work.
 const STEP: Duration = Duration::from_millis(5);
-/// After what time a deletion that failed is tried again.
+/// The pause before a failed deletion is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Hosting {
-    /// Deletes what is left of a context in the background, if that is not under way here. Each server does: the files on its machine are its own, and what is
-    /// gone already is nobody's loss.
+    /// Deletes the rest of a context in the background, unless this is already under way here. Each server does so,
+    /// because each removes the files on its own machine; deleting the same keys twice does no harm.
     pub(super) fn delete(&self, context: ContextId) {
         let mut deleting = self.0.deleting.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if !deleting.insert(context) {
@@ -34,7 +36,7 @@ impl Hosting {
         self.0.tasks.spawn(async move {
             let deleted = tokio::select! {
                 deleted = hosting.delete_all(context) => deleted,
-                // The next start of a server goes on.
+                // The next start of a server continues the deletion.
                 () = hosting.0.shutdown.cancelled() => Ok(()),
             };
             if let Err(error) = deleted {
@@ -52,7 +54,7 @@ impl Hosting {
         tracing::info!(%context, "deleting a context with everything in it");
         let home = self.0.dispatcher.opened(ContextId(0))?;
         let store = home.beside(context).await?;
-        // One that nobody has finished to make is not closed yet.
+        // A context whose creation was never completed is not closed yet.
         store.close_context(true).await?;
         let told = Instant::now();
         self.stop_jobs(&store).await?;
@@ -68,7 +70,7 @@ impl Hosting {
                 }
                 tokio::time::sleep(STEP).await;
             }
-            // A server may have written something behind the walk.
+            // A server may have written something after the scan passed.
             if gone == 0 {
                 break;
             }
@@ -79,8 +81,8 @@ impl Hosting {
         Ok(())
     }
 
-    /// Has the jobs of a context stopped that run, and waits until they have ended, and until those that are away have been stopped at the other side, but
-    /// not for long.
+    /// Stops the running jobs of a context. Waits a limited time until they have ended, and until remote jobs have been
+    /// stopped on the other node.
     async fn stop_jobs(&self, store: &Store) -> Result<(), Error> {
         let until = Instant::now() + STOPS;
         let mut told: Vec<JobId> = Vec::new();
@@ -106,7 +108,7 @@ impl Hosting {
         }
     }
 
-    /// Has a context be open here no more, whoever uses it: its pools end, then its loops.
+    /// Closes a context here even if it is in use: first its pools end, then its loops.
     pub(super) async fn leave(&self, context: ContextId) {
         self.shut_pools(context);
         loop {
@@ -123,7 +125,8 @@ impl Hosting {
         self.shut(context, None).await;
     }
 
-    /// The same in the background, if that is not under way: what runs there has the grace period, and other contexts do not wait for it.
+    /// Closes a context in the background, unless this is under way. Its scripts get the grace period, and other
+    /// contexts do not wait for it.
     pub(super) fn leave_in_background(&self, context: ContextId) {
         let mut leaving = self.0.leaving.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if !leaving.insert(context) {
@@ -136,7 +139,7 @@ impl Hosting {
         });
     }
 
-    /// Removes the log files of a context and what its scripts wrote, on this machine.
+    /// Removes the log files of a context and the files that its scripts wrote, on this machine.
     async fn remove_files(&self, context: ContextId) -> anyhow::Result<()> {
         let logs = LogDirectory::new(&self.0.settings.log_dir).of(context);
         let files = Files::new(&self.0.settings.data, context, 0);

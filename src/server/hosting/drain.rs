@@ -2,11 +2,12 @@ use std::time::Duration;
 
 use super::{Hosting, Pools};
 
-/// How often it is looked whether pools that were starting when a drain began have started.
+/// Interval at which a drain checks whether pools that were starting have started.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Hosting {
-    /// Has every pool take no jobs any more, and starts none. What runs goes on, however long it takes. Gives how many jobs run.
+    /// Makes every pool stop taking jobs, and starts no more pools. Running jobs continue, however long they take.
+    /// Returns the number of running jobs.
     pub(crate) fn drain(&self) -> usize {
         self.0.draining.cancel();
         self.pools_if(|_| true).iter().for_each(|entry| entry.pool.leave());
@@ -26,7 +27,7 @@ impl Hosting {
         self.0.runner_loops.wait().await;
     }
 
-    /// Whether pools are told to leave.
+    /// Whether a drain has begun.
     pub(crate) fn is_draining(&self) -> bool {
         self.0.draining.is_cancelled()
     }

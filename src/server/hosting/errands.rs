@@ -1,4 +1,4 @@
-//! Contexts that are open for their messages alone. Few are at once, and they take turns.
+//! Contexts that are open only for their messages. Their number is small, and they take turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{Hosted, Hosting, Pools, TURN};
 use crate::model::ContextId;
 
-/// How many are open at once.
+/// The maximum number open at once.
 pub(super) const MOST: usize = 64;
 
-/// The right of a context to be open for its messages alone, until it is dropped.
+/// A permit for a context to be open only for its messages, until dropped.
 pub(super) struct Errand {
     since: Instant,
     _place: OwnedSemaphorePermit,
 }
 
-/// Those that sleep and have messages under way.
+/// The sleeping contexts that have messages under way.
 #[derive(Default)]
 pub(super) struct Errands {
     waiting: BTreeSet<ContextId>,
-    /// When each had its turn last.
+    /// The time of the last turn of each.
     had: BTreeMap<ContextId, Instant>,
 }
 
@@ -36,13 +36,13 @@ impl Errands {
         }
     }
 
-    /// Forgets those that are not there any more.
+    /// Forgets the contexts that no longer exist.
     pub(super) fn retain(&mut self, is_there: impl Fn(ContextId) -> bool) {
         self.waiting.retain(|id| is_there(*id));
         self.had.retain(|id, _| is_there(*id));
     }
 
-    /// The next for so many places: those whose last turn is longest ago. They wait no more.
+    /// Takes the next contexts for this many places: those whose last turn is longest ago.
     pub(super) fn next(&mut self, places: usize, now: Instant) -> Vec<ContextId> {
         let mut next: Vec<ContextId> = self.waiting.iter().copied().collect();
         next.sort_by_key(|id| self.had.get(id).copied());
@@ -54,25 +54,25 @@ impl Errands {
         next
     }
 
-    /// How many wait.
+    /// The number of waiting contexts.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
     }
 }
 
 impl Hosting {
-    /// The right to be open for messages alone, if there is room for one more.
+    /// Returns a permit for one more context to be open only for its messages, if one is free.
     pub(super) fn errand(&self) -> Option<Errand> {
         let place = Arc::clone(&self.0.errands).try_acquire_owned().ok()?;
         Some(Errand { since: Instant::now(), _place: place })
     }
 
-    /// How many more contexts may be open for their messages alone.
+    /// The number of free permits.
     pub(super) fn room_for_errands(&self) -> usize {
         self.0.errands.available_permits()
     }
 
-    /// Has an open context that nobody has used for long stay open for its messages alone. False: there is no room for it.
+    /// Keeps an idle open context open only for its messages. Returns `false` if no permit is free.
     pub(super) fn stays_for_messages(&self, context: ContextId) -> bool {
         let mut all = self.hosted();
         let Some(hosted) = all.get_mut(&context) else { return true };
@@ -83,7 +83,8 @@ impl Hosting {
         true
     }
 
-    /// Has contexts make way for so many that are to be opened for their messages: those that had their turn, and are used by nobody.
+    /// Closes up to this many contexts to make room for others with messages: those that had their turn and are not in
+    /// use.
     pub(super) fn end_errands(&self, many: usize) {
         let is_over = |hosted: &Hosted| match &hosted.errand {
             Some(errand) if matches!(hosted.pools, Pools::None) && errand.since.elapsed() >= TURN => Some(errand.since),

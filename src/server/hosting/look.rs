@@ -6,13 +6,13 @@ use super::{Hosting, Pools};
 use crate::model::{ContextId, ContextStatus};
 use crate::service::Service;
 
-/// Has what changes of contexts hold here: limits, and that a context is being deleted or is gone.
+/// Applies changes of contexts here: limits and deletions.
 pub(crate) struct Follower {
     hosting: Hosting,
     changes: watch::Receiver<u64>,
 }
 
-/// How soon it is looked again for what could not be done.
+/// The pause before a failed change is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Follower {
@@ -29,7 +29,7 @@ impl Service for Follower {
     const NAME: &'static str = "following changes of contexts";
 
     async fn tick(&mut self) -> Result<Duration, Self::Error> {
-        // Its sender lives as long as the authority, which is held here.
+        // The sender lives as long as the authority, which is held here.
         let _ = tokio::time::timeout(AGAIN, self.changes.changed()).await;
         let open: Vec<ContextId> = self.hosting.hosted().keys().copied().collect();
         for context in open {
@@ -50,7 +50,7 @@ impl Service for Follower {
 }
 
 impl Hosting {
-    /// Has the limits of an open context hold as they are now.
+    /// Applies the current limits of an open context.
     fn apply(&self, context: ContextId) {
         let limits = self.limits_of(context);
         let hosted = self.hosted();

@@ -1,7 +1,8 @@
-//! The contexts that this process serves: those of its settings always, those that were made at run time while they are in use.
+//! The contexts that this process serves: those of its settings always, those made at run time while they are in use.
 //!
-//! A context of the second kind *sleeps* most of the time: this process knows its object and no more. It is *opened* when somebody names it or something in it
-//! is due: then it has a store, its loops and, if there is a place, pools. When nothing has happened in it for a while it sleeps again.
+//! A context of the second kind *sleeps* most of the time: this process knows its object and no more. The context is
+//! *opened* when a call names it or something in it is due: then it gets a store, loops and, if there is a place,
+//! pools. When it has been idle for a while it sleeps again.
 
 mod deletion;
 mod drain;
@@ -36,9 +37,9 @@ use crate::dispatch::Dispatcher;
 use crate::model::{ContextId, ContextLimits};
 use crate::store::Store;
 
-/// How many contexts that were made at run time are open at once.
+/// The maximum number of contexts made at run time that are open at once.
 const MOST_OPEN: usize = 256;
-/// How many doors there are: of the contexts that share one, one is opened or shut at a time.
+/// The number of doors, which are locks: contexts that share a door are opened and closed one at a time.
 const DOORS: usize = 64;
 
 /// The contexts that this process serves. Cheap to clone.
@@ -49,31 +50,31 @@ struct Inner {
     settings: Arc<Settings>,
     dispatcher: Dispatcher,
     authority: Authority,
-    /// What starts pools, once they can be started.
+    /// Starts pools, once that is possible.
     starter: OnceLock<PoolStarter>,
-    /// What brings messages on, in a server.
+    /// The message loops, in a server.
     message_loops: OnceLock<Arc<MessageLoops>>,
     hosted: Mutex<BTreeMap<ContextId, Hosted>>,
-    /// Those that are being deleted by this process.
+    /// The contexts that this process is deleting.
     deleting: Mutex<BTreeSet<ContextId>>,
-    /// Those that are gone and are being left.
+    /// The deleted contexts that this process is closing.
     leaving: Mutex<BTreeSet<ContextId>>,
     doors: [tokio::sync::Mutex<()>; DOORS],
-    /// One for each context that was made at run time and may have pools at the same time.
+    /// One permit for each context made at run time that may have pools at the same time.
     places: Arc<Semaphore>,
-    /// As many for pools of local runners.
+    /// The same number of places for pools of local runners.
     turns: Arc<Turns>,
-    /// One for each context that is open for its messages alone.
+    /// One permit for each context that is open only for its messages.
     errands: Arc<Semaphore>,
-    /// Told when a place may be free, or is wanted.
+    /// Notified when a place may be free, or is wanted.
     moved: Notify,
-    /// Has the pools take no jobs any more, and end when what runs has ended.
+    /// Makes the pools stop taking jobs, and end when running jobs have ended.
     draining: CancellationToken,
     /// Ends the pools.
     shutdown: CancellationToken,
     /// Ends the loops, after the pools.
     closing: CancellationToken,
-    /// The loops that look after pools of runners.
+    /// The loops that manage pools of runners.
     runner_loops: TaskTracker,
     tasks: TaskTracker,
 }
@@ -81,26 +82,27 @@ struct Inner {
 /// A context that is open here.
 struct Hosted {
     store: Store,
-    /// It is one of the settings, and stays open.
+    /// Whether it is named by the settings and stays open.
     is_pinned: bool,
     /// Ends its loops.
     closing: CancellationToken,
     services: TaskTracker,
     pools: Pools,
-    /// Since when it waits for a place, if it does.
+    /// The time since which it waits for a place, if it does.
     waits_since: Option<Instant>,
-    /// It is open for its messages alone.
+    /// The permit, if it is open only for its messages.
     errand: Option<Errand>,
-    /// When it was opened, or a job was last seen to run here.
+    /// The time at which it was opened, or a job was last seen running here.
     busy: Instant,
 }
 
-/// What is of the pools of a context.
+/// The state of the pools of a context.
 enum Pools {
     None,
     Starting,
     Running(Box<Running>),
-    /// Nothing is started before they have ended: what they hold would look lost. The token has them end with the grace period.
+    /// The pools are ending. None is started before they have ended, because the jobs that they hold would look lost.
+    /// The token ends them with the grace period.
     Ending(CancellationToken),
 }
 
@@ -108,7 +110,7 @@ struct Running {
     pools: ContextPools,
     shutdown: CancellationToken,
     since: Instant,
-    /// It takes no jobs, because its turn is over and others wait.
+    /// Whether it takes no jobs, because its turn is over and others wait.
     is_paused: bool,
     _place: Option<OwnedSemaphorePermit>,
 }
@@ -149,19 +151,19 @@ impl Hosting {
         Self(Arc::new(inner))
     }
 
-    /// Has pools be started from now on.
+    /// Sets the starter of pools; from now on pools can start.
     pub(crate) fn start_pools_with(&self, starter: PoolStarter) {
-        // There is one of it.
+        // Set only once.
         let _ = self.0.starter.set(starter);
     }
 
-    /// Has the messages of all contexts be brought on, of those that are open and of those that will be.
+    /// Starts the message loops in all contexts that are open, and in those opened later.
     pub(crate) fn bring_messages_with(&self, message_loops: &Arc<MessageLoops>) {
         let hosted = self.hosted();
         for (context, hosted) in &*hosted {
             message_loops.serve(*context, &hosted.closing);
         }
-        // There is one of it.
+        // Set only once.
         let _ = self.0.message_loops.set(Arc::clone(message_loops));
     }
 
@@ -181,7 +183,7 @@ impl Hosting {
         std::ptr::eq(self.door_of(one), self.door_of(other))
     }
 
-    /// The pools of the contexts that are always served.
+    /// Returns the pools of the contexts that are always served.
     pub(crate) fn pools(&self) -> Vec<Arc<ContextPool>> {
         self.pools_if(|hosted| hosted.is_pinned)
     }
@@ -195,12 +197,12 @@ impl Hosting {
         running.flatten().cloned().collect()
     }
 
-    /// How many jobs run in all pools.
+    /// Returns the number of running jobs in all pools.
     pub(crate) fn jobs(&self) -> usize {
         self.pools_if(|_| true).iter().map(|entry| entry.pool.status.jobs()).sum()
     }
 
-    /// Waits until all pools have ended, after the shutdown.
+    /// Waits after the shutdown until all pools have ended.
     pub(crate) async fn ended(&self) {
         self.0.tasks.close();
         self.0.tasks.wait().await;
@@ -209,7 +211,7 @@ impl Hosting {
         }
     }
 
-    /// Waits until the loops of all contexts have ended, after the closing.
+    /// Waits after the closing until the loops of all contexts have ended.
     pub(crate) async fn closed(&self) {
         let services: Vec<TaskTracker> = self.hosted().values().map(|hosted| hosted.services.clone()).collect();
         for of_context in services {
@@ -217,7 +219,7 @@ impl Hosting {
         }
     }
 
-    /// Has what the object of a context says hold here, as far as the settings leave it.
+    /// Applies the limits of a context's object, as far as the settings allow.
     fn limit(&self, store: &Store, limits: &ContextLimits) {
         let within = self.0.settings.within(store.context());
         let lower = |common: usize, own: Option<u32>| match (common, own) {
@@ -242,8 +244,8 @@ impl Hosting {
     }
 }
 
-/// How long a context takes jobs while others wait for its place.
+/// Time for which a context takes jobs while others wait for its place.
 const TURN: Duration = Duration::from_secs(10);
 
-/// How long nothing happens in a context before it sleeps.
+/// Idle time before a context sleeps.
 const IDLE: Duration = Duration::from_secs(60);

@@ -16,12 +16,12 @@ use crate::server::pools::consumer_settings;
 use crate::service;
 use crate::store::{Store, Subscriber};
 
-/// After what time pools that did not start are tried again.
+/// The pause before pools that did not start are tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Why a context is opened.
+/// The reason why a context is opened.
 pub(super) enum Why {
-    /// Somebody named it: its pools start, too, for most calls are about jobs.
+    /// A call named it. Its pools start, too, because most calls are about jobs.
     Named,
     /// Something in it is due.
     Due,
@@ -30,18 +30,18 @@ pub(super) enum Why {
 }
 
 impl Hosting {
-    /// What opens the contexts that calls name.
+    /// Returns the function that opens the contexts named by calls.
     pub(crate) fn opener(&self) -> Opener {
         let hosting = self.clone();
         Arc::new(move |context| {
             let hosting = hosting.clone();
-            // It goes on when the caller has gone: nobody finds a context half open.
+            // Continues when the caller has gone, so that no context is left half open.
             let opening = tokio::spawn(async move { hosting.open(context, Why::Named).await });
             Box::pin(async move { opening.await.unwrap_or(Err(dispatch::Error::NoContext(context))) })
         })
     }
 
-    /// Opens a context that was made at run time, if it is not open. Of one that was named the pools start, too.
+    /// Opens a context made at run time, if it is not open. For a named context the pools start, too.
     pub(super) async fn open(&self, context: ContextId, why: Why) -> Result<(), dispatch::Error> {
         let _door = self.door(context).await;
         if self.0.dispatcher.opened(context).is_ok() {
@@ -51,7 +51,7 @@ impl Hosting {
             return Err(dispatch::Error::NoContext(context));
         }
         if self.0.authority.context(context).is_none() {
-            // Another server may have made it just now.
+            // Another server may have just made it.
             self.0.authority.follow().await.map_err(dispatch::Error::of_store)?;
         }
         match self.0.authority.context(context) {
@@ -83,7 +83,7 @@ impl Hosting {
         Ok(())
     }
 
-    /// Has the loops of a context run here, which the dispatcher serves.
+    /// Runs the loops of a context here. The dispatcher already serves it.
     pub(crate) fn host(&self, store: Store, is_pinned: bool) {
         let context = store.context();
         self.limit(&store, &self.limits_of(context));
@@ -119,7 +119,7 @@ impl Hosting {
         all.insert(context, hosted);
     }
 
-    /// Has the pools of a context start when work for them arrives while they do not run.
+    /// Starts the pools of a context when work arrives while they do not run.
     async fn run_when_woken(self, store: Store, script_type: ScriptType, closing: CancellationToken) {
         let wake_up = store.wake_ups().register(&script_type);
         loop {
@@ -130,14 +130,14 @@ impl Hosting {
         }
     }
 
-    /// Starts the pools of an open context, if it has none and there is a place. Otherwise it waits for one.
+    /// Starts the pools of an open context if it has none and there is a place. Otherwise the context waits for one.
     pub(super) async fn run(&self, context: ContextId) {
         if let Err(error) = self.run_pools(context).await {
             tracing::warn!(%context, "the actors of a context do not start, and are tried again: {error:#}");
         }
     }
 
-    /// The same, for whoever wants to know that they have started.
+    /// Starts the pools like [`Self::run`], and returns an error if they did not start.
     pub(crate) async fn run_pools(&self, context: ContextId) -> anyhow::Result<()> {
         let Some(starter) = self.0.starter.get().filter(|starter| starter.serves(context)) else { return Ok(()) };
         let (store, place) = {
@@ -147,7 +147,7 @@ impl Hosting {
             if matches!(hosted.pools, Pools::Running(_) | Pools::Starting) || self.0.shutdown.is_cancelled() || self.is_draining() {
                 return Ok(());
             }
-            // It is open for more than its messages now.
+            // It is now open for more than its messages.
             hosted.errand = None;
             let place = match hosted.is_pinned || before >= self.0.places.available_permits() {
                 true => None,
@@ -164,11 +164,11 @@ impl Hosting {
         let shutdown = self.0.shutdown.child_token();
         let started = starter.start(&store, &self.limits_of(context), &shutdown).await;
         let mut all = self.hosted();
-        // Nobody takes out a context whose pools are starting.
+        // A context whose pools are starting is not removed.
         let Some(hosted) = all.get_mut(&context) else { return Ok(()) };
         match started {
             Ok(pools) => {
-                // What was changed meanwhile.
+                // Limits may have changed in the meantime.
                 pools.limit(&self.limits_of(context));
                 hosted.pools =
                     Pools::Running(Box::new(Running { pools, shutdown, since: Instant::now(), is_paused: false, _place: place }));
@@ -176,7 +176,7 @@ impl Hosting {
                 Ok(())
             }
             Err(error) => {
-                // Those that had started end.
+                // End the pools that had started.
                 shutdown.cancel();
                 hosted.pools = Pools::None;
                 hosted.waits_since = Some(Instant::now() + AGAIN);
@@ -185,7 +185,7 @@ impl Hosting {
         }
     }
 
-    /// Has the pools of a context take no jobs, or take them again. What runs goes on.
+    /// Makes the pools of a context stop taking jobs, or take them again. Running jobs continue.
     pub(super) fn pause_pools(&self, context: ContextId, paused: bool) {
         if let Some(Hosted { pools: Pools::Running(running), .. }) = self.hosted().get_mut(&context) {
             running.is_paused = paused;
@@ -193,7 +193,7 @@ impl Hosting {
         }
     }
 
-    /// Has the pools of a context end, when their running jobs have ended. Its place is free then.
+    /// Ends the pools of a context once their running jobs have ended. Then its place is free.
     pub(super) fn end_pools(&self, context: ContextId) {
         let mut all = self.hosted();
         let Some(hosted) = all.get_mut(&context) else { return };
@@ -215,7 +215,7 @@ impl Hosting {
         });
     }
 
-    /// Has the pools of a context end, whatever runs there: scripts get the grace period.
+    /// Ends the pools of a context, even if jobs run: scripts get the grace period.
     pub(super) fn shut_pools(&self, context: ContextId) {
         self.end_pools(context);
         if let Some(Hosted { pools: Pools::Ending(shutdown), .. }) = self.hosted().get(&context) {
@@ -223,13 +223,14 @@ impl Hosting {
         }
     }
 
-    /// Has a context sleep that nobody has used for `idle`, and that has no pools; or one that is used, if it is not given. Gives whether it sleeps.
+    /// Closes a context that has no pools and was unused for `idle`; without `idle`, even one in use. Returns whether
+    /// it was closed.
     pub(super) async fn shut(&self, context: ContextId, idle: Option<Duration>) -> bool {
         let _door = self.door(context).await;
         self.shut_behind_door(context, idle).await
     }
 
-    /// The same, for whoever holds its door.
+    /// Closes a context whose door the caller holds.
     async fn shut_behind_door(&self, context: ContextId, idle: Option<Duration>) -> bool {
         let may = matches!(self.hosted().get(&context), Some(hosted) if matches!(hosted.pools, Pools::None));
         if !may || !self.0.dispatcher.shut(context, idle) {
@@ -244,10 +245,11 @@ impl Hosting {
         true
     }
 
-    /// Has one context sleep that has no pools and is used by nobody, in place of another that is wanted, whose door is held. False: there is none.
+    /// Closes one unused context without pools to make room for `wanted`, whose door the caller holds. Returns `false`
+    /// if there is none.
     ///
-    /// Those that wait for a place go last, and only for one that was named. None that is open for its messages goes for another of its kind: the two would
-    /// open and shut in turns, and have time for nothing.
+    /// Contexts that wait for a place go last, and only for a named context. A context that is open for its messages
+    /// does not make room for another of its kind: the two would open and close in turns and get nothing done.
     async fn make_room(&self, wanted: ContextId, why: &Why) -> bool {
         let idle = if matches!(why, Why::Messages(_)) { TURN } else { Duration::ZERO };
         let may_go = |hosted: &Hosted| match why {
@@ -262,7 +264,7 @@ impl Hosting {
         };
         others.sort_unstable();
         for (_, _, id) in others {
-            // Nobody waits for a door while holding another.
+            // Never waits for a door while holding another.
             let door = self.door_of(id).try_lock();
             if (door.is_ok() || self.is_same_door(id, wanted)) && self.shut_behind_door(id, Some(idle)).await {
                 return true;
@@ -272,7 +274,7 @@ impl Hosting {
     }
 }
 
-/// How many contexts have waited for a place for longer than this one.
+/// The number of contexts that have waited longer for a place than this one.
 pub(super) fn wait_before(all: &BTreeMap<ContextId, Hosted>, context: ContextId) -> usize {
     let now = Instant::now();
     let since = all.get(&context).and_then(|hosted| hosted.waits_since).unwrap_or(now);

@@ -10,37 +10,38 @@ use crate::server::pools::queues_everywhere;
 use crate::service::Service;
 use crate::store::{Databases, Error, Pending};
 
-/// Looks after the contexts that were made at run time: opens those in which something is due, lets those take turns that want pools, and has those sleep
-/// in which nothing happens.
+/// Manages the contexts made at run time: opens those in which something is due, lets those that want pools take turns,
+/// and closes idle ones.
 pub(crate) struct Rotation {
     hosting: Hosting,
     databases: Option<Arc<Databases>>,
-    /// Where the next look begins.
+    /// The context after which the next scan continues.
     at: Option<ContextId>,
     looked: Option<Instant>,
-    /// The queues that pools here take jobs from in any context.
+    /// The queues from which pools here take jobs in any context.
     queues: Vec<String>,
-    /// When contexts are to be opened next to be tidied.
+    /// The time at which each sleeping context is next opened for maintenance.
     tidied: HashMap<ContextId, Instant>,
-    /// Contexts that are to be opened for their messages alone.
+    /// The contexts to open only for their messages.
     errands: Errands,
-    /// When it was last looked which contexts may sleep.
+    /// The time of the last check for contexts that may sleep.
     asked: Option<Instant>,
 }
 
-/// How often it is looked for what is due.
+/// Interval of scans for due work.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many contexts one look looks at: for Redis that is about ten milliseconds.
+/// The maximum number of contexts per scan: about ten milliseconds for Redis.
 const AT_ONCE: usize = 500;
-/// What is due so soon opens its context: a look may take a while, and so may the opening.
+/// Work due within this time opens its context, because a scan and the opening take time.
 const AHEAD: Duration = Duration::from_secs(4);
-/// How soon places are looked at again while contexts wait for one.
+/// Interval at which places are checked while contexts wait for one.
 const WAITING: Duration = Duration::from_millis(100);
-/// How often a context that sleeps is opened to be tidied: its indexes are trimmed, and jobs of other programs are found that are in no queue.
+/// Interval at which a sleeping context is opened for maintenance: its indexes are trimmed, and jobs of other programs
+/// that are in no queue are found.
 const TIDIED: Duration = Duration::from_secs(6 * 3600);
 
 impl Rotation {
-    /// A rotation. In a Redis Cluster there are no databases to look into, so all contexts are open there.
+    /// Creates the rotation. A Redis Cluster has no databases to scan, so all contexts are open there.
     pub(crate) fn new(hosting: Hosting) -> Result<Self, Error> {
         let databases = match hosting.0.dispatcher.opened(ContextId(0)) {
             Ok(home) => home.databases()?.map(Arc::new),
@@ -50,7 +51,7 @@ impl Rotation {
         Ok(Self { hosting, databases, at: None, looked: None, queues, tidied: HashMap::new(), errands: Errands::default(), asked: None })
     }
 
-    /// Looks whether anything is due in contexts that sleep, or have no pools.
+    /// Scans contexts that sleep or have no pools for due work.
     async fn look(&mut self) -> Result<(), Error> {
         let running: BTreeSet<ContextId> = {
             let hosted = self.hosting.hosted();
@@ -68,7 +69,7 @@ impl Rotation {
             }
             return Ok(());
         };
-        // Those behind the last look come first, then the others.
+        // Contexts after the last scanned one come first, then the others.
         let behind = quiet.iter().filter(|id| self.at.is_some_and(|at| **id <= at)).count();
         quiet.rotate_left(behind);
         quiet.truncate(AT_ONCE);
@@ -79,7 +80,7 @@ impl Rotation {
         for (id, pending) in databases.pending(&quiet, &self.queues).await? {
             let pending = match pending {
                 Ok(pending) => pending,
-                // The others are looked at all the same.
+                // Continue with the other contexts.
                 Err(error) => {
                     failed = Some(error);
                     continue;
@@ -96,7 +97,7 @@ impl Rotation {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Whether a context is to be opened so that its loops look after what has gathered there. One key is the context itself.
+    /// Whether a context should be opened so that its loops maintain its data. One of its keys is the context itself.
     fn wants_tidying(&mut self, id: ContextId, pending: Pending) -> bool {
         let now = Instant::now();
         // The first round is spread, so that not all are opened together.
@@ -108,7 +109,7 @@ impl Rotation {
         wants
     }
 
-    /// Opens a context in the background, if it is not open, and has it run.
+    /// Opens a context in the background, if it is not open, and starts its pools.
     fn wake(&self, context: ContextId) {
         let hosting = self.hosting.clone();
         self.hosting.0.tasks.spawn(async move {
@@ -119,7 +120,8 @@ impl Rotation {
         });
     }
 
-    /// Opens contexts in which messages are under way and nothing else is to be done, as many as there are places. Others make way for the rest.
+    /// Opens contexts that only have messages under way, as many as there are permits. Closes others to make room for
+    /// the rest.
     fn open_for_messages(&mut self) {
         for context in self.errands.next(self.hosting.room_for_errands(), Instant::now()) {
             let Some(errand) = self.hosting.errand() else { break };
@@ -133,11 +135,11 @@ impl Rotation {
         self.hosting.end_errands(self.errands.waiting());
     }
 
-    /// Gives places to those that wait, has those make way that had their turn, and has those sleep that nobody needs.
+    /// Gives places to waiting contexts, makes contexts whose turn is over give up theirs, and closes idle contexts.
     ///
-    /// No job is requeued for the sake of a turn: it would begin anew with the next one. While anybody waits, all whose turn is over take no jobs, and those
-    /// whose running jobs end first give their places: a long job keeps nobody from a place that another can give. When nobody waits any more they take jobs
-    /// again.
+    /// A turn never requeues a job, because the job would start over in the next turn. While any context waits, all
+    /// whose turn is over take no jobs, and those whose running jobs end first give up their places. So a long job
+    /// blocks no place that another context can give. When none waits any more, they take jobs again.
     async fn take_turns(&mut self) {
         let now = Instant::now();
         let (mut waiting, mut running, mut idle, mut ending) = (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -168,13 +170,13 @@ impl Rotation {
         for (_, id) in waiting.iter().take(free) {
             self.wake(*id);
         }
-        // Those that have had nothing to do for longest go first.
+        // The longest idle ones go first.
         running.sort_unstable_by(|one, other| other.cmp(one));
         let mut wanted = waiting.len().saturating_sub(free + ending);
         let does_any_wait = wanted > 0;
         for (has_none, quiet, since, is_paused, id) in running {
             let is_asked = does_any_wait && (quiet >= LOOK || since >= TURN);
-            // It has taken none since the last look, so no long one has just begun.
+            // It has taken no jobs since the last check, so no long one has just begun.
             let gives_place = wanted > 0 && is_asked && has_none && is_paused;
             if quiet >= IDLE || gives_place {
                 wanted = wanted.saturating_sub(1);
@@ -183,7 +185,7 @@ impl Rotation {
                 self.hosting.pause_pools(id, is_asked);
             }
         }
-        // Turns are taken more often than anybody falls asleep.
+        // Turns are checked more often than idle contexts.
         if !idle.is_empty() && self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) {
             self.asked = Some(Instant::now());
             for id in self.may_sleep(&idle).await {
@@ -192,7 +194,8 @@ impl Rotation {
         }
     }
 
-    /// Those of these contexts, which are open and have no pools, in which nothing is due soon. For messages one stays open, if there is room for it.
+    /// Returns those of these open contexts without pools in which nothing is due soon. A context with messages stays
+    /// open if a permit is free.
     async fn may_sleep(&self, ids: &[ContextId]) -> Vec<ContextId> {
         let Some(databases) = &self.databases else { return Vec::new() };
         let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return Vec::new() };
@@ -216,7 +219,7 @@ impl Service for Rotation {
         }
         let waits = self.hosting.hosted().values().any(|hosted| hosted.waits_since.is_some());
         let pause = if waits { WAITING } else { LOOK };
-        // A place that is free, or wanted, is looked at at once.
+        // Checks at once when a place is free or wanted.
         let _ = tokio::time::timeout(pause, self.hosting.0.moved.notified()).await;
         Ok(Duration::ZERO)
     }

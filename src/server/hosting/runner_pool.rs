@@ -14,19 +14,19 @@ use crate::store::Store;
 pub(super) struct RunnerPool {
     pub(super) runner: Runner,
     pub(super) state: State,
-    /// Since when it has jobs and waits for a place, if it does.
+    /// The time since which it has jobs and waits for a place, if it does.
     pub(super) waits_since: Option<Instant>,
-    /// How often its pool did not start, one time after another.
+    /// The number of failed starts in a row.
     failures: u32,
 }
 
-/// How far its pool is.
+/// The state of the pool.
 pub(super) enum State {
-    /// There is none. It may start when this time has come.
+    /// There is no pool. One may start from this time on.
     Resting(Option<Instant>),
-    /// It takes jobs.
+    /// The pool takes jobs.
     Running(Box<Running>),
-    /// It takes none, and ends when its jobs have. The token has it end with the grace period.
+    /// The pool takes no jobs, and ends when its jobs have. The token ends it with the grace period.
     Leaving(JoinHandle<()>, CancellationToken),
 }
 
@@ -35,18 +35,18 @@ pub(super) struct Running {
     pools: ContextPools,
     shutdown: CancellationToken,
     since: Instant,
-    /// When a job was last seen to run.
+    /// The time at which a job was last seen running.
     busy: Instant,
-    /// It takes no jobs, because its turn is over and others wait.
+    /// Whether it takes no jobs, because its turn is over and others wait.
     is_paused: bool,
     place: Place,
 }
 
-/// How long a pool has nothing to do before it makes way for another.
+/// Idle time before a pool makes way for another.
 const QUIET: Duration = Duration::from_secs(1);
-/// After what time a pool that did not start is tried again; twice as long after each further time.
+/// The pause after a failed start; it doubles with each further failure.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The longest of these times.
+/// The maximum pause.
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl RunnerPool {
@@ -59,12 +59,12 @@ impl RunnerPool {
         matches!(self.state, State::Resting(_))
     }
 
-    /// Whether it has no pool, and one may start.
+    /// Whether it has no pool and one may start.
     pub(super) fn may_start(&self, now: Instant) -> bool {
         matches!(self.state, State::Resting(after) if after.is_none_or(|after| after <= now))
     }
 
-    /// How many jobs run in its pool. One that leaves has one at least.
+    /// The number of running jobs in its pool. Counts at least one for a pool that is leaving.
     pub(super) fn jobs(&self) -> usize {
         match &self.state {
             State::Resting(_) => 0,
@@ -73,7 +73,7 @@ impl RunnerPool {
         }
     }
 
-    /// Starts its pool. One that does not start is tried again, after a pause that grows.
+    /// Starts its pool. A failed start is retried after a growing pause.
     pub(super) async fn start(&mut self, hosting: &Hosting, starter: &PoolStarter, store: &Store, place: Place) {
         let (id, context, shutdown) = (self.runner.runner_id, store.context(), hosting.0.shutdown.child_token());
         match starter.start_runner(store, &self.runner, &hosting.limits_of(context), &shutdown).await {
@@ -83,10 +83,10 @@ impl RunnerPool {
                 self.state = State::Running(Box::new(Running { pools, shutdown, since: now, busy: now, is_paused: false, place }));
                 self.failures = 0;
             }
-            // It is not offered here, as was said when the runner was seen.
+            // It cannot run here, as was logged when the runner was seen.
             Ok(None) => self.state = State::Resting(Some(Instant::now() + LONGEST)),
             Err(error) => {
-                // What had started ends.
+                // End what had started.
                 shutdown.cancel();
                 let again = AGAIN.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
                 tracing::warn!(runner = %id, %context, "the pool of a runner does not start, and is tried again in {again:?}: {error:#}");
@@ -96,8 +96,8 @@ impl RunnerPool {
         }
     }
 
-    /// Has its pool end if it has had nothing to do for `idle`, or if its turn is over and others wait; and notes that it has ended. While its jobs run it
-    /// takes no others and keeps its place, until another has given one.
+    /// Ends its pool if it was idle for `idle`, or if its turn is over and others wait; notes when it has ended. While
+    /// its jobs run it takes no others and keeps its place, unless another pool gives one up first.
     pub(super) fn look(&mut self, now: Instant, idle: Duration, tasks: &TaskTracker) {
         match &mut self.state {
             State::Resting(_) => {}
@@ -112,7 +112,7 @@ impl RunnerPool {
                 }
                 let (quiet, since) = (now - running.busy, now - running.since);
                 let is_asked = (quiet >= QUIET || since >= TURN) && running.place.is_wanted();
-                // One that was paused before has taken none since, so no long job has just begun.
+                // If it was paused before, it has taken none since, so no long job has just begun.
                 let gives_place = is_asked && running.is_paused && running.jobs() == 0;
                 running.pause(is_asked);
                 if quiet >= idle || gives_place {
@@ -122,7 +122,7 @@ impl RunnerPool {
         }
     }
 
-    /// Has its pool take no jobs any more, and end when those that run have ended.
+    /// Makes its pool stop taking jobs, and end when running ones have ended.
     pub(super) fn leave(&mut self, tasks: &TaskTracker) {
         match std::mem::replace(&mut self.state, State::Resting(None)) {
             State::Running(mut running) => {
@@ -134,12 +134,12 @@ impl RunnerPool {
         }
     }
 
-    /// Whether it takes no jobs any more, and has some.
+    /// Whether it takes no more jobs but still has some.
     pub(super) fn is_leaving(&self) -> bool {
         matches!(&self.state, State::Leaving(ending, _) if !ending.is_finished())
     }
 
-    /// Has its pool end: running scripts get the grace period.
+    /// Ends its pool: running scripts get the grace period.
     pub(super) fn shut(&self) {
         match &self.state {
             State::Resting(_) => {}
@@ -153,7 +153,7 @@ impl RunnerPool {
         match self.state {
             State::Resting(_) => {}
             State::Running(running) => running.ended().await,
-            // It does not panic; if it did, nothing of it would be left.
+            // It does not panic; if it did, nothing would be left to end.
             State::Leaving(ending, _) => drop(ending.await),
         }
     }
@@ -177,7 +177,7 @@ impl Running {
     }
 }
 
-/// Has a pool take no jobs any more, and gives its place back when those that run have ended.
+/// Makes a pool stop taking jobs, and frees its place when the running ones have ended.
 async fn left(running: Box<Running>) {
     running.pools.pools.iter().for_each(|entry| entry.pool.leave());
     running.ended().await;

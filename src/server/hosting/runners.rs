@@ -12,30 +12,30 @@ use crate::dispatch::InUse;
 use crate::model::{Runner, RunnerId, ScriptType, Target};
 use crate::store::{Error, Score, Store};
 
-/// The pools of the local runners of an open context. One starts when there are jobs for its runner and there is a place, and ends when nothing has happened
-/// for a while, or another runner waits for a place.
+/// The pools of the local runners of an open context. A pool starts when there are jobs for its runner and a place is
+/// free, and ends when it has been idle for a while, or another runner waits for a place.
 pub(super) struct Runners {
     hosting: Hosting,
     store: Store,
     pools: BTreeMap<RunnerId, RunnerPool>,
     revision: Option<Option<u64>>,
-    /// Behind this one the next look for jobs begins.
+    /// The runner after which the next scan for jobs begins.
     looked: Option<RunnerId>,
-    /// What is told when there are jobs of the types of these runners.
+    /// Notified when there are jobs of the types of these runners.
     wake_ups: BTreeMap<ScriptType, Arc<Notify>>,
-    /// Keeps the context open while one of their jobs runs, or waits for a pool.
+    /// Keeps the context open while one of their jobs runs or waits for a pool.
     in_use: Option<InUse>,
 }
 
-/// How often it is looked whether runners have changed, and whether there are jobs for them.
+/// Interval at which changes of runners and jobs for them are looked for.
 const LOOK: Duration = Duration::from_millis(500);
-/// The same while jobs arrive.
+/// Minimum interval while jobs arrive.
 const SOONEST: Duration = Duration::from_millis(50);
-/// How many local runners of a context may have pools: as many as there may be.
+/// The maximum number of local runners with pools in a context: the most that may exist.
 const MOST: usize = 10_000;
-/// For how many of them it is looked at once whether there are jobs. The others are next.
+/// The maximum number of runners scanned for jobs at once. The others are next.
 const AT_ONCE: usize = 256;
-/// How many runners are read at once.
+/// The number of runners per page.
 const PAGE: usize = 500;
 
 impl Runners {
@@ -44,7 +44,8 @@ impl Runners {
         Self { hosting, store, pools, revision: None, looked: None, wake_ups, in_use: None }
     }
 
-    /// Has pools start and end until `shutdown` or `closing`. Then all end: running scripts get the grace period. In a drain they have it run as long as it takes.
+    /// Starts and ends pools until `shutdown` or `closing`. Then all end, with the grace period for running scripts; in
+    /// a drain running scripts get as long as they need.
     pub(super) async fn run(mut self, shutdown: CancellationToken, closing: CancellationToken) {
         let (mut is_failing, draining) = (false, self.hosting.0.draining.clone());
         while !shutdown.is_cancelled() && !closing.is_cancelled() && !draining.is_cancelled() {
@@ -78,7 +79,7 @@ impl Runners {
         }
     }
 
-    /// Waits for the time of the next look, which is soon if jobs arrive.
+    /// Waits until the next check, which is soon if jobs arrive.
     async fn next_look(&self) {
         let wanted = |script_type: &ScriptType| self.pools.values().any(|pool| pool.rests() && pool.runner.script_type == *script_type);
         let wakes = self.wake_ups.iter().filter(|(script_type, _)| wanted(script_type)).map(|(_, wake)| Box::pin(wake.notified()));
@@ -111,7 +112,7 @@ impl Runners {
         Ok(())
     }
 
-    /// The local runners.
+    /// Returns the local runners.
     async fn wanted(&self) -> Result<BTreeMap<RunnerId, Runner>, Error> {
         let (mut wanted, mut after) = (BTreeMap::new(), Score::from(0));
         loop {
@@ -128,7 +129,7 @@ impl Runners {
         Ok(wanted)
     }
 
-    /// Ends the pools of runners that are not wanted any more, or are of another type now, and notes those that are new.
+    /// Ends the pools of runners that are no longer wanted or have changed their type, and adds new runners.
     fn follow(&mut self, wanted: BTreeMap<RunnerId, Runner>) {
         let context = self.store.context();
         let is_same = |pool: &RunnerPool| wanted.get(&pool.runner.runner_id).is_some_and(|now| now.script_type == pool.runner.script_type);
@@ -155,7 +156,7 @@ impl Runners {
         self.wake_ups.retain(|script_type, _| self.pools.values().any(|pool| pool.runner.script_type == *script_type));
     }
 
-    /// Has pools end that nobody needs, or whose time is over while others wait.
+    /// Ends idle pools, and pools whose turn is over while others wait.
     fn make_way(&mut self) {
         let now = Instant::now();
         for pool in self.pools.values_mut() {
@@ -163,22 +164,22 @@ impl Runners {
         }
     }
 
-    /// Starts the pools of runners that have jobs and no pool. Gives whether any waits for a place.
+    /// Starts the pools of runners that have jobs and no pool. Returns whether any waits for a place.
     async fn start_those_with_jobs(&mut self) -> Result<bool, Error> {
         let (context, now) = (self.store.context(), Instant::now());
         let Some(starter) = self.hosting.0.starter.get() else { return Ok(false) };
         let may = |pool: &&RunnerPool| pool.may_start(now) && starter.offers(&pool.runner.script_type);
-        // What is for anybody of a type is done by one of its runners where no other pool does it.
+        // Jobs for any runner of a type go to the first runner of that type, unless another pool takes them.
         let first = self.pools.values().rev().filter(may);
         let mut for_all: BTreeMap<&ScriptType, RunnerId> = first.map(|pool| (&pool.runner.script_type, pool.runner.runner_id)).collect();
         for pool in self.pools.values().filter(|pool| matches!(pool.state, State::Running(_))) {
             for_all.remove(&pool.runner.script_type);
         }
         for_all.retain(|script_type, _| !starter.serves_type(context, script_type));
-        // Those that wait for a place ask for it each time.
+        // Waiting runners ask for a place each time.
         let (mut waiting, mut others): (Vec<&RunnerPool>, Vec<&RunnerPool>) =
             self.pools.values().filter(may).partition(|pool| pool.waits_since.is_some());
-        // Of very many the first in line ask, and the others keep their places in it.
+        // If very many wait, only the first ones ask, and the others keep their places in the line.
         waiting.sort_by_key(|pool| pool.waits_since);
         for pool in waiting.iter().skip(AT_ONCE) {
             self.hosting.0.turns.stay((context, pool.runner.runner_id), now);

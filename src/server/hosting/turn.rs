@@ -1,4 +1,4 @@
-//! What is said of a job that waits because contexts and local runners take turns.
+//! Explains jobs that wait because contexts and local runners take turns.
 
 use std::time::Instant;
 
@@ -7,13 +7,14 @@ use super::{Hosting, Pools};
 use crate::model::{ContextId, Queue, RunnerId, Target};
 
 impl Hosting {
-    /// Has the dispatcher explain jobs that wait for a turn.
+    /// Makes the dispatcher explain jobs that wait for a turn.
     pub(crate) fn explain_turns(&self) {
         let hosting = self.clone();
         self.0.dispatcher.explain_turns(Box::new(move |context, queue| hosting.waits_for_turn(context, queue)));
     }
 
-    /// Why the actors of this process take nothing from a queue now, and do so later: their context, or runner, waits for its turn.
+    /// Returns the reason why the actors of this process will take jobs from a queue only later: their context or
+    /// runner waits for its turn.
     fn waits_for_turn(&self, context: ContextId, queue: &Queue) -> Option<String> {
         let most = self.0.settings.contexts_running;
         let group = queue.target.group();

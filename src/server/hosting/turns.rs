@@ -1,4 +1,4 @@
-//! The places for pools of local runners, which take turns as contexts do.
+//! Places for pools of local runners. Runners take turns, as contexts do.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::model::{ContextId, RunnerId};
 
-/// How many pools of local runners this process may have at once, and which runners wait for one.
+/// The free places for pools of local runners in this process, and the runners that wait for one.
 #[derive(Debug)]
 pub(super) struct Turns(Mutex<State>);
 
@@ -16,15 +16,15 @@ pub(super) type Who = (ContextId, RunnerId);
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// How many places will be free when what runs there has ended.
+    /// The number of places that will be free when the jobs there have ended.
     leaving: usize,
-    /// Since when each waits, and when it last asked.
+    /// For each waiting runner, the time since which it waits and the time of its last request.
     waiting: BTreeMap<Who, (Instant, Instant)>,
-    /// When a context in which runners wait got a place last.
+    /// The time at which a context with waiting runners last got a place.
     served: BTreeMap<ContextId, Instant>,
 }
 
-/// Who has not asked for so long does not wait any more.
+/// A runner that has not asked for this long no longer waits.
 const ASKS: Duration = Duration::from_secs(5);
 
 impl Turns {
@@ -36,7 +36,7 @@ impl Turns {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place, if one is free and nobody else is before it. Otherwise it waits, and asks again.
+    /// Returns a place, if one is free and no other runner comes first. Otherwise the runner waits and must ask again.
     pub(super) fn take(self: &Arc<Self>, who: Who, now: Instant) -> Option<Place> {
         let mut state = self.locked();
         state.waiting.retain(|_, (_, asked)| now.saturating_duration_since(*asked) < ASKS);
@@ -50,34 +50,35 @@ impl Turns {
         Some(Place { turns: Arc::clone(self), is_left: false })
     }
 
-    /// It still waits, and is asked later whether it does.
+    /// Keeps a waiting runner in the line without a request.
     pub(super) fn stay(&self, who: Who, now: Instant) {
         if let Some((_, asked)) = self.locked().waiting.get_mut(&who) {
             *asked = now;
         }
     }
 
-    /// How many are before it, if it waits.
+    /// Returns the number of runners ahead of it, if it waits.
     pub(super) fn before(&self, who: Who) -> Option<usize> {
         let mut state = self.locked();
         state.waiting.contains_key(&who).then(|| state.before(who))
     }
 
-    /// It wants no place any more.
+    /// Removes a runner from the line.
     pub(super) fn give_up(&self, who: Who) {
         self.locked().waiting.remove(&who);
     }
 }
 
 impl State {
-    /// How many are before it. Contexts take turns: the first of each comes before the second of any, and whose context has had no place for longest comes
-    /// first among them. In a context they come in the order in which they began to wait.
+    /// Returns the number of runners ahead of it. Contexts take turns: the first runner of each context comes before
+    /// the second of any. Among the first, the one whose context got no place for longest comes first. Within a
+    /// context, runners keep the order in which they began to wait.
     fn before(&mut self, who: Who) -> usize {
         let mut of_contexts: BTreeMap<ContextId, Vec<(Instant, Who)>> = BTreeMap::new();
         for (other, (since, _)) in &self.waiting {
             of_contexts.entry(other.0).or_default().push((*since, *other));
         }
-        // Whoever does not wait begins anew.
+        // A context without waiting runners starts over.
         self.served.retain(|context, _| of_contexts.contains_key(context));
         let mut order: Vec<(usize, Instant, Who)> = Vec::new();
         for (context, mut all) in of_contexts {
@@ -91,7 +92,7 @@ impl State {
     }
 }
 
-/// The right of a runner to have a pool, until it is dropped.
+/// The right of a runner to have a pool, until dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     turns: Arc<Turns>,
@@ -99,13 +100,13 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Whether a place is wanted that is neither free nor about to be.
+    /// Whether a waiting runner needs this place, because too few are free or about to be.
     pub(super) fn is_wanted(&self) -> bool {
         let state = self.turns.locked();
         state.waiting.len() > state.free + state.leaving
     }
 
-    /// Says that it will be free when what runs there has ended.
+    /// Notes that the place will be free when the jobs there have ended.
     pub(super) fn leave(&mut self) {
         self.turns.locked().leaving += usize::from(!std::mem::replace(&mut self.is_left, true));
     }
@@ -161,7 +162,7 @@ mod tests {
             assert!(place.take().is_some());
             let (who, taken) = waiting.iter().find_map(|who| Some((*who, turns.take(*who, at(time + 1))?))).unwrap();
             (place, got) = (Some(taken), [got, vec![who]].concat());
-            // The one of the second context has work again at once.
+            // The runner of the second context has work again at once.
             waiting.retain(|other| *other != who || who == one);
         }
         assert_eq!(got, [many[1], one, many[2], one, many[3]]);

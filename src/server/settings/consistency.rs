@@ -1,4 +1,5 @@
-//! Settings that do not fit together, or not with the program: refused where they cannot work, warned of where they have no effect.
+//! Checks that settings fit together and fit the program. Refuses those that cannot work, and warns of those without
+//! effect.
 
 use std::time::Duration;
 
@@ -8,16 +9,17 @@ use super::value::size_text;
 use super::{Settings, nearest, nodes};
 use crate::actor::Mask;
 
-/// A Redis has used a few megabytes before the first job is there.
+/// An empty Redis already uses a few megabytes.
 const LEAST_REDIS: u64 = 16 << 20;
-/// Whoever has to log in all the time writes down how.
+/// People who must log in too often write down how.
 const LEAST_LOGIN: Duration = Duration::from_secs(60);
-/// A token for longer is made on purpose.
+/// A token for a longer time is made on purpose.
 const MOST_LOGIN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// A job without much of a script, and what is told of it, take some of it.
+/// Even a job with a short script and the text about it take some of it.
 const LEAST_MESSAGE: u64 = 4 << 10;
 
-/// The first setting that cannot work. `said` gives the name of a setting with where it was set. A default above a limit is no fault, because nobody chose it.
+/// Returns the first setting that cannot work. `said` formats the name of a setting with its origin. A default above a
+/// limit is no fault, because nobody chose it.
 pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -> bool, said: &dyn Fn(&str) -> String) -> Option<String> {
     let wrong = |name: &str, why: &str| Some(format!("{}: {why}", said(name)));
     if let Err(error) = Mask::new(&settings.mask) {
@@ -68,7 +70,7 @@ pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -
     if settings.script_memory < LEAST_SCRIPT_MEMORY {
         return wrong("script_memory", "no script runs in less than 1MB");
     }
-    // Each is of no use above the other.
+    // The first of each pair is useless above the second.
     let mut pairs = vec![
         ("script_result", settings.script_result, "script_memory", settings.script_memory, "no script can hold a result as large as that"),
         ("script_source", settings.script_source, "script_memory", settings.script_memory, "no engine can hold a script as long as that"),
@@ -101,7 +103,7 @@ pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -
     })
 }
 
-/// One line for every setting that will not have the effect that is expected of it.
+/// Returns one line for every setting that will not have its expected effect.
 pub(super) fn warnings(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -> bool, said: &dyn Fn(&str) -> String) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut warn = |name: &str, why: &str| warnings.push(format!("{} {why}", said(name)));
@@ -136,7 +138,7 @@ pub(super) fn warnings(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str
         warn("login", "lets tokens go over the network as they are: give tls_cert and tls_key, or have a proxy in front that speaks TLS");
     }
     if scope == Scope::Server {
-        // Whoever gives the one that is larger is refused.
+        // An explicit value that is too large is refused, not warned of.
         let wider = [
             ("script_source", settings.script_source, "max_request", settings.max_request, "scripts"),
             ("script_result", settings.script_result, "max_response", settings.max_response, "results"),
@@ -160,13 +162,14 @@ pub(super) fn warnings(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str
     warnings
 }
 
-/// Why these are no directives for the log, if they are none.
+/// Checks directives for the log.
 fn log_level(text: &str) -> Result<(), String> {
     const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
     let is_level = |word: &str| LEVELS.contains(&word.to_ascii_lowercase().as_str());
     let forms = "a level is one of error, warn, info, debug, trace, off, and directives are such as hero=debug,warn";
     for word in text.split(',') {
-        // To the filter a bare word that is no level is the name of a part of some program, of which it would then show everything.
+        // The filter takes a bare word that is no level for the name of a program's module, and would show everything
+        // of it.
         if !word.contains(['=', '[', ']', '{', '}']) && !is_level(word) {
             return Err(match nearest(word, LEVELS.into_iter()) {
                 Some(nearest) => format!("{word:?} is not a level; did you mean {nearest}?"),

@@ -11,7 +11,8 @@ use super::context_settings::{self, MOST};
 use super::{Secret, Settings};
 use crate::model::ContextId;
 
-/// The Redis of one context, with its credentials. The keys have the names of the settings for the Redis of all other contexts.
+/// The Redis of one context, with its credentials. The keys are named like the settings for the Redis of all other
+/// contexts.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextEndpoint {
@@ -19,10 +20,10 @@ pub struct ContextEndpoint {
     pub context: ContextId,
     /// The address.
     pub redis: String,
-    /// The ACL user there.
+    /// The ACL user.
     #[serde(default)]
     pub redis_user: Option<String>,
-    /// The password there, from here or from its file.
+    /// The password, given directly or read from its file.
     #[serde(default)]
     pub redis_password: Option<Secret>,
     /// The file that the password came from.
@@ -31,7 +32,7 @@ pub struct ContextEndpoint {
     /// The certificate authority of a `rediss://` server.
     #[serde(default)]
     pub redis_tls_ca: Option<PathBuf>,
-    /// The client certificate for it.
+    /// The client certificate for a `rediss://` server.
     #[serde(default)]
     pub redis_tls_cert: Option<PathBuf>,
     /// The key of the client certificate.
@@ -40,13 +41,13 @@ pub struct ContextEndpoint {
 }
 
 impl Settings {
-    /// The Redis of a context; `None` if it is the private one.
+    /// Returns the Redis of a context; `None` if it is the private one.
     pub fn redis_of(&self, context: ContextId) -> Option<ContextEndpoint> {
         let own = self.context_endpoints.iter().find(|endpoint| endpoint.context == context);
         own.cloned().or_else(|| self.redis.is_some().then(|| ContextEndpoint { context, ..self.common_redis() }))
     }
 
-    /// The Redis of all contexts without one of their own. It has no address if it is the private one.
+    /// Returns the Redis of all contexts without their own. It has no address if it is the private one.
     pub(super) fn common_redis(&self) -> ContextEndpoint {
         ContextEndpoint {
             context: ContextId(0),
@@ -62,7 +63,7 @@ impl Settings {
 }
 
 impl ContextEndpoint {
-    /// What is wrong with it. `said` gives the name of a setting with where it was set.
+    /// Describes the first fault. `said` formats the name of a setting with its origin.
     pub(super) fn fault(&self, said: &dyn Fn(&str) -> String) -> Option<String> {
         let scheme = self.redis.split_once("://").map_or("", |(scheme, _)| scheme);
         if !matches!(scheme, "redis" | "rediss" | "unix" | "redis+unix") {
@@ -74,7 +75,7 @@ impl ContextEndpoint {
         None
     }
 
-    /// The secrets and certificates that do not fit together.
+    /// Describes secrets or certificates that do not fit together.
     pub(super) fn mismatch(&self, said: &dyn Fn(&str) -> String) -> Option<String> {
         if self.redis_tls_cert.is_some() != self.redis_tls_key.is_some() {
             return Some(format!("{}: redis_tls_cert and redis_tls_key go together", said("redis_tls_cert")));
@@ -83,7 +84,7 @@ impl ContextEndpoint {
             .then(|| format!("{} and {}: give one of them", said("redis_password"), said("redis_password_file")))
     }
 
-    /// The endpoint as a table, with secrets masked.
+    /// Returns the endpoint as a table, with secrets masked.
     pub(super) fn shown(&self, without_password: impl Fn(&str) -> String, masked: &str) -> Vec<(&'static str, serde_json::Value)> {
         let text = |value: &Option<String>| value.as_ref().map(|text| json!(text));
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| json!(path));
@@ -102,7 +103,7 @@ impl ContextEndpoint {
     }
 }
 
-/// Reads `N=URL`.
+/// Parses `N=URL`.
 impl FromStr for ContextEndpoint {
     type Err = String;
 
@@ -123,7 +124,7 @@ impl FromStr for ContextEndpoint {
     }
 }
 
-/// Reads endpoints from tables, from texts, or from texts with commas between.
+/// Parses endpoints from tables, from texts, or from texts separated by commas.
 pub(super) fn endpoints<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContextEndpoint>, D::Error> {
     let endpoints: Result<Vec<ContextEndpoint>, String> = match <Value as Deserialize>::deserialize(from)? {
         Value::String(_, text) => text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(str::parse).collect(),
@@ -133,7 +134,7 @@ pub(super) fn endpoints<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Contex
     endpoints.map_err(D::Error::custom)
 }
 
-/// Reads the contexts to serve: as [`contexts`] does, or the tables `[contexts.N]`.
+/// Parses the contexts to serve, like [`contexts`] or from the tables `[contexts.N]`.
 pub(super) fn served<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContextId>, D::Error> {
     let contexts = match <Value as Deserialize>::deserialize(from)? {
         Value::Dict(_, tables) => context_settings::tables(&tables).map(|tables| tables.into_iter().map(|table| table.context).collect()),
@@ -142,7 +143,7 @@ pub(super) fn served<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContextId
     contexts.and_then(several).map_err(D::Error::custom)
 }
 
-/// Reads numbers and ranges such as `0-4`, in order and each once.
+/// Parses numbers and ranges such as `0-4`. Returns each number once, in order.
 pub(super) fn contexts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContextId>, D::Error> {
     listed(<Value as Deserialize>::deserialize(from)?).and_then(several).map_err(D::Error::custom)
 }
@@ -171,7 +172,7 @@ fn several(contexts: BTreeSet<ContextId>) -> Result<Vec<ContextId>, String> {
     }
 }
 
-/// What does not fit together in contexts, their endpoints and the pools.
+/// Describes a conflict between contexts, their endpoints and the pools.
 pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Option<String> {
     let list = |contexts: &[ContextId]| contexts.iter().map(ContextId::to_string).collect::<Vec<_>>().join(", ");
     let known = list(&settings.contexts);

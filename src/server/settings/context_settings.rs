@@ -8,12 +8,13 @@ use super::{Settings, grant, value};
 use crate::engine::Capability;
 use crate::model::ContextId;
 
-/// How many contexts a process may have. Each has connections of its own, so a larger number is a typing error.
+/// The maximum number of contexts of a process. Each has its own connections, so a larger number is a typing error.
 pub(super) const MOST: usize = 256;
-/// No script runs in less, because an engine needs some of it before a script has done anything.
+/// No script runs in less, because the engine itself needs some of it.
 pub(super) const LEAST_SCRIPT_MEMORY: u64 = 1 << 20;
 
-/// What a configuration file says of one context: limits that are narrower than those of all, and what its scripts are granted at most.
+/// The configuration of one context: its limits, which are narrower than those of all contexts, and the most its
+/// scripts are granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextSettings {
     /// The context.
@@ -21,7 +22,7 @@ pub struct ContextSettings {
     limits: Table,
 }
 
-/// The keys of `[contexts.N]`, called as the settings for all contexts.
+/// The keys of `[contexts.N]`, named like the settings for all contexts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -54,12 +55,12 @@ struct Switch(#[serde(deserialize_with = "value::switch")] bool);
 /// One limit of a context.
 struct Limit {
     name: &'static str,
-    /// What is given for the context.
+    /// The value given for the context.
     own: Option<u64>,
-    /// What holds for all contexts, if that is a limit.
+    /// The value for all contexts, if that is a limit.
     common: Option<u64>,
     is_size: bool,
-    /// Has it hold in settings.
+    /// Sets the value in settings.
     set: fn(&mut Settings, u64),
 }
 
@@ -77,7 +78,7 @@ impl ContextSettings {
         Ok(contexts.into_iter().map(|context| Self { context, limits: limits.clone() }).collect())
     }
 
-    /// The limits that are numbers, beside those of all contexts.
+    /// Returns the numeric limits, with those of all contexts.
     fn limits(&self, settings: &Settings) -> [Limit; 9] {
         type Set = fn(&mut Settings, u64);
         let size = |name, own: Option<Bytes>, common, set: Set| Limit {
@@ -87,7 +88,7 @@ impl ContextSettings {
             is_size: true,
             set,
         };
-        // Zero is no limit in the settings of all contexts.
+        // Zero means no limit in the settings of all contexts.
         let count = |name, own: Option<Count>, common, set: Set| {
             let common = Some(common).filter(|common| *common > 0);
             Limit { name, own: own.map(|Count(own)| own), common, is_size: false, set }
@@ -99,7 +100,7 @@ impl ContextSettings {
             count("script_operations", given.script_operations, all.script_operations, |within, own| within.script_operations = own),
             size("script_log", given.script_log, all.script_log, |within, own| within.script_log = own),
             size("script_result", given.script_result, all.script_result, |within, own| within.script_result = own),
-            // What holds for all contexts is said by each script type.
+            // Each script type has its own default for all contexts.
             Limit { common: None, ..size("process_memory", given.process_memory, 0, |_, _| {}) },
             count("max_running", given.max_running, all.max_running as u64, |within, own| {
                 within.max_running = usize::try_from(own).unwrap_or(usize::MAX);
@@ -109,7 +110,7 @@ impl ContextSettings {
         ]
     }
 
-    /// What is wrong with it.
+    /// Describes the first fault.
     pub(super) fn fault(&self, settings: &Settings) -> Option<String> {
         let of = |name: &str, why: &str| Some(format!("context {}: {name}: {why}", self.context));
         for limit in self.limits(settings) {
@@ -128,7 +129,7 @@ impl ContextSettings {
         None
     }
 
-    /// What has no effect. `said` gives the name of a setting with where it was set.
+    /// Warns of values without effect. `said` formats the name of a setting with its origin.
     pub(super) fn warnings(&self, settings: &Settings, said: &dyn Fn(&str) -> String) -> Vec<String> {
         let above = |limit: Limit| {
             let common = limit.common.filter(|common| limit.own.is_some_and(|own| own > *common))?;
@@ -141,7 +142,8 @@ impl ContextSettings {
         all.map(|why| format!("{}: context {}: {why}", said("contexts"), self.context)).collect()
     }
 
-    /// What it grants although no pool here has it to give. Where no pool could, those of other processes may.
+    /// Warns of grants that no pool of the context can use. If this process has no such pool, other processes may have
+    /// one.
     fn unused_grants(&self, settings: &Settings) -> Vec<String> {
         let of_rhai = settings.pools.iter().filter(|pool| pool.script_type.is_built_in());
         let pools: Vec<_> = of_rhai.filter(|pool| pool.contexts.contains(&self.context)).collect();
@@ -153,7 +155,7 @@ impl ContextSettings {
         self.limits.capabilities.iter().flatten().filter(is_unused).map(why).collect()
     }
 
-    /// Its table, as it was given.
+    /// Returns its table, as it was given.
     pub(super) fn shown(&self, settings: &Settings) -> Vec<(&'static str, serde_json::Value)> {
         let shown = |limit: Limit| {
             let own = limit.own?;
@@ -166,7 +168,7 @@ impl ContextSettings {
 }
 
 impl Settings {
-    /// The settings as they hold in one context: each limit is the lower of that of all contexts and that of this one.
+    /// Returns the settings within one context: each limit is the lower one of all contexts and of this context.
     pub fn within(&self, context: ContextId) -> Self {
         let mut within = self.clone();
         let Some(of_context) = self.of_contexts.iter().find(|one| one.context == context) else { return within };
@@ -179,20 +181,20 @@ impl Settings {
         within
     }
 
-    /// What scripts are granted in a context whose pool is granted this: what both have.
+    /// Returns the grants of a pool's scripts in a context: those that both the pool and the context have.
     pub fn granted_in(&self, context: ContextId, of_pool: &[Capability]) -> Vec<Capability> {
         let most = self.of_contexts.iter().find(|one| one.context == context).and_then(|one| one.limits.capabilities.as_ref());
         of_pool.iter().filter(|capability| most.is_none_or(|most| most.contains(capability))).copied().collect()
     }
 
-    /// The most memory for the data of one process of a job in a context, if the context has a limit for it.
+    /// Returns the limit of memory for the data of one process of a job in a context, if the context has one.
     pub fn process_memory(&self, context: ContextId) -> Option<u64> {
         let of_context = self.of_contexts.iter().find(|one| one.context == context)?;
         of_context.limits.process_memory.map(|Bytes(memory)| memory)
     }
 }
 
-/// Reads the tables `[contexts.N]`, in the order of the contexts.
+/// Parses the tables `[contexts.N]`, in the order of the contexts.
 pub(super) fn tables(tables: &Dict) -> Result<Vec<ContextSettings>, String> {
     let mut all = Vec::new();
     for (key, table) in tables {
@@ -206,7 +208,7 @@ pub(super) fn tables(tables: &Dict) -> Result<Vec<ContextSettings>, String> {
     }
 }
 
-/// The contexts that numbers and ranges name.
+/// Parses numbers and ranges of contexts.
 pub(super) fn numbers<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<BTreeSet<ContextId>, String> {
     let mut contexts = BTreeSet::new();
     for text in texts.into_iter().filter(|text| !text.is_empty()) {

@@ -1,11 +1,11 @@
-//! What scripts are granted, by the names that grants have in a configuration.
+//! Parses grants of scripts by their configuration names.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::engine::Capability;
 
-/// Reads the names of what a pool is granted, or of what a context grants at most.
+/// Parses the names of the grants of a pool, or of the most that a context grants.
 pub(super) fn capabilities<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Capability>>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;
     names.iter().map(|name| named(name)).collect::<Result<_, _>>().map(Some).map_err(D::Error::custom)

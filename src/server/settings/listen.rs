@@ -1,23 +1,23 @@
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
-/// Where to listen: an address, or every address of a name.
+/// The addresses to listen on: one address, or every address of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
-    /// The addresses, at least one. Those of IPv4 come first, because people are shown the first one.
+    /// At least one address. Those of IPv4 come first, because messages show the first one.
     pub addresses: Vec<SocketAddr>,
-    /// The name, if it was one.
+    /// The name, if one was given.
     pub name: Option<String>,
 }
 
 impl Listen {
-    /// The first address that other machines can reach.
+    /// Returns the first address that other machines can reach.
     pub fn public(&self) -> Option<SocketAddr> {
         self.addresses.iter().copied().find(|address| !address.ip().to_canonical().is_loopback())
     }
 }
 
-/// Reads `127.0.0.1:8700`, `[::1]:8700` or `localhost:8700`; a name is looked up.
+/// Parses `127.0.0.1:8700`, `[::1]:8700` or `localhost:8700`; a name is resolved.
 impl FromStr for Listen {
     type Err = String;
 

@@ -1,6 +1,7 @@
-//! The settings of `hero serve` and `hero actor`: flags go before environment variables, then the TOML file, then defaults.
+//! The settings of `hero serve` and `hero actor`. Flags take precedence over environment variables, then the TOML file,
+//! then defaults.
 //!
-//! [`SETTINGS`] lists every setting, [`Settings`] has their final values, and `resolve.rs` makes the second of the first.
+//! [`SETTINGS`] lists every setting, [`Settings`] has their final values, and `resolve.rs` computes the values.
 
 mod consistency;
 mod context;
@@ -43,21 +44,21 @@ pub use variables::misspelt_of_commands;
 /// Every setting, with its final value.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Settings {
-    /// Where to listen.
+    /// The addresses to listen on.
     #[serde(deserialize_with = "value::parsed")]
     pub listen: Listen,
-    /// Where the private Redis, logs and secrets are kept; absolute.
+    /// The absolute path of the directory for the private Redis, logs and secrets.
     pub data: PathBuf,
-    /// Whether callers have to say who they are.
+    /// Whether callers must log in.
     #[serde(deserialize_with = "value::switch")]
     pub login: bool,
-    /// The key with which tokens are hashed; `None` is the one in the data directory.
+    /// The key that hashes tokens; `None` is the one in the data directory.
     #[serde(deserialize_with = "value::maybe")]
     pub token_key_file: Option<PathBuf>,
-    /// How long a login by a signature lasts.
+    /// The lifetime of a login by a signature.
     #[serde(deserialize_with = "value::time")]
     pub login_lifetime: Duration,
-    /// The certificate with which the server speaks TLS.
+    /// The TLS certificate of the server.
     #[serde(deserialize_with = "value::maybe")]
     pub tls_cert: Option<PathBuf>,
     /// The key of that certificate.
@@ -66,32 +67,32 @@ pub struct Settings {
     /// The key of this node; `None` is the one in the data directory.
     #[serde(deserialize_with = "value::maybe")]
     pub node_key_file: Option<PathBuf>,
-    /// The nodes whose messages are taken: `NAME=KEY` each.
+    /// The nodes whose messages are accepted: `NAME=KEY` each.
     #[serde(deserialize_with = "value::list")]
     pub nodes: Vec<String>,
-    /// Where the Redis of nodes is: `NAME=URL` each.
+    /// The Redis of nodes: `NAME=URL` each.
     #[serde(deserialize_with = "value::list")]
     pub node_redis: Vec<String>,
     /// The node of Mycelium on this machine.
     #[serde(deserialize_with = "value::maybe")]
     pub mycelium_url: Option<String>,
-    /// Which of its interfaces is used.
+    /// The interface of Mycelium to use.
     pub mycelium_api: MyceliumApi,
-    /// The topic of messages there.
+    /// The Mycelium topic of messages.
     pub mycelium_topic: String,
-    /// How long another node may take to store a job that is sent to it.
+    /// Timeout for another node to store a job that is sent to it.
     #[serde(deserialize_with = "value::time")]
     pub remote_ack: Duration,
-    /// How long it may take then until its result is here.
+    /// Timeout for its result after that.
     #[serde(deserialize_with = "value::time")]
     pub remote_result: Duration,
-    /// Whether to listen on any address although nobody has to log in.
+    /// Whether to listen on any address although callers need not log in.
     #[serde(deserialize_with = "value::switch")]
     pub insecure: bool,
-    /// Web origins besides loopback whose pages may call.
+    /// Web origins besides loopback whose pages may call the server.
     #[serde(deserialize_with = "value::list")]
     pub allowed_origins: Vec<String>,
-    /// Host names besides loopback and the address itself by which this server may be called.
+    /// Host names besides loopback and the address itself under which the server may be called.
     #[serde(deserialize_with = "value::list")]
     pub allowed_hosts: Vec<String>,
     /// The actors to run.
@@ -100,10 +101,10 @@ pub struct Settings {
     /// The contexts to serve, in order.
     #[serde(deserialize_with = "context::served")]
     pub contexts: Vec<ContextId>,
-    /// How many contexts that were made at run time have actors at once.
+    /// The maximum number of contexts made at run time that have actors at once.
     #[serde(deserialize_with = "value::count")]
     pub contexts_running: usize,
-    /// What the configuration file says of single contexts.
+    /// The configuration of single contexts.
     #[serde(skip)]
     pub of_contexts: Vec<ContextSettings>,
     /// Contexts with a Redis of their own.
@@ -112,21 +113,21 @@ pub struct Settings {
     /// The layouts whose queues pools take from after their own.
     #[serde(deserialize_with = "pool::layout_names")]
     pub compat: Vec<LayoutName>,
-    /// Which queues new jobs go to.
+    /// The queues that new jobs go to.
     pub push: Push,
-    /// Script types to accept although no actor here runs them, and what runs their scripts.
+    /// Script types to accept even if no actor here runs them, with their programs.
     #[serde(deserialize_with = "script_type::script_types")]
     pub script_types: Vec<ScriptTypeSettings>,
-    /// What objects have to fit: `COLLECTION=FILE` each, where the file is a JSON Schema.
+    /// The JSON Schemas of objects: `COLLECTION=FILE` each.
     #[serde(deserialize_with = "value::list")]
     pub object_schemas: Vec<String>,
     /// The operator's Redis; `None` starts a private one.
     #[serde(deserialize_with = "value::maybe")]
     pub redis: Option<String>,
-    /// The ACL user there.
+    /// The ACL user.
     #[serde(deserialize_with = "value::maybe")]
     pub redis_user: Option<String>,
-    /// The password there, from the setting or from its file.
+    /// The password, from the setting or from its file.
     #[serde(deserialize_with = "value::maybe")]
     pub redis_password: Option<Secret>,
     /// The file that the password came from.
@@ -135,65 +136,65 @@ pub struct Settings {
     /// The certificate authority of a `rediss://` server.
     #[serde(deserialize_with = "value::maybe")]
     pub redis_tls_ca: Option<PathBuf>,
-    /// The client certificate for it.
+    /// The client certificate for a `rediss://` server.
     #[serde(deserialize_with = "value::maybe")]
     pub redis_tls_cert: Option<PathBuf>,
     /// The key of the client certificate.
     #[serde(deserialize_with = "value::maybe")]
     pub redis_tls_key: Option<PathBuf>,
-    /// How many bytes of memory the private Redis may use.
+    /// The maximum memory of the private Redis, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub redis_max_memory: u64,
     /// When the private Redis syncs to disk.
     pub durability: Durability,
-    /// How long a silent actor keeps its job.
+    /// Time after which the job of a silent actor goes to another.
     #[serde(deserialize_with = "value::time")]
     pub lease: Duration,
-    /// How long running scripts may go on at shutdown.
+    /// The grace period of running scripts at shutdown.
     #[serde(deserialize_with = "value::time")]
     pub grace: Duration,
-    /// How long engines are kept that have nothing to do, but for the first of each pool; zero: as long as the pool.
+    /// Idle time after which an engine ends, except the first of each pool; zero keeps engines as long as the pool.
     #[serde(deserialize_with = "value::time")]
     pub engine_idle: Duration,
-    /// How many jobs a queue may have.
+    /// The maximum number of jobs in a queue.
     #[serde(deserialize_with = "value::count")]
     pub queue_length: u64,
-    /// How many jobs of one context run at once; 0 is no limit.
+    /// The maximum number of jobs of one context that run at once; 0 is no limit.
     #[serde(deserialize_with = "value::count")]
     pub max_running: usize,
-    /// How long a finished job is kept.
+    /// Time for which a finished job is kept.
     #[serde(deserialize_with = "value::time")]
     pub retention_finished: Duration,
-    /// How long a finished job of `run_and_wait` is kept.
+    /// Time for which a finished job of `run_and_wait` is kept.
     #[serde(deserialize_with = "value::time")]
     pub retention_waited: Duration,
-    /// How long a job that ended in error is kept.
+    /// Time for which a job that ended in error is kept.
     #[serde(deserialize_with = "value::time")]
     pub retention_error: Duration,
-    /// When a job that nobody starts is stopped.
+    /// Time after which a job that was created but not started is stopped.
     #[serde(deserialize_with = "value::time")]
     pub retention_created: Duration,
-    /// What happens where the system does not let engines be confined.
+    /// The behaviour if the system does not offer full confinement of engines.
     pub confinement: Confinement,
-    /// The longest script, in bytes.
+    /// The maximum size of a script, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub script_source: u64,
-    /// The most bytes of memory a script may use at once.
+    /// The maximum memory of a script at once, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub script_memory: u64,
-    /// The most operations of a script; 0 is no limit.
+    /// The maximum number of operations of a script; 0 is no limit.
     #[serde(deserialize_with = "value::count")]
     pub script_operations: u64,
-    /// Whether a script that reads what a map does not have gets an error.
+    /// Whether reading a missing key of a map is an error of the script.
     #[serde(deserialize_with = "value::switch")]
     pub script_strict: bool,
-    /// The most bytes a script may log.
+    /// The maximum size of a script's log, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub script_log: u64,
-    /// The largest result, in bytes.
+    /// The maximum size of a result, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub script_result: u64,
-    /// How many bytes the files of a context may have that scripts write.
+    /// The maximum size of the files that the scripts of a context write, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub files_quota: u64,
     /// Replace an engine process after this many jobs; 0 never.
@@ -205,66 +206,66 @@ pub struct Settings {
     /// Replace an engine process that uses this many bytes between jobs; 0 never.
     #[serde(deserialize_with = "value::size")]
     pub recycle_memory: u64,
-    /// Where the log files of jobs are; absolute.
+    /// The absolute path of the directory for log files of jobs.
     pub log_dir: PathBuf,
-    /// How many bytes all log files may have together; 0 is no limit.
+    /// The maximum size of all log files together, in bytes; 0 is no limit.
     #[serde(deserialize_with = "value::size")]
     pub log_quota: u64,
-    /// Whether it is recorded who does what.
+    /// Whether to write an audit log.
     #[serde(deserialize_with = "value::switch")]
     pub audit: bool,
-    /// Where that is recorded; absolute.
+    /// The absolute path of the directory for the audit log.
     pub audit_dir: PathBuf,
-    /// The key of the records' hashes; `None` is the one in the data directory.
+    /// The key of the audit log's hashes; `None` is the one in the data directory.
     #[serde(deserialize_with = "value::maybe")]
     pub audit_key_file: Option<PathBuf>,
-    /// How long a file of records may be, in bytes.
+    /// The maximum size of a file of the audit log, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub audit_file_size: u64,
-    /// How many bytes all of them may have together; 0 is no limit.
+    /// The maximum size of all files of the audit log together, in bytes; 0 is no limit.
     #[serde(deserialize_with = "value::size")]
     pub audit_quota: u64,
     /// Texts to replace in the logs and errors of jobs.
     #[serde(deserialize_with = "value::list")]
     pub mask: Vec<String>,
-    /// How hero's own log is written.
+    /// The format of hero's own log.
     pub log_format: LogFormat,
-    /// What hero's own log says, as directives of `tracing_subscriber::EnvFilter`.
+    /// The filter of hero's own log, as directives of `tracing_subscriber::EnvFilter`.
     pub log_level: String,
-    /// What stands before the keys of conveyor clients.
+    /// The prefix of the keys of conveyor clients.
     #[serde(deserialize_with = "value::maybe")]
     pub conveyor_namespace: Option<Name>,
-    /// Connections at once.
+    /// The maximum number of connections.
     #[serde(deserialize_with = "value::count")]
     pub max_connections: u32,
-    /// Connections at once of one address.
+    /// The maximum number of connections per address.
     #[serde(deserialize_with = "value::count")]
     pub max_per_address: u32,
-    /// Subscriptions of one connection.
+    /// The maximum number of subscriptions per connection.
     #[serde(deserialize_with = "value::count")]
     pub max_subscriptions: u32,
-    /// Calls in one batch.
+    /// The maximum number of calls in one batch.
     #[serde(deserialize_with = "value::count")]
     pub max_batch: u32,
-    /// The largest request, in bytes.
+    /// The maximum size of a request, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub max_request: u64,
-    /// The largest response, in bytes.
+    /// The maximum size of a response, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub max_response: u64,
-    /// Calls per second of one address; 0 does not limit them.
+    /// The maximum number of calls per second and address; 0 is no limit.
     #[serde(deserialize_with = "value::count")]
     pub calls_per_second: u32,
-    /// Calls at once of one connection.
+    /// The maximum number of concurrent calls per connection.
     #[serde(deserialize_with = "value::count")]
     pub calls_in_flight: u32,
-    /// The most bytes in memory for one connection.
+    /// The maximum memory for the requests and answers of one connection, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub held_per_connection: u64,
-    /// The most bytes in memory for one address.
+    /// The maximum memory for the requests and answers of one address, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub held_per_address: u64,
-    /// The most bytes in memory for all connections.
+    /// The maximum memory for the requests and answers of all connections, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub held: u64,
 }
@@ -273,13 +274,13 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// Each second: a power cut may lose the last two.
+    /// Every second: a power cut may lose the last two seconds.
     Everysec,
     /// At every write.
     Always,
 }
 
-/// Which interface of a Mycelium node is used.
+/// The interface of a Mycelium node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MyceliumApi {
@@ -289,35 +290,35 @@ pub enum MyceliumApi {
     JsonRpc,
 }
 
-/// What happens where the system does not let engines be confined as far as this version can.
+/// The behaviour if the system does not offer all steps of confinement that this version knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confinement {
-    /// Scripts run, and it is said.
+    /// Scripts run, and the log warns.
     Preferred,
     /// No script runs.
     Required,
 }
 
-/// Which queues new jobs go to.
+/// The queues that new jobs go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Push {
-    /// Our own.
+    /// Our own queues.
     Canonical,
-    /// Our own and the legacy ones.
+    /// Our own and the legacy queues.
     Both,
-    /// The legacy ones.
+    /// The legacy queues.
     Legacy,
 }
 
-/// How hero's own log is written.
+/// The format of hero's own log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// For people to read.
     Pretty,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -326,7 +327,7 @@ pub enum LogFormat {
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself. Whoever asks takes care of it.
+    /// Returns the text itself. The caller must take care of it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -346,7 +347,7 @@ impl std::str::FromStr for Secret {
     }
 }
 
-/// Says that a name is unknown, and which known one it resembles.
+/// Formats the message for an unknown name, with the known name that it resembles.
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
     match nearest(name, known) {
         Some(nearest) => format!("{what} {name} is unknown; did you mean {nearest}?"),
@@ -354,7 +355,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
     }
 }
 
-/// The known name that `name` resembles most, if it could be a slip of the finger.
+/// Returns the known name that `name` resembles most, if it could be a typing error.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let closest = known.map(|other| (strsim::osa_distance(name, other), other)).min_by_key(|(distance, _)| *distance)?;
     (closest.0 <= (name.len() / 4).max(1)).then_some(closest.1)

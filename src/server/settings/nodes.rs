@@ -1,4 +1,4 @@
-//! The other nodes, as two settings have them: `nodes` (`NAME=KEY`) and `node_redis` (`NAME=URL`).
+//! The other nodes, from two settings: `nodes` (`NAME=KEY`) and `node_redis` (`NAME=URL`).
 
 use std::str::FromStr;
 
@@ -7,12 +7,12 @@ use crate::coordinator::Node;
 use crate::model::{Address, Name, Place, SignerKey};
 use crate::store::Endpoint;
 
-/// What is wrong with the nodes, if anything is.
+/// Describes the first fault of the nodes.
 pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Option<String> {
     nodes(settings).err().map(|(setting, why)| format!("{}: {why}", said(setting)))
 }
 
-/// The other nodes; or the setting that is wrong, and why.
+/// Returns the other nodes, or the faulty setting and its fault.
 pub(crate) fn nodes(settings: &Settings) -> Result<Vec<Node>, (&'static str, String)> {
     let mut nodes: Vec<Node> = Vec::new();
     for entry in &settings.nodes {
@@ -24,7 +24,7 @@ pub(crate) fn nodes(settings: &Settings) -> Result<Vec<Node>, (&'static str, Str
         nodes.push(Node { name, key: Some(key), redis: None });
     }
     for entry in &settings.node_redis {
-        // The entry is not repeated, because it may have a password.
+        // The entry is not repeated, because it may contain a password.
         let bad = |why: &str| ("node_redis", format!("an entry is no node and its Redis, such as berlin=redis://host:6379: {why}"));
         let (name, url) = entry.split_once('=').ok_or_else(|| bad("it has no ="))?;
         let (name, url) = (name.trim().parse::<Name>().map_err(|_| bad("what stands before the = is no name"))?, url.trim());

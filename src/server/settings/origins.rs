@@ -1,10 +1,10 @@
-//! The origins and hosts that may use the server: refuses those that no request can ever have.
+//! Origins and hosts that may use the server. Refuses those that no request can have.
 
 use http::uri::Authority;
 
 use super::{Settings, nearest};
 
-/// The first origin or host that can never match, and what to write instead.
+/// Describes the first origin or host that can never match, and the correct spelling.
 pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Option<String> {
     let fault = |name: &str, texts: &[String], check: fn(&str) -> Result<(), String>| {
         texts.iter().find_map(|text| Some(format!("{}: {text:?} {}", said(name), check(text).err()?)))
@@ -12,7 +12,7 @@ pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Optio
     fault("allowed_origins", &settings.allowed_origins, origin).or_else(|| fault("allowed_hosts", &settings.allowed_hosts, host))
 }
 
-/// Warnings: a line for each setting that lets everybody in.
+/// Returns a warning for each setting that admits every origin or host.
 pub(super) fn warnings(settings: &Settings) -> impl Iterator<Item = String> {
     let all = |texts: &[String]| texts.iter().any(|text| text == "*");
     let origins = all(&settings.allowed_origins).then_some(
@@ -24,7 +24,7 @@ pub(super) fn warnings(settings: &Settings) -> impl Iterator<Item = String> {
     origins.into_iter().chain(hosts).map(str::to_owned)
 }
 
-/// Compares as the server does: in any case, without slashes at the end.
+/// Compares as the server does: without case and without trailing slashes.
 fn origin(text: &str) -> Result<(), String> {
     if text == "*" {
         return Ok(());
@@ -51,8 +51,9 @@ fn origin(text: &str) -> Result<(), String> {
     }
 }
 
-/// Whether pages can have this scheme. Extensions and programs with a browser in them (`tauri`, `capacitor`, `vscode-webview`) have
-/// schemes of their own, which nobody can list. So only schemes are refused that no page has, or that look like a typing error.
+/// Checks whether pages can have this scheme. Extensions and programs with an embedded browser (`tauri`, `capacitor`,
+/// `vscode-webview`) have schemes of their own, which cannot all be listed. So only schemes are refused that no page
+/// has, or that look like a typing error.
 fn page(scheme: &str) -> Result<(), String> {
     const PAGES: [&str; 2] = ["https", "http"];
     const OTHERS: [&str; 18] = [
@@ -112,7 +113,7 @@ fn no_pattern(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A host with or without a port, as it stands in a Host or an Origin.
+/// Parses a host with or without a port, as in a `Host` or `Origin` header.
 fn name(text: &str) -> Result<Authority, String> {
     if !text.is_ascii() {
         return Err("is not ASCII, as what is sent always is; write its xn-- form".into());

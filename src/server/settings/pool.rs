@@ -9,7 +9,7 @@ use crate::engine::Capability;
 use crate::model::{ContextId, Name, ScriptType};
 use crate::sal::Hosts;
 
-/// How many actors of one kind a process may have. A larger number is a typing error.
+/// The maximum number of actors of one kind in a process. A larger number is a typing error.
 const MOST: u32 = 1024;
 
 /// The actors of one script type and group that a process runs.
@@ -22,19 +22,20 @@ pub struct PoolSettings {
     /// Their group.
     #[serde(default = "Name::default_group")]
     pub group: Name,
-    /// How many there are, or which numbers they have.
+    /// The number of actors, or their instance numbers.
     #[serde(default)]
     pub instances: Instances,
-    /// The contexts they serve, each with as many actors; empty until resolved when all that are configured are meant.
+    /// The contexts they serve, each with the same number of actors. Before resolving, an empty list means all
+    /// configured contexts.
     #[serde(default, deserialize_with = "super::context::contexts")]
     pub contexts: Vec<ContextId>,
-    /// Whether it named no contexts, and so serves those, too, that are made while the program runs.
+    /// Whether the pool names no contexts, and so also serves contexts made at run time.
     #[serde(skip)]
     pub everywhere: bool,
-    /// Whether the callers of a queue take turns, whoever queued first.
+    /// Whether the callers of a queue take turns, regardless of the order of their jobs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fair: bool,
-    /// What their scripts may use outside of their engines; by default what the script type has.
+    /// The grants of their scripts; by default those of the script type.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "grant::capabilities")]
     pub capabilities: Option<Vec<Capability>>,
     /// The hosts that their scripts may connect to.
@@ -43,28 +44,28 @@ pub struct PoolSettings {
     /// The Redis that their scripts may use, with `{context}` for the number of the context.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "value::masked")]
     pub redis: Option<String>,
-    /// The virtual environment of its scripts in Python, in place of that of the script type.
+    /// The virtual environment of its Python scripts, instead of that of the script type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub venv: Option<PathBuf>,
-    /// The legacy work queues they take from, too; the script type's by default.
+    /// The legacy work queues they also take from; the script type's by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker_ids: Option<Vec<Name>>,
-    /// The rhailib circles they take from, too; the script type's by default.
+    /// The rhailib circles they also take from; the script type's by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circles: Option<Vec<Name>>,
-    /// The conveyor queues they take from, too.
+    /// The conveyor queues they also take from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conveyor_queues: Option<Vec<Name>>,
 }
 
-/// A layout of queues and hashes besides our own.
+/// A layout of queues and hashes other than our own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutName {
-    /// That of the dispatcher protocol.
+    /// The layout of the dispatcher protocol.
     Legacy,
-    /// That of rhailib.
+    /// The layout of rhailib.
     Rhailib,
-    /// That of the coordinator's runners.
+    /// The layout of the coordinator's runners.
     Runner,
 }
 
@@ -72,7 +73,7 @@ impl LayoutName {
     const ALL: [(&'static str, Self); 3] = [("legacy", Self::Legacy), ("rhailib", Self::Rhailib), ("runner", Self::Runner)];
 }
 
-/// Reads `all`, `none`, or names with commas between.
+/// Parses `all`, `none`, or names separated by commas.
 pub(super) fn layout_names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<LayoutName>, D::Error> {
     let names = super::value::list(from)?;
     match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -85,13 +86,13 @@ pub(super) fn layout_names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Lay
     names.iter().map(|name| named(name).ok_or_else(|| D::Error::custom(unknown(name)))).collect()
 }
 
-/// How many actors a pool has, or which.
+/// The number of actors of a pool, or their instance numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "instances are a number, or a list of numbers such as [3, 5]")]
 pub enum Instances {
-    /// So many; each takes the lowest number that is free.
+    /// This number of actors; each takes the lowest free instance number.
     Count(u32),
-    /// Exactly these numbers; one that is taken refuses to start.
+    /// Exactly these instance numbers; an actor whose number is taken refuses to start.
     Numbers(Vec<u32>),
 }
 
@@ -102,7 +103,7 @@ impl Default for Instances {
 }
 
 impl Instances {
-    /// How many actors that makes.
+    /// Returns the number of actors.
     pub fn len(&self) -> usize {
         match self {
             Self::Count(count) => *count as usize,
@@ -110,14 +111,14 @@ impl Instances {
         }
     }
 
-    /// Whether that is no actor at all.
+    /// Whether there is no actor.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl PoolSettings {
-    /// A pool of `count` actors in the group `default`.
+    /// Creates a pool of `count` actors in the group `default`.
     pub fn new(script_type: ScriptType, count: u32) -> Self {
         Self {
             script_type,
@@ -136,7 +137,7 @@ impl PoolSettings {
         }
     }
 
-    /// What is wrong with this pool on its own.
+    /// Describes the first fault of this pool on its own.
     fn fault(&self) -> Option<String> {
         let (script_type, group) = (&self.script_type, &self.group);
         let of = format!("pool {script_type}:{group}");
@@ -158,17 +159,17 @@ impl PoolSettings {
         self.wrong_grant().map(|fault| format!("{of}: {fault}"))
     }
 
-    /// Whether it serves a context, of those of the settings or of those that are made while the program runs.
+    /// Whether it serves a context, named by the settings or made at run time.
     pub fn serves(&self, context: ContextId, settings: &super::Settings) -> bool {
         self.contexts.contains(&context) || self.everywhere && !settings.contexts.contains(&context)
     }
 
-    /// What its scripts are granted in a context that has all of it.
+    /// Returns the grants of its scripts in a context that does not narrow them.
     pub fn granted(&self) -> &[Capability] {
         self.capabilities.as_deref().unwrap_or(Capability::by_default(&self.script_type))
     }
 
-    /// What is wrong with what its scripts are granted: something is granted and not named, or named and not granted.
+    /// Describes a mismatch of grants and resources: something is granted and not named, or named and not granted.
     fn wrong_grant(&self) -> Option<String> {
         let has = |capability| self.granted().contains(&capability);
         if self.capabilities.is_some() && !self.script_type.is_built_in() {
@@ -195,7 +196,7 @@ impl PoolSettings {
     }
 }
 
-/// Reads `TYPE[:GROUP]=N`.
+/// Parses `TYPE[:GROUP]=N`.
 impl FromStr for PoolSettings {
     type Err = String;
 
@@ -212,7 +213,7 @@ impl FromStr for PoolSettings {
     }
 }
 
-/// Reads pools from tables, from texts, or from texts with commas between; `none` is no pool.
+/// Parses pools from tables, from texts, or from texts separated by commas; `none` is no pool.
 pub(super) fn pools<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PoolSettings>, D::Error> {
     let pools = match <figment::value::Value as Deserialize>::deserialize(from)? {
         figment::value::Value::String(_, text) if matches!(text.trim(), "none" | "") => Vec::new(),

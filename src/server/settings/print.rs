@@ -9,7 +9,7 @@ use super::value::without_password;
 use crate::model::MASKED;
 
 impl Resolved {
-    /// Every value and where it came from, as a TOML file that may be used as such.
+    /// Renders every value with its origin, as a valid TOML file.
     pub fn to_toml(&self) -> String {
         let (tables, rest): (Vec<&Origin>, Vec<&Origin>) = self.origins.iter().partition(|origin| self.is_in_tables(origin));
         let lines: Vec<(String, &str)> = rest.iter().map(|origin| (line(origin), origin.from.as_str())).collect();
@@ -30,8 +30,8 @@ impl Resolved {
         text
     }
 
-    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line, and so are script types and contexts that are
-    /// only named.
+    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line,
+    /// and so are script types and contexts that are only named.
     fn is_in_tables(&self, origin: &Origin) -> bool {
         match origin.setting.kind {
             Kind::Pools => true,
@@ -47,7 +47,7 @@ impl Resolved {
             text.push_str("[[context_endpoints]]\n");
             for (name, value) in endpoint.shown(without_password, MASKED) {
                 let comment = if name == "redis_password" { "# " } else { "" };
-                writeln!(text, "{comment}{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+                writeln!(text, "{comment}{name} = {value}").expect("writing to a String cannot fail"); // This JSON is valid TOML.
             }
         }
     }
@@ -56,7 +56,7 @@ impl Resolved {
         for script_type in &self.settings.script_types {
             writeln!(text, "[script_types.{:?}]", script_type.name.as_str()).expect("writing to a String cannot fail");
             for (name, value) in script_type.shown() {
-                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // This JSON is valid TOML.
             }
         }
     }
@@ -66,7 +66,7 @@ impl Resolved {
             writeln!(text, "[contexts.{context}]").expect("writing to a String cannot fail");
             let of_context = self.settings.of_contexts.iter().find(|one| one.context == *context);
             for (name, value) in of_context.into_iter().flat_map(|one| one.shown(&self.settings)) {
-                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // This JSON is valid TOML.
             }
         }
     }
@@ -79,12 +79,12 @@ impl Resolved {
             text.push_str("[[pools]]\n");
             let fields = serde_json::to_value(pool).unwrap_or_default();
             for (name, value) in fields.as_object().into_iter().flatten() {
-                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // This JSON is valid TOML.
             }
         }
     }
 
-    /// Every value and where it came from, for programs.
+    /// Returns every value with its origin, for programs.
     pub fn to_json(&self) -> serde_json::Value {
         let entry = |origin: &Origin| {
             let value = match origin.setting.kind {
@@ -102,16 +102,16 @@ impl Resolved {
     }
 }
 
-/// One setting as TOML; what is not set, or secret, is commented out.
+/// Renders one setting as TOML; unset and secret values are commented out.
 fn line(origin: &Origin) -> String {
     let name = origin.setting.name;
     let Some(value) = shown(origin) else { return format!("# {name} =") };
-    let toml = serde_json::to_string(&value).unwrap_or_default(); // A JSON text, number, switch or list is TOML as well.
+    let toml = serde_json::to_string(&value).unwrap_or_default(); // JSON texts, numbers, switches and lists are valid TOML.
     let comment = if origin.setting.kind == Kind::Secret || name == "config" { "# " } else { "" };
     format!("{comment}{name} = {toml}")
 }
 
-/// The value to show: numbers as numbers, secrets masked, `None` for what is not set.
+/// Returns the value to show: numbers as numbers, secrets masked, `None` if not set.
 fn shown(origin: &Origin) -> Option<Value> {
     let text = origin.value.as_str();
     if text == Some("") {

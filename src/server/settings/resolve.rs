@@ -11,23 +11,23 @@ use super::{Secret, Settings, consistency, context, context_settings, defaults, 
 use crate::model::ContextId;
 use crate::rpc::Limits;
 
-/// Why the settings cannot be used, in words for the person who gave them.
+/// The settings cannot be used. The text tells the user why.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(String);
 
-/// The final settings, and where each value came from.
+/// The final settings, and the origin of each value.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// The final values.
     pub settings: Settings,
-    /// Where the value of each setting came from, in the order of the table.
+    /// The origin of each setting's value, in the order of the table.
     pub origins: Vec<Origin>,
-    /// One line for every setting that will not have the effect that is expected of it.
+    /// One line for every setting that will not have its expected effect.
     pub warnings: Vec<String>,
 }
 
-/// Where the value of one setting came from.
+/// The origin of a setting's value.
 #[derive(Debug, Clone)]
 pub struct Origin {
     /// The setting.
@@ -38,7 +38,7 @@ pub struct Origin {
     pub from: String,
 }
 
-/// Brings flags, environment, file and defaults together and checks them.
+/// Merges and checks flags, environment, file and defaults.
 ///
 /// Reads the configuration file and the password file; changes nothing.
 pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String, String>) -> Result<Resolved, Invalid> {
@@ -49,7 +49,7 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     if let Some(path) = &config {
         given = given.merge(source::file(path).map_err(Invalid)?);
     }
-    // The tables narrow contexts that are named elsewhere, too.
+    // The tables also narrow contexts that flags or the environment name.
     let of_file = given.find_value("contexts").ok();
     let given = given.merge(environment).merge(flags);
     let all = with_defaults(given, env)?;
@@ -121,7 +121,7 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
                 (Default::Computed(_), "data") => path_text(&defaults::data(env).ok_or_else(|| {
                     Invalid("there is no home directory to keep data in; say where with --data DIR or HERO_DATA".to_owned())
                 })?),
-                (Default::Computed(_), _) => continue, // Those that follow from other defaults.
+                (Default::Computed(_), _) => continue, // Depends on other defaults.
             };
         values.insert(setting.name.to_owned(), value.into());
     }
@@ -132,7 +132,7 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
     Ok(all.join(Layer { source: DEFAULT.to_owned(), values }))
 }
 
-/// A switch that follows another. What is no switch there is refused there.
+/// Returns the default of a switch that follows another one. An invalid value of the other is refused elsewhere.
 fn on(other: Option<Value>) -> &'static str {
     let is_on = other.is_some_and(|value| value.to_bool().unwrap_or_else(|| value.as_str().is_some_and(|text| text == "true")));
     if is_on { "true" } else { "false" }
@@ -146,7 +146,7 @@ fn absolute(path: &std::path::Path, said: &str) -> Result<PathBuf, Invalid> {
     std::path::absolute(path).map_err(|error| Invalid(format!("{said}: {error}")))
 }
 
-/// Where exactly the value of `name` came from.
+/// Returns the exact origin of the value of `name`.
 fn source_of(all: &Figment, name: &str) -> String {
     let setting = Setting::named(name);
     match all.find_metadata(name).map(|metadata| metadata.name.as_ref()) {
@@ -157,7 +157,7 @@ fn source_of(all: &Figment, name: &str) -> String {
     }
 }
 
-/// Tells which value is wrong, where it came from, and why.
+/// Describes which value is wrong, its origin, and the reason.
 fn explain(all: &Figment, error: figment::Error) -> String {
     let name = error.path.first().cloned().unwrap_or_default();
     let why = match &error.kind {
@@ -168,7 +168,7 @@ fn explain(all: &Figment, error: figment::Error) -> String {
     format!("{name} ({}): {why}", source_of(all, &name))
 }
 
-/// Checks what has to fit together.
+/// Checks that the settings fit together.
 fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Result<(), String> {
     if scope == Scope::Both && settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
         return Err("actors without a server need to know where the jobs are: --redis URL or HERO_REDIS".to_owned());

@@ -8,25 +8,25 @@ use serde_json::json;
 use super::value;
 use crate::model::ScriptType;
 
-/// The least with which any interpreter starts.
+/// The minimum with which any interpreter starts.
 pub(super) const LEAST_MEMORY: u64 = 16 << 20;
-/// The file of the arguments, beside that of the script.
+/// The name of the file with the arguments, next to the script.
 const ARGS: &str = "args.json";
 
-/// A script type of the configuration, and what runs its scripts.
+/// A configured script type, and the program that runs its scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptTypeSettings {
-    /// Its name.
+    /// The name of the type.
     pub name: ScriptType,
     /// The program and its arguments, with `{script}` for the path of the script.
     pub command: Option<Vec<String>>,
-    /// The name that the script's file gets.
+    /// The name of the script's file.
     pub file: String,
-    /// What jobs may read and run besides the system's programs.
+    /// Paths that jobs may read and run besides the system's programs.
     pub read: Vec<PathBuf>,
-    /// Bytes of memory for the data of one process.
+    /// The maximum memory for the data of one process, in bytes.
     pub memory: u64,
-    /// The interpreter of Python, a path or a name in PATH.
+    /// The Python interpreter, as a path or a name in PATH.
     pub interpreter: Option<String>,
     /// The virtual environment for Python.
     pub venv: Option<PathBuf>,
@@ -57,10 +57,11 @@ impl Table {
 }
 
 impl ScriptTypeSettings {
-    /// The bytes that one process of a job may take for its data by default. Some interpreters do not start with less than a hundred megabytes.
+    /// The default memory for the data of one process of a job, in bytes. Some interpreters need a hundred megabytes to
+    /// start.
     pub const MEMORY: u64 = 512 << 20;
 
-    /// A type that is only named.
+    /// Returns a type of which only the name is given.
     fn named(name: &str) -> Result<Self, String> {
         let name = name.parse().map_err(|error| format!("{error}"))?;
         Ok(Self { name, command: None, file: Table::file(), read: Vec::new(), memory: Self::MEMORY, interpreter: None, venv: None })
@@ -78,7 +79,7 @@ impl ScriptTypeSettings {
         self.command.is_none() && (self.name.as_str() == ScriptType::PYTHON || self.interpreter.is_some() || self.venv.is_some())
     }
 
-    /// What is wrong with it on its own.
+    /// Describes the first fault of the type on its own.
     fn fault(&self) -> Option<String> {
         if self.name.is_built_in() {
             return Some("this type is built in, and nothing else can run it; take another name".to_owned());
@@ -124,7 +125,7 @@ impl ScriptTypeSettings {
         None
     }
 
-    /// Its table, without what is as by default.
+    /// Returns its table, without values that are the default.
     pub(super) fn shown(&self) -> Vec<(&'static str, serde_json::Value)> {
         let paths = |paths: &[PathBuf]| paths.iter().map(|path| Path::display(path).to_string()).collect::<Vec<_>>();
         let fields = [
@@ -139,7 +140,7 @@ impl ScriptTypeSettings {
     }
 }
 
-/// Reads names, or a table for each.
+/// Parses names, or a table for each.
 pub(super) fn script_types<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ScriptTypeSettings>, D::Error> {
     let value = <Value as Deserialize>::deserialize(from)?;
     let types: Result<Vec<_>, String> = match &value {

@@ -3,24 +3,24 @@ use std::default::Default as _;
 use super::value::size_text;
 use crate::rpc::Limits;
 
-/// One setting: its name in the TOML file, what it takes, its default and what it is for.
+/// A setting: its name in the TOML file, its kind, default and description.
 ///
-/// `--help`, `--print-config`, the check for unknown names and `docs/settings.md` are made from this.
+/// `--help`, `--print-config`, the check for unknown names and `docs/settings.md` are generated from this.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// The key in the TOML file.
     pub name: &'static str,
-    /// How it is given.
+    /// The form of the value.
     pub kind: Kind,
-    /// The default in words, or exactly as one would write it.
+    /// The default in words, or exactly as a user would write it.
     pub default: Default,
-    /// Whether `hero actor` has it too.
+    /// The commands that have the setting.
     pub scope: Scope,
-    /// What it is for.
+    /// The description.
     pub doc: &'static str,
 }
 
-/// How a setting is given.
+/// The form of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `--name VALUE`.
@@ -29,7 +29,7 @@ pub enum Kind {
     Switch,
     /// `--name A,B`, or several times.
     List(&'static str),
-    /// In the environment or a file only: other users can read the arguments of a process.
+    /// Only in the environment or a file, because other users can read the arguments of a process.
     Secret,
     /// `--pool TYPE[:GROUP]=N`, or tables in a file.
     Pools,
@@ -37,14 +37,14 @@ pub enum Kind {
     Endpoints,
     /// `--name A,B`, or a table for each in a file.
     Types(&'static str),
-    /// The same for contexts; the tables hold beside the list, too.
+    /// Like `Types`, for contexts; the tables add to the list.
     Contexts(&'static str),
 }
 
 /// The default of a setting.
 #[derive(Debug, Clone, Copy)]
 pub enum Default {
-    /// This text, exactly as one would write it.
+    /// This text, exactly as a user would write it.
     Is(&'static str),
     /// The default of a limit of the RPC server.
     Limit(fn(&Limits) -> u64),
@@ -54,7 +54,7 @@ pub enum Default {
     None,
 }
 
-/// Which command has a setting.
+/// The commands that have a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// `hero serve`.
@@ -64,7 +64,7 @@ pub enum Scope {
 }
 
 impl Setting {
-    /// The default as one would write it, unless it is found out at start.
+    /// Returns the default as a user would write it, unless it is computed at the start.
     pub fn default_text(&self) -> Option<String> {
         match (self.default, self.kind) {
             (Default::Is(value), _) => Some(value.to_owned()),
@@ -74,7 +74,7 @@ impl Setting {
         }
     }
 
-    /// The command line flag, without its dashes.
+    /// Returns the command line flag, without its dashes.
     pub fn flag(&self) -> Option<String> {
         match self.kind {
             Kind::Secret => None,
@@ -84,7 +84,7 @@ impl Setting {
         }
     }
 
-    /// The environment variable.
+    /// Returns the name of the environment variable.
     pub fn env(&self) -> String {
         match self.kind {
             Kind::Pools => "HERO_POOL".to_owned(),
@@ -93,7 +93,7 @@ impl Setting {
         }
     }
 
-    /// Whether the command with settings of `scope` has it.
+    /// Whether the command with settings of `scope` has this setting.
     pub fn is_for(&self, scope: Scope) -> bool {
         scope == Scope::Server || self.scope == Scope::Both
     }

@@ -34,12 +34,12 @@ pub(super) const ENVIRONMENT: &str = "environment";
 /// The name of the layer of defaults.
 pub(super) const DEFAULT: &str = "default";
 
-/// The settings given as flags; with `SERVER` those of `hero serve`, else those of `hero actor`.
+/// The settings given as flags: those of `hero serve` with `SERVER`, else those of `hero actor`.
 #[derive(Debug, Clone, Default)]
 pub struct Flags<const SERVER: bool>(Dict);
 
 impl<const SERVER: bool> Flags<SERVER> {
-    /// The command whose flags these are.
+    /// The command that has these flags.
     pub const SCOPE: Scope = if SERVER { Scope::Server } else { Scope::Both };
 
     pub(super) fn layer(&self) -> Layer {
@@ -91,7 +91,8 @@ fn arg(setting: &Setting) -> Option<Arg> {
     })
 }
 
-/// The settings among environment variables. Empty ones count as not set. A variable that looks like a misspelt setting is an error.
+/// Returns the settings among environment variables. An empty variable counts as not set. A variable that looks like a
+/// misspelt setting is an error.
 pub(super) fn environment(env: &BTreeMap<String, String>) -> Result<Layer, String> {
     if let Some(misspelt) = variables::misspelt(env) {
         return Err(misspelt);
@@ -103,7 +104,7 @@ pub(super) fn environment(env: &BTreeMap<String, String>) -> Result<Layer, Strin
     Ok(Layer { source: ENVIRONMENT.to_owned(), values: SETTINGS.iter().filter_map(given).collect() })
 }
 
-/// The settings in a TOML file. A key that is no setting is an error.
+/// Returns the settings in a TOML file. An unknown key is an error.
 pub(super) fn file(path: &Path) -> Result<Layer, String> {
     let source = format!("file {}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| format!("the configuration {source} cannot be read: {error}"))?;

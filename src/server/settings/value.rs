@@ -1,4 +1,4 @@
-//! Reads values as people write them: `30s`, `64MB`, `yes`, `a,b`.
+//! Parses values as people write them: `30s`, `64MB`, `yes`, `a,b`.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::model::{MASKED, Seconds, number_and_unit};
 
-/// A value from a TOML file, which knows its type, or from elsewhere, which is text.
+/// A typed value from a TOML file, or a text from elsewhere.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
 enum Raw {
@@ -28,22 +28,22 @@ impl std::fmt::Display for Raw {
     }
 }
 
-/// Reads a value through its text.
+/// Parses a value through its text.
 fn read<'de, D: Deserializer<'de>, T>(from: D, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, D::Error> {
     parse(Raw::deserialize(from)?.to_string().trim()).map_err(D::Error::custom)
 }
 
-/// Any type that reads itself from text.
+/// Parses any type that implements [`FromStr`].
 pub(super) fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(from: D) -> Result<T, D::Error> {
     read(from, |text| text.parse().map_err(|error| format!("{text:?}: {error}")))
 }
 
-/// Text that may be missing; empty counts as missing.
+/// Parses an optional text; empty counts as missing.
 pub(super) fn maybe<'de, D: Deserializer<'de>, T: FromStr<Err: std::fmt::Display>>(from: D) -> Result<Option<T>, D::Error> {
     read(from, |text| (!text.is_empty()).then(|| text.parse().map_err(|error| format!("{text:?}: {error}"))).transpose())
 }
 
-/// A whole number.
+/// Parses a whole number.
 pub(super) fn count<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, D::Error> {
     read(from, |text| {
         let number = text.replace('_', "").parse::<u64>().ok();
@@ -51,7 +51,7 @@ pub(super) fn count<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Resu
     })
 }
 
-/// `true` or `false`, in any of the usual words.
+/// Parses `true` or `false`, in any of the usual words.
 pub(super) fn switch<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     read(from, |text| match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => Ok(true),
@@ -60,17 +60,17 @@ pub(super) fn switch<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Erro
     })
 }
 
-/// A length of time: seconds, or a number with a unit.
+/// Parses a duration: seconds, or a number with a unit.
 pub(super) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     read(from, parse_time)
 }
 
-/// A number of bytes, with or without a unit.
+/// Parses a number of bytes, with or without a unit.
 pub(super) fn size<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     read(from, parse_size)
 }
 
-/// Several texts: a list in TOML, else separated by commas.
+/// Parses several texts: a list in TOML, else separated by commas.
 pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
@@ -85,12 +85,12 @@ pub(super) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
     Ok(items.into_iter().filter(|item| !item.is_empty()).collect())
 }
 
-/// Reads `90`, `0.5`, `250ms`, `30s`, `5m`, `24h` or `7d`, up to 100 years.
+/// Parses `90`, `0.5`, `250ms`, `30s`, `5m`, `24h` or `7d`, up to 100 years.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     Seconds::read(text).map(Seconds::duration)
 }
 
-/// Reads `65536`, `64KB`, `2MB` or `1GB`; as in Redis these count in 1024.
+/// Parses `65536`, `64KB`, `2MB` or `1GB`; as in Redis the units count in 1024.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let bad = || format!("{text:?} is not a size (bytes, or such as 64KB, 2MB, 1GB)");
     let (number, unit) = number_and_unit(text).ok_or_else(bad)?;
@@ -107,14 +107,14 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     (bytes < 2_f64.powi(53)).then_some(bytes as u64).ok_or_else(bad)
 }
 
-/// A number of bytes in its largest unit that leaves no fraction.
+/// Formats a number of bytes in the largest unit that leaves no fraction.
 pub(crate) fn size_text(bytes: u64) -> String {
     let units = [(30, "GB"), (20, "MB"), (10, "KB")];
     let unit = units.into_iter().find(|(power, _)| bytes > 0 && bytes.is_multiple_of(1 << power));
     unit.map_or_else(|| bytes.to_string(), |(power, name)| format!("{}{name}", bytes >> power))
 }
 
-/// Reads a table, or the text that stands for one; `key` says in errors what its keys are.
+/// Parses a table, or its short text form. Errors describe the keys of the table as `key`.
 pub(super) fn read_table<T>(value: &figment::value::Value, key: &str) -> Result<T, String>
 where
     T: FromStr<Err = String> + serde::de::DeserializeOwned,
@@ -125,7 +125,7 @@ where
     }
 }
 
-/// Reads a table; `key` says in errors what its keys are.
+/// Parses a table. Errors describe its keys as `key`.
 pub(super) fn table<T: serde::de::DeserializeOwned>(value: &figment::value::Value, key: &str) -> Result<T, String> {
     use figment::error::Kind;
 
@@ -147,7 +147,7 @@ pub(super) fn without_password(url: &str) -> String {
     hidden.unwrap_or_else(|| url.to_owned())
 }
 
-/// Writes an address with its password hidden.
+/// Serializes an address with its password hidden.
 pub(super) fn masked<S: serde::Serializer>(url: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
     serde::Serialize::serialize(&url.as_deref().map(without_password), to)
 }

@@ -57,7 +57,7 @@ fn every_setting_is_in_the_help_of_serve() {
 #[test]
 fn the_help_says_what_missed_and_overlap_mean_together() {
     let help = help(&["schedule", "create"]);
-    for part in ["--missed all --overlap skip", "--missed all --overlap queue", "skip leaves them out, also after an outage of seconds"] {
+    for part in ["--missed all --overlap skip", "--missed all --overlap queue", "skip leaves them out, even after an outage of seconds"] {
         assert!(help.replace('\n', " ").contains(part), "{part}: {help}");
     }
 }
