@@ -158,7 +158,7 @@ impl Dispatcher {
             contexts.add(store, Arc::clone(&settings.schemas), longest);
         }
         let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::LISTS));
-        let (compiler, callers, fetches) = Default::default();
+        let (compiler, callers, turns) = Default::default();
         Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, turns }))
     }
 
@@ -185,7 +185,7 @@ impl Dispatcher {
     #[doc(hidden)]
     pub fn explain_turns(&self, turns: Turns) {
         // There are no other actors in this process.
-        let _ = self.0.fetches.set(fetches);
+        let _ = self.0.turns.set(fetches);
     }
 
     /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.

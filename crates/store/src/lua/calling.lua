@@ -55,7 +55,7 @@ function calling.lease_of(text)
   return lease >= 1 and lease <= LONGEST_LEASE and lease or nil
 end
 
--- Records how an attempt ended; `format` and what follows it are as in turn.lua. Nobody says whether it logged, so it may have. Gives the
+-- Records how an attempt ended; `format` and what follows it are as in fetch.lua. Nobody says whether it logged, so it may have. Gives the
 -- status of the job now, or 'lost'.
 function calling.record(id, claim, outcome, format, ...)
   local arguments = { 0, jobs.DEFAULT_TYPE, 1, id, claim, '', { outcome, 'logged', format }, ... }
