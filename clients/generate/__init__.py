@@ -1,1 +1,1 @@
-"""Prints the generated part of each client from `openrpc.json`. `python3 -m generate` in `clients/` writes all of it."""
+"""Generates code for each client from `openrpc.json`. `python3 -m generate` in `clients/` writes all of it."""

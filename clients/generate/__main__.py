@@ -1,4 +1,7 @@
-"""`python3 -m generate` writes the generated part of every client; `--check` writes nothing and ends with 1 where something would change."""
+"""`python3 -m generate` writes the generated code of every client.
+
+`--check` writes nothing, and exits with 1 if something would change.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 from . import document
 
 CLIENTS = Path(__file__).resolve().parent.parent
-# Each has `files(document) -> {path below clients/: text}`.
+# Each module has `files(document) -> {path below clients/: text}`.
 LANGUAGES = ("python", "typescript", "pages")
 
 

@@ -1,7 +1,7 @@
-"""Reads `openrpc.json` into a model from which every language is printed: types, methods, subscriptions, errors.
+"""Reads `openrpc.json` into a model for the printers of all languages: types, methods, subscriptions, errors.
 
-What the document says in several ways is one thing here: an enum that stands inline in six places is one `Words`, and the data of an error
-has the types of the fields that it shows. So a change in how the document is written changes no printer.
+The model is independent of the form of the document: an enum that is inline in six places is one `Words`, and the data
+of an error has the types of its fields. So a change of the document's form does not change the printers.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ __all__ = [
 
 # ---- Reading --------------------------------------------------------------------------------------------------------------------------
 
-# What `x-repeatable` of a method says.
+# The values of `x-repeatable` of a method.
 AGAIN = {"always": REPEAT, "with_key": KEYED, "never": ONCE}
-# What clients call an error whose key in the document is for the server's code.
+# The names in clients of errors whose keys in the document are for the server's code.
 ERROR_NAMES = {"WaitRanOut": "WaitTimeout", "State": "WrongState", "Internal": "InternalError"}
 REFERENCE = "#/components/schemas/"
 
@@ -88,7 +88,7 @@ class Reader:
 
     def document(self) -> Document:
         schemas: dict[str, Any] = self.source["components"]["schemas"]
-        # Enums that have a name of their own come first: one that stands inline elsewhere with the same words is the same type.
+        # Enums with a name come first: an inline enum with the same words elsewhere is the same type.
         for name, schema in schemas.items():
             if "enum" in schema:
                 self.words.setdefault(tuple(schema["enum"]), name)
@@ -158,7 +158,7 @@ class Reader:
                 raise ValueError(f"a schema of type {other!r} is not known here: {json.dumps(schema)[:200]}")
 
     def inline_words(self, schema: dict[str, Any]) -> str:
-        """The name of the type that has these words: the first that had them."""
+        """Returns the name of the first type that had these words."""
         name = self.words.setdefault(tuple(schema["enum"]), schema["title"])
         if name not in self.types and name not in self.source["components"]["schemas"]:
             self.types[name] = words(name, schema)
@@ -192,7 +192,7 @@ class Reader:
         )
 
     def has_keys(self, shape: Shape) -> bool:
-        """Whether it is a list of what carries idempotency keys. A schedule takes no key with its one job."""
+        """Whether this is a list of objects with idempotency keys. A schedule accepts no key in its one job."""
         named = self.types.get(shape.item.name) if isinstance(shape, Listing) and isinstance(shape.item, Named) else None
         return isinstance(named, Record) and named.field("idempotency_key") is not None
 
@@ -219,7 +219,7 @@ class Reader:
         return Error(ERROR_NAMES.get(name, name), name, error["code"], error["message"], self.error_data(name, error))
 
     def error_data(self, name: str, error: dict[str, Any]) -> tuple[Field, ...]:
-        """The fields of its data: of its schema, if the document has one, else those of its example."""
+        """Returns the fields of the data: from its schema if the document has one, otherwise from its example."""
         schema = error.get("x-data") or error.get("x-schema") or error.get("schema")
         data = error.get("data")
         if schema is None and isinstance(data, dict) and "$ref" in data:
@@ -237,7 +237,7 @@ class Reader:
         return tuple(Field(each, self.guess(each, value), "", False) for each, value in data.items())
 
     def guess(self, name: str, value: Any) -> Shape:
-        """The shape of a field of an example: that of the first field of this name that the value fits."""
+        """Returns the shape of a field of an example: that of the first field of this name that the value fits."""
         for record in self.types.values():
             same = record.field(name) if isinstance(record, Record) else None
             if same is not None and self.fits(same.shape, value):
@@ -278,7 +278,7 @@ class Reader:
 
 
 def words(name: str, schema: dict[str, Any]) -> Words:
-    """An enum, whose description may say of each word what it means: "`in`: Those that came. `out`: …"."""
+    """Reads an enum. Its description may explain each word: "`in`: Those that came. `out`: …"."""
     description = schema.get("description", "")
     known = [str(word) for word in schema["enum"]]
     found = list(re.finditer(r"`([A-Za-z0-9_-]+)`: ", description))

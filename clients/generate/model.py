@@ -1,4 +1,4 @@
-"""What a document says, as every printer takes it: types, methods, subscriptions, errors."""
+"""The model of a document, which all printers use: types, methods, subscriptions, errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Union
 
 
 def pascal(name: str) -> str:
-    """`a_name` as `AName`."""
+    """Converts `a_name` to `AName`."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-# ---- Shapes: what a value may be ------------------------------------------------------------------------------------------------------
+# ---- Shapes: the forms of values ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -69,26 +69,26 @@ class Listing:
 
 @dataclass(frozen=True)
 class Mapping:
-    """An object whose names are free."""
+    """An object with arbitrary names."""
 
     value: Shape
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several."""
+    """One of several shapes."""
 
     options: tuple[Shape, ...]
 
 
 Shape = Union[Anything, Nothing, Flag, Whole, Number, Text, Constant, Named, Listing, Mapping, Choice]
 
-# ---- Types: what has a name -----------------------------------------------------------------------------------------------------------
+# ---- Types: shapes with names ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Field:
-    """A member of an object, or a parameter. `default` is the server's, as JSON has it; None if the document names none."""
+    """A member of an object, or a parameter. `default` is the server's default as JSON, or None if there is none."""
 
     name: str
     shape: Shape
@@ -100,7 +100,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Record:
-    """An object with known members. A `closed` one is refused with others: it is what callers send."""
+    """An object with known members. A `closed` one, which callers send, is refused if it has other members."""
 
     name: str
     description: str
@@ -113,7 +113,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Words:
-    """A text that is one of a few. Each has its description, which may be empty."""
+    """An enum of texts. Each has a description, which may be empty."""
 
     name: str
     description: str
@@ -136,9 +136,10 @@ Type = Union[Record, Words, Alias]
 
 @dataclass(frozen=True)
 class Subscription:
-    """What a subscribing method starts: notifications of this name, until `unsubscribe` is called with the id.
+    """A subscription: notifications of this name, until `unsubscribe` is called with the id.
 
-    A `resumable` one takes the cursor of its last item. One that names no thing to follow is about all of them `from_now` on.
+    A `resumable` one accepts the cursor of its last item. A `from_now` one names nothing to follow: it has all future
+    items.
     """
 
     notification: str
@@ -148,15 +149,15 @@ class Subscription:
     from_now: bool
 
 
-# What may be done with a call of which nobody knows whether it was carried out.
-REPEAT = "repeat"  # It changes nothing, so it is sent again.
-KEYED = "keyed"  # It carries a key that the client makes, so it is sent again and done once.
-ONCE = "once"  # It is not sent again: the caller is told what is known.
+# How clients handle a call whose outcome is unknown.
+REPEAT = "repeat"  # The call changes nothing, so it is repeated.
+KEYED = "keyed"  # The call has a key that the client creates, so it is repeated and carried out once.
+ONCE = "once"  # The call is not repeated: the caller gets an error.
 
 
 @dataclass(frozen=True)
 class Method:
-    """A call. `keyed_items` is the parameter whose items carry keys, where the call itself has none."""
+    """A method. `keyed_items` is the parameter whose items have keys, if the call itself has none."""
 
     name: str
     summary: str
@@ -176,13 +177,16 @@ class Method:
 
     @property
     def waits(self) -> bool:
-        """Whether the caller says how long the server waits before it answers."""
+        """Whether the method has a `wait_timeout`."""
         return self.parameter("wait_timeout") is not None
 
 
 @dataclass(frozen=True)
 class Error:
-    """An error by its code. `document_name` is its key there; `name` is what clients call it. `data` may lack any of its fields."""
+    """An error.
+
+    `document_name` is its key in the document, `name` its name in clients. Any field of `data` may be absent.
+    """
 
     name: str
     document_name: str
@@ -193,7 +197,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Document:
-    """All of it."""
+    """The whole document."""
 
     version: str
     types: tuple[Type, ...]
@@ -210,13 +214,13 @@ class Document:
         return next(each for each in self.errors if each.document_name == document_name)
 
     def calls(self) -> list[Method]:
-        """The methods that callers make themselves: all but those that end subscriptions."""
+        """The methods that callers use: all but those that end subscriptions."""
         ends = {each.subscription.unsubscribe for each in self.methods if each.subscription}
         return [each for each in self.methods if each.name not in ends]
 
     @property
     def groups(self) -> dict[str, list[Method]]:
-        """Methods by their tag, in the order of the document."""
+        """The methods by tag, in the order of the document."""
         groups: dict[str, list[Method]] = {}
         for method in self.methods:
             groups.setdefault(method.tag, []).append(method)

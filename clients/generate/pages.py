@@ -1,4 +1,4 @@
-"""Prints `docs/methods`: a page for each group of methods, with examples in four languages, and pages of all types and all errors."""
+"""Prints `docs/methods`: a page for each group of methods, with examples in four languages, and types and errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HEAD = "<!-- Made of openrpc.json by `make clients`. Change clients/generate/pag
 WIDTH = 100
 WEBSOCKET, HTTP = "ws://127.0.0.1:8700", "http://127.0.0.1:8700"
 
-# What each group is about. One that is not here has no title, which `groups` says.
+# The title and introduction of each group. `groups` reports groups that are missing here.
 GROUPS = {
     "jobs": ("Jobs", "Scripts that run once: make them, start them, wait for them, stop them, find them."),
     "flows": ("Flows", "Jobs that wait for each other, made and run as one. [What flows are](../flows.md)."),
@@ -96,7 +96,7 @@ def page(document: Document, group: str, methods: list[Method], rights: dict[str
 
 
 def before(group: str) -> str:
-    """What the examples of a page begin with."""
+    """Returns the introduction to the examples of a page."""
     text = (
         f"Examples for **wscat** are typed after `npx wscat -c {WEBSOCKET}`. Those in **TypeScript** have `hero`, those in **Python** `server`:\n\n"
         f'```ts\nimport {{ connect }} from "hero-client";\nconst hero = connect("{WEBSOCKET}");\n```\n\n'
@@ -153,7 +153,7 @@ def as_notification(document: Document, method: Method) -> str:
 
 
 def read_rights(text: str) -> dict[str, str]:
-    """Who may call each method, as the table of `docs/permissions.md` has it, which the server prints of its own rules."""
+    """Reads who may call each method from the table of `docs/permissions.md`, which the server prints."""
     rows = [[each.strip() for each in line.strip().strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
     roles, found = rows[0][1:], {}
     for name, *cells in rows[2:]:
@@ -197,7 +197,7 @@ def examples(document: Document, method: Method, example: Any, several: bool) ->
 
 
 def brief(document: Document, shape: Shape, value: Any) -> Any:
-    """A value without the members that are their defaults."""
+    """Returns a value without the members that equal their defaults."""
     match shape:
         case Listing(item) if isinstance(value, list):
             return [brief(document, item, each) for each in value]
@@ -239,7 +239,7 @@ def in_python(method: Method, given: dict[str, Any]) -> str:
 
 
 def call(where: str, passed: list[Any], named: dict[str, Any], language: str, around: tuple[str, str]) -> str:
-    """A call in one line, or with a line for each argument where that is too long."""
+    """Returns a call in one line, or with a line for each argument if that is too long."""
     step = "  " if language == "ts" else "    "
     head, tail = around
     given = [("", each) for each in passed] + [(f"{name}=", each) for name, each in named.items()]
@@ -251,7 +251,7 @@ def call(where: str, passed: list[Any], named: dict[str, Any], language: str, ar
 
 
 def wrapped(value: Any, language: str, indent: str) -> str:
-    """A value in a language, whose members have a line each where it is too long for one."""
+    """Returns a value in a language, with a line for each member if one line is too short."""
     one = literal(value, language)
     if len(indent) + len(one) <= WIDTH or not isinstance(value, (dict, list)):
         return one
@@ -263,12 +263,12 @@ def wrapped(value: Any, language: str, indent: str) -> str:
 
 
 def member(name: str, language: str) -> str:
-    """The name of a member. It stands bare in TypeScript where it can."""
+    """Returns the name of a member, without quotes where TypeScript allows this."""
     return name if language == "ts" and re.fullmatch(r"[A-Za-z_]\w*", name) else json.dumps(name, ensure_ascii=False)
 
 
 def literal(value: Any, language: str) -> str:
-    """A value in a language, in one line."""
+    """Returns a value in a language, in one line."""
     match value:
         case dict():
             inner = ", ".join(f"{member(name, language)}: {literal(each, language)}" for name, each in value.items())
@@ -282,7 +282,7 @@ def literal(value: Any, language: str) -> str:
 
 
 def laid_out(value: Any) -> str:
-    """JSON whose members have a line each, unless all of it fits in one."""
+    """Returns JSON with a line for each member, unless all of it fits in one line."""
     one = json.dumps(value, ensure_ascii=False)
     if len(one) <= WIDTH or not isinstance(value, (dict, list)) or not value:
         return one
@@ -340,7 +340,7 @@ def errors(document: Document) -> str:
 
 
 def common(document: Document) -> list[str]:
-    """The errors that every method may answer."""
+    """Returns the errors that every method may return."""
     return [each for each in document.methods[0].errors if all(each in method.errors for method in document.methods)]
 
 
@@ -349,7 +349,7 @@ def linked(error: Error) -> str:
 
 
 def anchor(heading: str) -> str:
-    """As GitHub makes it."""
+    """Returns the anchor of a heading as GitHub creates it."""
     return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
 
 
@@ -384,5 +384,5 @@ def shape(given: Shape) -> str:
 
 
 def cell(text: str) -> str:
-    """A text for one cell of a table."""
+    """Returns a text for one cell of a table."""
     return " ".join(text.replace("|", "\\|").split())

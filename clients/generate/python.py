@@ -1,4 +1,5 @@
-"""Prints the Python client: its models, its errors, one method per call; and its sync face, which is its asyncio face without `async`."""
+"""Prints the Python client: models, errors, one method per call, and the sync face, which is the asyncio face without
+`async`."""
 
 from __future__ import annotations
 
@@ -49,9 +50,9 @@ TAKEN = {
     "from_orm",
     "update_forward_refs",
 }
-"""What a model of pydantic has already. A field of one of these names gets a `_` behind it."""
+"""The members of pydantic models. Fields with these names get a `_` appended."""
 OF_ERRORS = {"add_note", "args", "code", "details", "message", "method", "with_traceback"}
-"""What an exception has already. The same."""
+"""The members of exceptions. Fields with these names get a `_` appended."""
 
 
 def files(document: Document) -> dict[str, str]:
@@ -79,7 +80,7 @@ def constant(word: str) -> str:
 
 
 def prose(text: str, indent: int, first: int = 0) -> str:
-    """A text wrapped for a place that is indented. `first` letters stand before it already."""
+    """Wraps a text for an indented place. The first line has `first` characters before it."""
     lines = []
     for number, paragraph in enumerate(text.replace("\\", "\\\\").split("\n\n")):
         spare = " " * (first if number == 0 else 0)
@@ -99,8 +100,11 @@ def docstring(text: str, indent: int) -> str:
 
 
 def type_of(shape: Shape, prefix: str = "", sent: bool = False) -> str:
-    """The type of a value. What callers send is wider: a mapping does for a model, a word for an enum, a `datetime` for a time, a `timedelta` for seconds,
-    which all numbers are that callers send."""
+    """Returns the type of a value.
+
+    Callers may send more: a mapping for a model, a word for an enum, a `datetime` for a time, and a `timedelta` for a
+    number, because all numbers that callers send are seconds.
+    """
     match shape:
         case Anything():
             return "Any"
@@ -132,7 +136,7 @@ def type_of(shape: Shape, prefix: str = "", sent: bool = False) -> str:
 
 
 def sent_type(shape: Shape, document: Document, prefix: str) -> str:
-    """The type of what a caller gives."""
+    """Returns the type of a parameter."""
     match shape:
         case Listing(item):
             return f"Sequence[{sent_type(item, document, prefix)}]"
@@ -186,7 +190,7 @@ def print_type(each: Type, document: Document, sent: set[str]) -> str:
                 lines.append(f"\n\n{each.name}Word = Literal[{options}]\n")
             return "".join(lines)
         case Record():
-            # What the server sends may have more fields one day.
+            # A newer server may send more fields.
             base = "Input" if each.closed and each.name in sent - document.received() else "Model"
             lines = [f"class {each.name}({base}):\n    {docstring(each.description or each.name, 4)}\n"]
             for field in each.fields:
@@ -318,7 +322,7 @@ def print_methods(document: Document) -> str:
 
 
 def print_options(method: Method, document: Document) -> str:
-    """What may be given to a create besides what has to be."""
+    """Prints the optional parameters of a create."""
     lines = [
         f"\n\nclass {pascal(method.name)}Options(TypedDict, total=False):\n    {docstring(f'What `{method.name}` takes besides.', 4)}\n\n"
     ]
@@ -395,7 +399,7 @@ def print_call(method: Method, result: str) -> str:
 
 # ---- The sync face --------------------------------------------------------------------------------------------------------------------
 
-# Words of the asyncio face, and what stands for them in the other. Longer ones come first.
+# Replacements that turn the asyncio face into the sync face. Longer ones come first.
 WITHOUT_ASYNC = [
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),

@@ -1,4 +1,4 @@
-"""Prints the generated part of `clients/typescript`: types, errors, one function for each call, and the groups of the object that has all."""
+"""Prints the generated code of `clients/typescript`: types, errors, one function per call, and groups of methods."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .model import (
 WIDTH = 100
 HEAD = "// Generated from openrpc.json by clients/generate (`make clients`). Do not edit.\n"
 
-# Where a call stands in the object that has all, where its name does not say it: group and member. "" is the object itself.
+# The group and member of calls in the object with all calls, if their names do not tell. "" is the object itself.
 PLACES = {
     "create_jobs": ("jobs", "createMany"),
     "run_and_wait": ("jobs", "run"),
@@ -53,12 +53,12 @@ PLACES = {
     "drain_server": ("server", "drain"),
     "fetch_nonce": ("", "fetchNonce"),
 }
-# Written by hand in `src/`, because they do more than one call, or their result is typed by the caller.
+# Written by hand in `src/`, because they make more than one call, or the caller chooses the type of their result.
 BY_HAND = {"create_jobs", "run_and_wait", "wait_job", "get_result", "run_flow_and_wait", "wait_flow", "get_object", "find_objects"}
-# What sends a call, by what may be done with one of which nobody knows whether it was carried out.
+# The function that sends a call, by how a call with an unknown outcome is handled.
 SENDERS = {REPEAT: "read", KEYED: "create", ONCE: "change"}
 RESERVED = {"delete", "function", "in", "new", "switch", "default", "class", "export", "import", "return", "with"}
-# What callers say to the client and not to the server, in the same object as optional parameters.
+# Options for the client, in the same object as the optional parameters for the server.
 CLIENT_OPTIONS = {"signal", "schema"}
 
 
@@ -108,7 +108,7 @@ def plural(noun: str) -> str:
 
 
 def place(method: Method) -> tuple[str, str]:
-    """The group of a method, and what it is called there."""
+    """Returns the group of a method, and its name there."""
     if method.name in PLACES:
         return PLACES[method.name]
     verb, _, noun = method.name.partition("_")
@@ -144,7 +144,7 @@ def shape(given: Shape) -> str:
 
 
 def doc(text: str, indent: str = "", notes: Iterable[str] = ()) -> str:
-    """A comment of these paragraphs, or nothing."""
+    """Returns a comment with these paragraphs, or an empty text."""
     lines: list[str] = []
     for paragraph in [*filter(None, text.split("\n\n")), *notes]:
         if lines:
@@ -210,7 +210,7 @@ def optional(method: Method) -> list[Field]:
 
 
 def options(document: Document, method: Method) -> str:
-    """The optional parameters of a method, as an interface. Those that another type has as well come from there."""
+    """Prints the optional parameters of a method as an interface. It extends a type that has the same fields."""
     own, name = optional(method), f"{pascal(method.name)}Options"
     if not own:
         return ""
@@ -257,7 +257,7 @@ def method_map(document: Document) -> str:
 
 
 def base_of(error: Error) -> str:
-    """The class that reads the data of an error."""
+    """Returns the base class of an error, which reads its data."""
     names = {each.name for each in error.data}
     if "error" in names:
         return "BadEnd"
@@ -289,7 +289,7 @@ def errors(document: Document) -> str:
 
 
 def arguments(method: Method, follows: bool) -> tuple[list[str], list[str]]:
-    """The parameters of a function, and their names."""
+    """Returns the parameters of a function, and their names."""
     declared = [f"{variable(each.name)}: {shape(each.shape)}" for each in required(method)]
     extra = "FollowOptions" if follows else "CallOptions"
     own = f"{pascal(method.name)}Options & " if optional(method) else ""
@@ -297,7 +297,7 @@ def arguments(method: Method, follows: bool) -> tuple[list[str], list[str]]:
 
 
 def wire(method: Method) -> str:
-    """The object with what has to be given."""
+    """Returns the object with the required parameters."""
     named = [each.name if each.name == variable(each.name) else f"{each.name}: {variable(each.name)}" for each in required(method)]
     return f"{{ {', '.join(named)} }}" if named else "{}"
 

@@ -1,11 +1,11 @@
-// Bundles what a page would, as esbuild does, and compares its size with what was promised.
+// Bundles this package as a page would, with esbuild, and compares the sizes with the promised ones.
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What is bundled, and the most bytes that it may have, gzipped. */
+/** The bundles, and their maximum sizes in bytes, gzipped. */
 export const bundles = [
   {
     name: "createClient, run, followLogs",
@@ -27,7 +27,7 @@ export const measure = async (code) => {
     outdir: root,
     write: false,
   });
-  // What is loaded at once: the entry and what it imports; not what is only imported when it is needed.
+  // The code that is loaded at once: the entry and its imports, without dynamic imports.
   const outputs = new Map(Object.entries(metafile.outputs).map(([path, output]) => [path.split("/").pop(), output]));
   const needed = new Set();
   const add = (path) => {

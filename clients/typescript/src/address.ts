@@ -1,26 +1,26 @@
 const schemes = { ws: "ws", wss: "wss", http: "ws", https: "wss" } as const;
 
-/** What the environment says, where there is one that may be read. */
+/** Reads a variable of the environment, if there is one that may be read. */
 const variable = (name: string): string | undefined => {
   try {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     const value = process?.env?.[name];
     return value === "" ? undefined : value;
   } catch {
-    // Deno was not allowed to say.
+    // Deno has no permission to read it.
     return undefined;
   }
 };
 
-/** Options with the token of the environment, `HERO_TOKEN`, if they say nothing of who calls. */
+/** Adds the token of the environment, `HERO_TOKEN`, to options without a token or login. */
 export const withToken = <O extends { token?: unknown; login?: unknown }>(options: O = {} as O): O =>
   options.token === undefined && !options.login ? { ...options, token: variable("HERO_TOKEN") } : options;
 
 /**
- * The address of a server as a WebSocket connects to it: `http` means `ws`, and `host:port` alone does, too. Nothing is `HERO_SERVER`, else this
- * machine. As HTTP calls it, if `overHttp`.
+ * Returns the address of a server for WebSockets, or for HTTP with `overHttp`. Also accepts `http` for `ws`, and a bare
+ * `host:port`. The default is `HERO_SERVER`, otherwise this machine.
  *
- * @throws TypeError if it is none.
+ * @throws TypeError if the text is not an address.
  */
 export const addressOf = (given: string | undefined, overHttp = false): string => {
   const url = given ?? variable("HERO_SERVER") ?? "127.0.0.1:8700";

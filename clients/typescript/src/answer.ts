@@ -4,7 +4,7 @@ import { version } from "./generated/limits.js";
 
 type AnyClass = new (name: string, message: string, code: number, data: unknown, method: string) => RpcError;
 
-/** The error that a call was answered with. */
+/** Returns the error of an answer. */
 export const rpcError = (error: unknown, method: string): RpcError => {
   const { code = NaN, message, data } = (error ?? {}) as { code?: number; message?: string; data?: unknown };
   const [, name, Class] = table.find(([known]) => known === code) ?? [0, "RpcError", RpcError];
@@ -16,7 +16,7 @@ export const rpcError = (error: unknown, method: string): RpcError => {
   return new (Class as unknown as AnyClass)(name, text, code, data, method);
 };
 
-/** A message of JSON-RPC, as far as it is one. */
+/** A message of JSON-RPC. Its fields are not checked. */
 export interface Message {
   jsonrpc?: unknown;
   id?: unknown;
@@ -26,7 +26,7 @@ export interface Message {
   error?: unknown;
 }
 
-/** Reads a message. Nothing if it is no object of JSON. */
+/** Parses a message. Returns undefined if it is not a JSON object. */
 export const parse = (text: string): Message | undefined => {
   try {
     const value = JSON.parse(text) as Message | null;
@@ -36,5 +36,5 @@ export const parse = (text: string): Message | undefined => {
   }
 };
 
-/** Whose a message is stands at its beginning, as hero writes it: the id of a call, or of a subscription. */
+/** Finds the id of the call or subscription at the beginning of a message, where hero writes it. */
 export const beginning = /^.{17,80}?"(?:id":(\d+)|subscription":"?([^",]+))/;

@@ -1,20 +1,20 @@
 import { LONGEST } from "./numbers.js";
 
-/** How a client comes back after its connection has ended. */
+/** Options for reconnecting. */
 export interface Reconnect {
-  /** How often in a row it is tried without a message of the server before the client gives up. 20 by default, `Infinity` for ever. */
+  /** Maximum number of attempts in a row without a message of the server. 20 by default, `Infinity` for no limit. */
   attempts?: number | undefined;
-  /** The same until a first connection was open. 1 by default, so that a wrong address is told at once. */
+  /** The same before the first connection was open. 1 by default, so that a wrong address is reported at once. */
   firstAttempts?: number | undefined;
-  /** The most seconds before the second attempt, doubling for each further one. 0.25 by default. */
+  /** Maximum seconds before the second attempt, doubled for each further one. 0.25 by default. */
   minDelay?: number | undefined;
-  /** The most seconds between two attempts. 10 by default. */
+  /** Maximum seconds between two attempts. 10 by default. */
   maxDelay?: number | undefined;
 }
 
-/** Chance from 0 to 1, of which tests may have their own. */
+/** Returns a random number from 0 to 1. Tests may replace it. */
 export type Chance = () => number;
 
-/** How many seconds to wait after so many failures, with full jitter: anything from nothing to twice the last limit. */
+/** Returns the seconds to wait after a number of failures, with full jitter: from 0 to a limit that doubles. */
 export const backoff = (failures: number, { minDelay = 0.25, maxDelay = 10 }: Reconnect, chance: Chance): number =>
   chance() * Math.min(LONGEST, maxDelay, minDelay * 2 ** (failures - 1));

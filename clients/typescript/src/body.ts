@@ -1,9 +1,9 @@
-/** The text of an answer, as far as it has no more than so many bytes; `whole` says whether it has not. The rest is not read. */
+/** Reads at most `most` bytes of an answer as text. `whole` is false if there was more, which is not read. */
 export const readText = async (answer: Response, most: number): Promise<{ text: string; whole: boolean }> => {
   const reader = answer.body?.getReader();
-  // Some platforms have no streams, and some answers no body.
+  // Some platforms have no streams, and some answers have no body.
   if (!reader) return { text: await answer.text(), whole: true };
-  // One buffer, not a list: a server may send each byte as a chunk of its own.
+  // One buffer instead of a list: a server may send each byte as a chunk of its own.
   let held = new Uint8Array(Math.min(most, 4096));
   let length = 0;
   let whole = most > 0;
@@ -24,7 +24,7 @@ export const readText = async (answer: Response, most: number): Promise<{ text: 
   return { text: new TextDecoder().decode(held.subarray(0, length)), whole };
 };
 
-/** What an answer of somebody else says, for people: one short line, without tags. */
+/** Returns the text of a foreign answer for people: one short line, without tags. */
 export const oneLine = (text: string): string =>
   text
     .slice(0, 1000)
@@ -33,9 +33,11 @@ export const oneLine = (text: string): string =>
     .trim()
     .slice(0, 80);
 
-/** Where an answer sends this client instead of answering, if it does. Nobody goes there: neither calls nor tokens are for others. */
+/**
+ * Returns the target of a redirect, if the answer is one. It is never followed: calls and tokens are not for others.
+ */
 export const redirection = (answer: Response): string | undefined => {
-  // A page is not told where to.
+  // Browsers hide the target.
   if (answer.type === "opaqueredirect") return "another address";
   const to = answer.status >= 300 && answer.status < 400 ? answer.headers.get("location") : null;
   return to?.slice(0, 200);

@@ -1,7 +1,7 @@
 import type { SchemaMismatch } from "./errors.js";
 import type { Check, Schema } from "./schema.js";
 
-/** What checks values by a schema. Throws a TypeError if it is none. */
+/** Returns a function that checks values by a schema. Throws a TypeError if the schema is invalid. */
 export const checker = <T>(Mismatch: typeof SchemaMismatch, schema: Schema<T>): Check<T> => {
   const standard = (schema as Partial<Schema<T>>)["~standard"];
   if (typeof standard?.validate !== "function") {

@@ -1,64 +1,64 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Methods } from "./generated/types.js";
 
-/** What every call takes beside its parameters. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the wait for the answer. What was sent may be carried out all the same. */
+  /** Ends the wait for the answer. A call that was sent may still be carried out. */
   signal?: AbortSignal | undefined;
-  /** The most seconds to wait for the answer, the time without a connection included. Nothing limits it by default. */
+  /** Timeout for the answer in seconds, including the time without a connection. No limit by default. */
   callTimeout?: number | undefined;
 }
 
-/** How a call is sent. The functions of this package know it of their calls. */
+/** How a call is sent. The functions of this package set this for their calls. */
 export interface Sending extends CallOptions {
-  /** Whether it may be sent again after a connection that ended before its answer: it changes nothing, or carries a key. */
+  /** Whether the call may be repeated if the connection ends before its answer: it changes nothing, or has a key. */
   again?: boolean | undefined;
-  /** How many seconds the server may wait before it answers: `wait_timeout`, which is less when it is sent again. */
+  /** Seconds that the server may wait before it answers: `wait_timeout`, which is reduced when the call is repeated. */
   wait?: number | undefined;
-  /** Is told when it is sent. */
+  /** Called when the call is sent. */
   onSent?: (() => void) | undefined;
 }
 
-/** Who listens to a subscription. */
+/** The listener of a subscription. */
 export interface Listener {
-  /** It is open: items may follow at once. */
+  /** The subscription is open: items may follow at once. */
   opened(): void;
-  /** An item has arrived, in a message of so many characters. */
+  /** An item has arrived, in a message of `size` characters. */
   item(item: unknown, size: number): void;
-  /** The server has ended it with this error, or the connection has ended (no error). */
+  /** The server has ended the subscription with this error, or the connection has ended (no error). */
   ended(error?: Error): void;
 }
 
-/** A subscription that is open. */
+/** An open subscription. */
 export interface Subscribed {
-  /** Lets go of it. Nothing is told to its listener any more. */
+  /** Ends the subscription. Its listener is not called any more. */
   end(): void;
 }
 
-/** Where a client stands with its server. */
+/** The status of the connection to the server. */
 export type Status =
-  /** Nothing was asked yet. */
+  /** No call was made yet. */
   | { readonly state: "idle" }
-  /** A connection is being made; `attempt` counts from 1 since the last message of the server. */
+  /** The client connects; `attempt` counts from 1 since the last message of the server. */
   | { readonly state: "connecting"; readonly attempt: number }
   /** Calls are sent. */
   | { readonly state: "open" }
-  /** The connection ended or could not be made: it is tried again after `delay` seconds. */
+  /** The connection ended or failed: the client tries again after `delay` seconds. */
   | { readonly state: "waiting"; readonly attempt: number; readonly delay: number; readonly error: Error }
-  /** It was tried often enough. The next call tries again. */
+  /** The client gave up. The next call tries again. */
   | { readonly state: "down"; readonly error: Error }
   /** `close()` was called. */
   | { readonly state: "closed" };
 
-/** What all functions of this package go through: over a WebSocket, over HTTP, or in memory. */
+/** The client that all functions of this package use: over a WebSocket, over HTTP, or in memory. */
 export interface Client {
-  /** Where the server is. */
+  /** The address of the server. */
   readonly url: string;
-  /** How many seconds one call may wait here; longer waits are made of several. */
+  /** Maximum seconds that one call may wait; longer waits use several calls. */
   readonly longestWait: number;
-  /** How large one message may be, and all items together that wait for the reader of a subscription. */
+  /** Maximum size of one message, and of all items together that wait for the reader of a subscription. */
   readonly maxMessage: number;
-  /** Where it stands now. */
+  /** The current status. */
   readonly status: Status;
   /** Calls a method by its name, with parameters by name. */
   call<M extends keyof Methods>(
@@ -66,7 +66,7 @@ export interface Client {
     params: Methods[M]["params"],
     options?: Sending,
   ): Promise<Methods[M]["result"]>;
-  /** Opens a subscription on the present connection, and never again by itself: `follow` does that. */
+  /** Opens a subscription on the current connection. It is not restored by itself: `follow` does that. */
   subscribe(
     method: string,
     unsubscribe: string,
@@ -74,11 +74,11 @@ export interface Client {
     listener: Listener,
     options?: CallOptions,
   ): Promise<Subscribed>;
-  /** Has `listener` told of each change of `status`. Gives what ends that. */
+  /** Calls `listener` for each change of `status`. Returns a function that ends this. */
   onStatus(listener: (status: Status) => void): () => void;
-  /** How a subscription waits before it is opened again after failures, or nothing if it was often enough. */
+  /** Returns the seconds before a failed subscription is opened again, or undefined if it must not be tried again. */
   delay(failures: number): number | undefined;
-  /** Ends the connection, and all that waits. */
+  /** Ends the connection and all pending calls. */
   close(): void;
   [Symbol.dispose](): void;
 }

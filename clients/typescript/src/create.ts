@@ -3,9 +3,9 @@ import type { SocketOptions } from "./options.js";
 import { SocketClient } from "./socket.js";
 import { webSocket, type WebSocketOptions } from "./websocket.js";
 
-/** How a client connects and behaves. */
+/** Options of a client. */
 export type ClientOptions = SocketOptions & WebSocketOptions;
 
-/** A client over a WebSocket, for the functions of this package. It connects with its first call. */
+/** Creates a client over a WebSocket, for the functions of this package. It connects with its first call. */
 export const createClient = (url: string, options: ClientOptions = {}): Client =>
   new SocketClient(webSocket(url, options), options);

@@ -1,8 +1,8 @@
 import type { ErrorKind, FailedJob, JobError } from "./generated/types.js";
 
-/** Whatever this client throws, but for the reason of a signal that was aborted. `name` tells one from another. */
+/** The base of all errors of this client, except the reasons of aborted signals. `name` distinguishes them. */
 export abstract class HeroError<N extends string = string> extends Error {
-  /** Tells the errors apart, also where `instanceof` cannot. */
+  /** Distinguishes the errors, also where `instanceof` cannot. */
   override readonly name: N;
 
   constructor(name: N, message: string, options?: ErrorOptions) {
@@ -11,27 +11,27 @@ export abstract class HeroError<N extends string = string> extends Error {
   }
 }
 
-/** The server answered a call with an error. The classes of single codes are derived from this one. */
+/** The server answered a call with an error. The classes of the codes extend this one. */
 export class RpcError<N extends string = string, D = unknown> extends HeroError<N> {
   constructor(
     name: N,
     message: string,
     /** The code of JSON-RPC. */
     readonly code: number,
-    /** What the server says of it to programs; any member may be missing. */
+    /** The data of the error, for programs; any member may be missing. */
     readonly data: D | undefined,
-    /** The call that was answered so. */
+    /** The method that was called. */
     readonly method: string,
   ) {
     super(name, message);
   }
 
-  /** The job that it is about, if the server names one. */
+  /** The job of the error, if the server names one. */
   get jobId(): string | undefined {
     return (this.data as { job_id?: string } | undefined)?.job_id;
   }
 
-  /** The flow that it is about, if the server names one. */
+  /** The flow of the error, if the server names one. */
   get flowId(): number | undefined {
     return (this.data as { flow_id?: number } | undefined)?.flow_id;
   }
@@ -42,14 +42,14 @@ export class RetryLater<
   N extends string = string,
   D extends { retry_after_ms?: number } = { retry_after_ms?: number },
 > extends RpcError<N, D> {
-  /** After how many seconds to try again: 60 at most, whatever the server says, and 1 if it says nothing of use. */
+  /** Seconds to wait before the next attempt: at most 60, whatever the server says, and 1 if it says nothing usable. */
   get retryAfter(): number {
     const seconds = (this.data?.retry_after_ms ?? 1000) / 1000;
     return seconds >= 0 ? Math.min(60, seconds) : 1;
   }
 }
 
-/** A job, or a flow, ended badly. `error` has everything; the members beside it are the same, nearer. */
+/** A job or a flow ended in error. `error` has all details; the other members are shortcuts. */
 export class BadEnd<
   N extends string = string,
   D extends { error?: JobError; attempt?: number; failed?: FailedJob[] } = {
@@ -58,17 +58,17 @@ export class BadEnd<
     failed?: FailedJob[];
   },
 > extends RpcError<N, D> {
-  /** The jobs of a flow that ended badly by themselves; none if this is about a job. */
+  /** The jobs of a flow that ended in error by themselves; empty for a job. */
   get failed(): readonly FailedJob[] {
     return this.data?.failed ?? [];
   }
 
-  /** How and where the job went wrong, or the first one of a flow. */
+  /** The error of the job, or of the first failed job of a flow. */
   get error(): JobError | undefined {
     return this.data?.error ?? this.failed[0]?.error;
   }
 
-  /** Why it ended. */
+  /** The kind of the error. */
   get kind(): ErrorKind | undefined {
     return this.error?.kind;
   }
@@ -83,29 +83,32 @@ export class BadEnd<
     return this.error?.column;
   }
 
-  /** The script functions that were running, innermost first. (`stack` is that of this error in JavaScript.) */
+  /** The script functions that were running, innermost first. (`stack` is the stack of this error in JavaScript.) */
   get scriptStack(): readonly string[] {
     return this.error?.stack ?? [];
   }
 
-  /** What the script threw, unless that was a text. */
+  /** The value that the script threw, unless it was a text. */
   get thrown(): unknown {
     return this.error?.data;
   }
 
-  /** The attempt that ended so. */
+  /** The number of the failed attempt. */
   get attempt(): number | undefined {
     return this.data?.attempt;
   }
 }
 
-/** Nobody could be reached, or who answered is no hero server that lets this client in. Calls that had not been sent were not carried out. */
+/**
+ * The server could not be reached, or refused this client, or another program answered. Calls that had not been sent
+ * were not carried out.
+ */
 export class ConnectionFailed extends HeroError<"ConnectionFailed"> {
   constructor(
     message: string,
-    /** Where it was tried. */
+    /** The address that was tried. */
     readonly url: string,
-    /** How often it was tried in a row. */
+    /** The number of attempts in a row. */
     readonly attempts: number,
     options?: ErrorOptions,
   ) {
@@ -113,20 +116,23 @@ export class ConnectionFailed extends HeroError<"ConnectionFailed"> {
   }
 }
 
-/** The server does not take the token of this client, or the login. Another token is needed. */
+/** The server refused the token or the login of this client. Another token is needed. */
 export class LoginRefused extends HeroError<"LoginRefused"> {
   constructor(message: string, options?: ErrorOptions) {
     super("LoginRefused", message, options);
   }
 }
 
-/** A call that changes something was sent, and the connection ended before its answer: it was carried out, or not. It was not sent again. */
+/**
+ * The connection ended before the answer to a call that changes something. The call may or may not have been carried
+ * out. It was not sent again.
+ */
 export class OutcomeUnknown extends HeroError<"OutcomeUnknown"> {
   readonly #params: Readonly<Record<string, unknown>>;
 
   constructor(
     message: string,
-    /** The call. */
+    /** The method that was called. */
     readonly method: string,
     params: Readonly<Record<string, unknown>>,
     options?: ErrorOptions,
@@ -135,19 +141,19 @@ export class OutcomeUnknown extends HeroError<"OutcomeUnknown"> {
     this.#params = params;
   }
 
-  /** What was sent with it. It may have secrets: whoever prints the error does not print this. */
+  /** The parameters of the call. They may contain secrets, so printing the error does not print them. */
   get params(): Readonly<Record<string, unknown>> {
     return this.#params;
   }
 }
 
-/** No answer came within the time that the caller, or the wait of the call, allows. */
+/** No answer arrived within the time that the caller or the wait of the call allows. */
 export class CallTimeout extends HeroError<"CallTimeout"> {
   constructor(
     message: string,
-    /** The call. */
+    /** The method that was called. */
     readonly method: string,
-    /** Whether it may be carried out although nobody waits for its answer. */
+    /** Whether the call was sent, so that it may still be carried out. */
     readonly sent: boolean,
   ) {
     super("CallTimeout", message);
@@ -161,34 +167,34 @@ export class ClientClosed extends HeroError<"ClientClosed"> {
   }
 }
 
-/** What arrived is no JSON-RPC, or more than this client takes. */
+/** The server sent something other than JSON-RPC, or a message that is too large. */
 export class ProtocolError extends HeroError<"ProtocolError"> {
   constructor(message: string, options?: ErrorOptions) {
     super("ProtocolError", message, options);
   }
 }
 
-/** More calls are under way than this client holds (`maxCalls`). Nothing was sent. */
+/** Too many calls are pending (`maxCalls`). Nothing was sent. */
 export class TooManyCalls extends HeroError<"TooManyCalls"> {
   constructor(limit: number) {
     super("TooManyCalls", `${limit} calls are under way, as many as maxCalls`);
   }
 }
 
-/** A result is not what the schema of the caller says. The job has finished all the same. */
+/** A result does not match the schema of the caller. The job has finished nevertheless. */
 export class SchemaMismatch extends HeroError<"SchemaMismatch"> {
   constructor(
     message: string,
-    /** What the schema found. */
+    /** The issues that the schema found. */
     readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[],
-    /** What was checked. */
+    /** The value that was checked. */
     readonly value: unknown,
   ) {
     super("SchemaMismatch", message);
   }
 }
 
-/** A wait was aborted and its job was to be stopped, which failed: it may still run. `cause` says why. */
+/** A wait was aborted, and stopping its job failed, so the job may still run. `cause` has the reason. */
 export class NotStopped extends HeroError<"NotStopped"> {
   constructor(
     /** The job, if its id is known. */
@@ -199,7 +205,7 @@ export class NotStopped extends HeroError<"NotStopped"> {
   }
 }
 
-/** What this client throws by itself; `name` tells them apart. */
+/** The errors that this client throws by itself; `name` distinguishes them. */
 export type ClientError =
   | ConnectionFailed
   | LoginRefused

@@ -1,21 +1,24 @@
 import { oneLine, readText, redirection } from "./body.js";
 import type { Refusal } from "./transport.js";
 
-/** Why there is no connection, as {@link Refusal} has it. This file imports nothing that a connection needs, so that it is loaded alone. */
+/**
+ * The reason for a failed connection, with the fields of {@link Refusal}. This file imports nothing that a connection
+ * needs, so that it is loaded separately.
+ */
 interface Explanation {
   message: string;
   kind: "login" | "other" | "away";
   cause?: unknown;
 }
 
-/** What is said of a token that no header may have. */
+/** The message for a token that is invalid in a header. */
 export const BAD_TOKEN =
   "the token has a line end, a space, or another character that no token has: was it read from a file, without a trim?";
 
-/** What `fetch` of Node.js says of ports of other protocols, such as 22, which it never calls. */
+/** The error of `fetch` in Node.js for ports of other protocols, such as 22, which it never calls. */
 export const BAD_PORT = "bad port";
 
-/** Why not even a WebSocket could be made. */
+/** Explains why no WebSocket could be created. */
 const unmade = (url: string, token: string | undefined, cause: Error & { code?: string }): Explanation => {
   if (cause.code === "ERR_MODULE_NOT_FOUND" || cause.message.includes("constructor")) {
     return {
@@ -32,18 +35,18 @@ const unmade = (url: string, token: string | undefined, cause: Error & { code?: 
   return { message, kind: "login", cause };
 };
 
-/** The most seconds that are waited for an answer, so that a timer takes them. */
+/** Maximum seconds to wait for an answer, within the range of a timer. */
 const LONGEST = 2e6;
 
-/** What ends a request after so many seconds: a whole number of milliseconds, that a timer takes. */
+/** Returns a signal that aborts a request after a time. Timers accept whole milliseconds only. */
 const within = (seconds: number): AbortSignal => AbortSignal.timeout(Math.ceil(Math.min(seconds, LONGEST) * 1000));
 
-/** The most bytes of an answer that are looked at. */
+/** Maximum number of bytes of an answer to read. */
 const MOST = 4096;
 
 /**
- * Whether anything answers there. A page is not shown the answer to others than its own, but whether there is one. Such a request, which carries
- * nothing, cannot be told to follow nowhere.
+ * Whether anything answers there. A page cannot read answers of other origins, but it can see whether there is one.
+ * Such a request sends no data, and redirects cannot be switched off for it.
  */
 const isThere = (at: string, seconds: number): Promise<boolean> =>
   fetch(at, { mode: "no-cors", signal: within(seconds) }).then(
@@ -52,11 +55,11 @@ const isThere = (at: string, seconds: number): Promise<boolean> =>
   );
 
 /**
- * What is wrong with the TLS of a server, by the code of an error of Node.js, and what to do. Other platforms do not tell. Nothing is sent before
- * all is well with it.
+ * Explains a TLS error of a server by the error code of Node.js, with advice. Other platforms report no code. Nothing
+ * has been sent before TLS is established.
  */
 export const untrusted = (code: string, url: string): string | undefined => {
-  // That happens later, to what was sent.
+  // These errors happen later, after something was sent.
   if (/DECRYPTION_FAILED|BAD_RECORD_MAC/.test(code)) return undefined;
   if (/^ERR_SSL|^EPROTO|^ERR_TLS_(?!CERT)/.test(code))
     return `speaks no TLS, or another one: if it has none, its address begins with ${url.startsWith("ws") ? "ws" : "http"}://`;
@@ -65,11 +68,11 @@ export const untrusted = (code: string, url: string): string | undefined => {
   return undefined;
 };
 
-/** What is said of a server that answers with something else than HTTP. */
+/** The message for a server that does not answer with HTTP. */
 export const noHttp = (url: string, why: string): string =>
   `what answers at ${url} speaks no HTTP (${why}), so it is no hero server: is that the address and the port?`;
 
-/** What is said of an answer that may be another one later: of a server with too many connections, or a proxy whose server is away. */
+/** The message for a temporary refusal: by a server with too many connections, or by a proxy whose server is away. */
 export const passing = (url: string, status: number, said: string): string | undefined => {
   if (status === 429)
     return `the server at ${url} takes no connection now (HTTP 429: ${said}): try again later, or start it with more --max-connections and --max-per-address`;
@@ -78,7 +81,7 @@ export const passing = (url: string, status: number, said: string): string | und
     : undefined;
 };
 
-/** Why there is no connection. */
+/** Explains why there is no connection. */
 export const explain = async (
   Refused: typeof Refusal,
   url: string,
@@ -90,7 +93,7 @@ export const explain = async (
   return new Refused(message, kind, { cause });
 };
 
-/** Why there is no connection: no WebSocket tells, but a request over HTTP to the same place does. */
+/** Asks the same address over HTTP for the reason, because WebSockets do not report it. */
 const asked = async (url: string, token: string | undefined, seconds: number): Promise<Explanation> => {
   const at = url.replace(/^ws/, "http");
   let answer: Response;
@@ -127,7 +130,7 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
         cause,
       };
     }
-    // It may be a proxy, or a container, whose server is not there yet.
+    // This may be a proxy or a container whose server is not up yet.
     if (/^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(why)) {
       return {
         message: `something answers at ${url}, and ends the connection without a word of HTTP (${why}): is that the address and the port of hero?`,

@@ -3,13 +3,14 @@ import { RetryLater } from "./errors.js";
 import { StoreUnavailable } from "./generated/errors.js";
 import type { LaggedNotice, Subscriptions } from "./generated/types.js";
 
-/** How items are followed. */
+/** Options for following. */
 export interface FollowOptions {
-  /** Ends it: the next item is the reason, as an error. */
+  /** Ends the subscription: reading the next item throws the reason. */
   signal?: AbortSignal | undefined;
   /**
-   * The most items that wait here for their reader, 1,000 by default, and never more characters than one message may have (`maxMessage`). With
-   * more the subscription is let go of, and opened again after the last item that waits once these are read: nothing is lost, nothing piles up.
+   * Maximum number of items that wait for their reader, 1,000 by default. Their characters together are limited to the
+   * size of one message (`maxMessage`). Beyond these limits the client unsubscribes, and subscribes again after the
+   * last waiting item once all are read, so nothing is lost and nothing piles up.
    */
   buffer?: number | undefined;
 }
@@ -20,30 +21,31 @@ interface AnyItem {
 }
 
 /**
- * The items of a subscription, for `for await`. It is opened again by itself, after the last item that was seen: none is missing, and none
- * comes twice. What had to be left out is said by an item of the type `lagged`, and the end by one of the type `ended`, which is the last.
+ * The items of a subscription, for `for await`. The client restores it after the last item that it received, so no item
+ * is missing and none comes twice. An item of the type `lagged` reports lost items, and the last item is of the type
+ * `ended`.
  *
- * Items of flows have a cursor only where the server gives them one. Without it, the first item after a gap says where the flow is now (it has
- * no `job`), and changes in the gap are not told.
+ * Items of flows have a cursor only if the server gives them one. Without it, the first item after a gap has the
+ * current state of the flow (and no `job`), and changes during the gap are not reported.
  */
 export class Following<T> implements AsyncIterableIterator<T, undefined> {
-  /** Settles when the subscription is open for the first time: from here on nothing is missing. */
+  /** Settles when the subscription is open for the first time. From then on no item is missing. */
   readonly opened: Promise<void>;
   readonly #client: Client;
   readonly #options: FollowOptions;
   /** Opens the subscription, after the cursor. */
   readonly #subscribe: (listener: Listener) => Promise<Subscribed>;
-  /** Whether what comes before the first item is not told again when it is opened again. */
+  /** Whether items before the first received one are lost when the subscription is opened again. */
   readonly #fromNow: boolean;
   readonly #buffer: AnyItem[] = [];
-  /** The characters of what has arrived since nothing waited. */
+  /** The number of characters of all items that arrived since the buffer was empty. */
   #held = 0;
   #cursor: string | undefined;
-  /** The subscription that counts, by number; 0 if there is none. */
+  /** The number of the current subscription; 0 if there is none. */
   #live = 0;
   #opens = 0;
   #subscribed: Subscribed | undefined;
-  /** Whether it was opened again after a gap, and no item has come since. */
+  /** Whether the subscription was opened again after a gap, and no item has arrived since. */
   #resumed = false;
   #failures = 0;
   #failure: unknown;
@@ -52,7 +54,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   #wake: (() => void) | undefined;
   #turn: Promise<unknown>;
 
-  /** By `follow`, and the functions that are named after what they follow. */
+  /** Called by `follow`, `followJob` and the like. */
   constructor(
     client: Client,
     method: string,
@@ -60,7 +62,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     params: object & { cursor?: string | undefined },
     options: FollowOptions,
   ) {
-    // With less nothing could ever arrive.
+    // With less, no item could ever arrive.
     if (!((options.buffer ?? 1) >= 1)) throw new RangeError("buffer has to be a number from 1 on");
     const { signal } = options;
     this.#client = client;
@@ -68,17 +70,17 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     this.#cursor = params.cursor;
     this.#subscribe = (listener) =>
       client.subscribe(method, unsubscribe, { ...params, cursor: this.#cursor }, listener, { signal });
-    // One that names nothing that it is about has no beginning: it is of what happens from now on.
+    // A subscription to all events has no beginning: it has the events from now on.
     this.#fromNow = method === ("subscribe_events" satisfies keyof Subscriptions) && !params.cursor;
     signal?.addEventListener("abort", this.#abort);
     this.opened = signal?.aborted ? Promise.reject(signal.reason as Error) : this.#open();
-    // Whoever reads is told; nobody has to look at `opened`.
+    // Readers get the error, so nobody has to handle `opened`.
     this.#turn = this.opened.catch((error: unknown) => {
       this.#failure ??= error;
     });
   }
 
-  /** The cursor of the last item that was given: another `follow` with it goes on from there. */
+  /** The cursor of the last item that was read. Another `follow` can continue from there. */
   get cursor(): string | undefined {
     return this.#buffer.length ? this.#given : this.#cursor;
   }
@@ -100,7 +102,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     return this;
   }
 
-  /** Lets go of it, as leaving a `for await` does. */
+  /** Ends the subscription, as leaving a `for await` does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
   }
@@ -137,7 +139,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     this.#options.signal?.removeEventListener("abort", this.#abort);
   }
 
-  /** What arrives from now on is not listened to. Whoever waits for it looks what is next. */
+  /** Ignores further items of the current subscription and wakes the reader, so that it continues. */
   #letGo(): void {
     this.#live = 0;
     this.#subscribed?.end();
@@ -145,7 +147,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     this.#wake?.();
   }
 
-  /** Opens the subscription, again and again as long as that may help. */
+  /** Opens the subscription, and repeats this while it may help. */
   async #open(): Promise<void> {
     for (;;) {
       if (this.#failures) await this.#pause();
@@ -154,7 +156,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       this.#resumed = mine > 1;
       try {
         const subscribed = await this.#subscribe(this.#listener(mine));
-        // It may be over by now.
+        // The subscription may have ended meanwhile.
         if (this.#live !== mine) return subscribed.end();
         this.#subscribed = subscribed;
         return;
@@ -167,7 +169,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     }
   }
 
-  /** Why it was not opened, if it was not. */
+  /** The last error of opening the subscription. */
   #last = new Error();
 
   async #pause(): Promise<void> {
@@ -186,7 +188,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
   #listener(mine: number): Listener {
     return {
       opened: () => {
-        // Nobody can tell what happened between.
+        // The events of the meantime are unknown.
         if (this.#wasOpen && this.#fromNow && this.#cursor === undefined)
           this.#push({ type: "lagged", cursor: "" } satisfies LaggedNotice, 0);
         this.#wasOpen = true;
@@ -196,7 +198,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
       },
       ended: (error) => {
         if (this.#live !== mine) return;
-        // The server goes on with what ended here alone.
+        // The subscription may have ended here only, while it is still open on the server.
         this.#letGo();
         if (error && mayPass(error)) {
           this.#failures += 1;
@@ -208,7 +210,8 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
 
   #take(item: AnyItem, size: number): void {
     if (item.type === "lagged" && this.#cursor !== undefined && !this.#resumed) {
-      // What was lost on the way is still there after the last item that arrived. It is gone only if the same is said again.
+      // The server may still have these items after the last one that arrived. They are gone only if it reports this
+      // again.
       return this.#letGo();
     }
     this.#failures = 0;
@@ -222,7 +225,7 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#held > this.#client.maxMessage || length >= (this.#options.buffer ?? 1000)) return this.#letGo();
     this.#buffer.push(item);
     if (item.cursor) this.#cursor = item.cursor;
-    // The server has ended it, so there is nothing to let go of there.
+    // The server has ended it, so there is nothing to unsubscribe.
     if (item.type === "ended") this.#subscribed = undefined;
     this.#wake?.();
   }
@@ -231,7 +234,9 @@ export class Following<T> implements AsyncIterableIterator<T, undefined> {
 /** Whether the same subscription may be opened later. */
 const mayPass = (error: unknown): boolean => error instanceof RetryLater || error instanceof StoreUnavailable;
 
-/** Opens a subscription and gives its items. `followJob`, `followLogs`, `followFlow` and `followEvents` are shorter. */
+/**
+ * Opens a subscription and returns its items. `followJob`, `followLogs`, `followFlow` and `followEvents` are shorter.
+ */
 export const follow = <S extends keyof Subscriptions>(
   client: Client,
   method: S,

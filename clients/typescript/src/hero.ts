@@ -38,54 +38,56 @@ import { createJobs, findObjects, getObject } from "./several.js";
 
 /** Jobs: scripts that run once. */
 export class Jobs extends JobsCalls {
-  /** Runs a script and gives the result of its job: its value, typed and checked if you say how, and what is known of the run. */
+  /**
+   * Runs a script and returns the result of its job: its value, optionally typed and checked, and details of the run.
+   */
   run<T = unknown>(script: string, options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>) {
     return runJob<T>(this.client, script, options);
   }
 
-  /** Waits for the end of a job and gives its result. A job that ends badly is an error. */
+  /** Waits for the end of a job and returns its result. Throws if the job ends in error. */
   wait<T = unknown>(jobId: string, options?: WaitJobOptions & WaitOptions & CheckOptions<T>) {
     return waitJob<T>(this.client, jobId, options);
   }
 
-  /** The result of a job that has ended. */
+  /** Returns the result of a job that has ended. */
   result<T = unknown>(jobId: string, options?: GetResultOptions & CallOptions & CheckOptions<T>) {
     return getResult<T>(this.client, jobId, options);
   }
 
-  /** Makes several jobs, all or none. See {@link createJobs}. */
+  /** Creates several jobs, all or none. See {@link createJobs}. */
   createMany(jobs: JobSpecInput[], options?: CallOptions) {
     return createJobs(this.client, jobs, options);
   }
 }
 
-/** Flows: jobs that wait for each other, as one. */
+/** Flows: groups of jobs that wait for each other. */
 export class Flows extends FlowsCalls {
-  /** Makes a flow, starts it, waits for its end and gives all that is known of it. */
+  /** Creates and starts a flow, waits for its end and returns all details of it. */
   run(jobs: Record<string, FlowJobSpec>, options?: RunFlowAndWaitOptions & WaitOptions) {
     return runFlow(this.client, jobs, options);
   }
 
-  /** Waits for the end of a flow and gives all that is known of it. One that ends badly is an error. */
+  /** Waits for the end of a flow and returns all details of it. Throws if the flow ends in error. */
   wait(flowId: number, options?: WaitFlowOptions & WaitOptions) {
     return waitFlow(this.client, flowId, options);
   }
 }
 
-/** What scripts have stored. */
+/** Objects that scripts and callers have stored. */
 export class Objects extends ObjectsCalls {
-  /** An object of a collection, typed and checked if you say how. */
+  /** Returns an object of a collection, optionally typed and checked. */
   get<T = unknown>(collection: string, id: string, options?: GetObjectOptions & CallOptions & CheckOptions<T>) {
     return getObject<T>(this.client, collection, id, options);
   }
 
-  /** Some objects of a collection, in order; `next_cursor` is where to go on. */
+  /** Returns some objects of a collection, in order; `next_cursor` is the cursor of the next page. */
   find<T = unknown>(collection: string, options?: FindObjectsOptions & CallOptions & CheckOptions<T>) {
     return findObjects<T>(this.client, collection, options);
   }
 }
 
-/** All of it, over one client. `connect` makes one. */
+/** All calls, over one client. `connect` creates one. */
 export class Hero extends PlainCalls {
   readonly jobs: Jobs;
   readonly flows: Flows;
@@ -126,22 +128,22 @@ export class Hero extends PlainCalls {
     this.server = new ServerCalls(client);
   }
 
-  /** Runs a script and gives its value. `jobs.run` gives all that is known of the run, too. */
+  /** Runs a script and returns its value. `jobs.run` also returns details of the run. */
   run<T = unknown>(script: string, options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>): Promise<T> {
     return run<T>(this.client, script, options);
   }
 
-  /** Where this client stands with its server. */
+  /** The status of the connection to the server. */
   get status(): Status {
     return this.client.status;
   }
 
-  /** Has `listener` told of each change of `status`. Gives what ends that. */
+  /** Calls `listener` for each change of `status`. Returns a function that ends this. */
   onStatus(listener: (status: Status) => void): () => void {
     return this.client.onStatus(listener);
   }
 
-  /** Ends the connection, and all that waits. */
+  /** Ends the connection and all pending calls. */
   close(): void {
     this.client.close();
   }
@@ -152,10 +154,10 @@ export class Hero extends PlainCalls {
 }
 
 /**
- * Connects to a server: `const hero = connect("ws://127.0.0.1:8700", { token })`. It connects with the first call. What is not given is
- * `HERO_SERVER` and `HERO_TOKEN` of the environment, else `ws://127.0.0.1:8700` and no token.
+ * Connects to a server: `const hero = connect("ws://127.0.0.1:8700", { token })`. It connects with the first call. The
+ * defaults are `HERO_SERVER` and `HERO_TOKEN` of the environment, otherwise `ws://127.0.0.1:8700` and no token.
  *
- * @throws TypeError if that is no address.
+ * @throws TypeError if `url` is not an address.
  */
 export const connect = (url?: string, options?: ClientOptions): Hero =>
   new Hero(createClient(addressOf(url), withToken(options)));

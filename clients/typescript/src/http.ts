@@ -22,24 +22,24 @@ import { loginFailed } from "./transport.js";
 import { GRACE } from "./underway.js";
 import type { Token } from "./websocket.js";
 
-/** How calls are made over HTTP. */
+/** Options of calls over HTTP. */
 export interface HttpOptions {
-  /** Shown with each call. */
+  /** The token to send with each call. */
   token?: Token | undefined;
-  /** Logs in when that is needed: `wallet(…)`. */
+  /** Logs in when needed: `wallet(…)`. */
   login?: Login | undefined;
-  /** How often a call is tried that may be sent again; `attempts` is 5 by default. */
+  /** Options for repeating calls that may be repeated; `attempts` is 5 by default. */
   reconnect?: Omit<Reconnect, "firstAttempts"> | undefined;
-  /** The most bytes of one answer. 64 million by default. */
+  /** Maximum number of bytes of one answer. 64 million by default. */
   maxMessage?: number | undefined;
   /** The `fetch` to use. */
   fetch?: typeof fetch | undefined;
 }
 
-/** What fetch is given up after in some places, without being asked, is more than this. */
+/** Seconds of the longest wait. It is below the built-in timeouts of `fetch` on some platforms. */
 const LONGEST_WAIT = 100;
 
-/** Calls over HTTP, each by itself: for programs that live for one request. There are no subscriptions. */
+/** Makes each call as an HTTP request: for programs that live for one request. It has no subscriptions. */
 export class HttpClient implements Client {
   readonly longestWait = LONGEST_WAIT;
   readonly maxMessage: number;
@@ -48,7 +48,7 @@ export class HttpClient implements Client {
   readonly #watchers = new Set<(status: Status) => void>();
   #status: Status = { state: "idle" };
   #session: Promise<LoggedIn> | undefined;
-  /** From when on the session is not shown any more, by the clock here. */
+  /** The time, by the local clock, from which the session is no longer used. */
   #renewAt = Infinity;
   #ids = 0;
 
@@ -132,7 +132,7 @@ export class HttpClient implements Client {
     for (const watcher of this.#watchers) watcher(status);
   }
 
-  /** Waits until the call is sent again, or says why it is not. */
+  /** Waits until the call may be repeated, or throws the reason why it is not repeated. */
   async #lost(
     method: string,
     params: object,
@@ -162,17 +162,17 @@ export class HttpClient implements Client {
     });
   }
 
-  /** What is shown with a call. */
+  /** Returns the token to send with a call. */
   async #token(signal: AbortSignal): Promise<string | undefined> {
     const { token, login } = this.#options;
     if (!login) return typeof token === "function" ? token() : token;
     if (Date.now() >= this.#renewAt) this.#session = undefined;
     const session = (this.#session ??= this.#logIn(login, signal));
     try {
-      // One that was just made is shown whatever is said of its end: another one would be no better.
+      // A new session is used whatever its end: another one would be no better.
       return (await session).token;
     } catch (error) {
-      // One that failed is no session.
+      // A failed login is no session.
       if (this.#session === session) this.#session = undefined;
       throw error;
     }
@@ -182,12 +182,12 @@ export class HttpClient implements Client {
     this.#renewAt = Infinity;
     const call = (method: string, params: object) => this.#send(method, params, undefined, signal);
     const who = (await login(call, new URL(this.url).host).catch((error: unknown) => {
-      // Whom nobody answers is not refused.
+      // A login without an answer was not refused.
       if (error instanceof Lost || error instanceof ProtocolError) throw error;
       throw new LoginRefused(loginFailed(error), { cause: error });
     })) as LoggedIn;
     const left = Date.parse(who.expires_at) - Date.now();
-    // An end that cannot be read, or has passed by the clock here, says nothing: the token is shown until it is refused.
+    // If the end cannot be read or has passed by the local clock, it is ignored: the token is used until it is refused.
     if (left > 0) this.#renewAt = Date.now() + left - Math.min(60_000, left / 10);
     return who;
   }
@@ -208,7 +208,7 @@ export class HttpClient implements Client {
       const refused = error instanceof RpcError && error.code === codes.NotAuthenticated;
       if (!refused || !token) throw error;
       if (this.#session === session) this.#session = undefined;
-      // The session has ended before its time. What is refused so was not carried out.
+      // The session has ended early. A call that is refused for this was not carried out.
       if (this.#options.login && !isAgain) return this.#try(method, params, signal, onSent, true);
       const hint = this.#options.login ? "nor one of a new login" : "make another one (hero token create)";
       throw new LoginRefused(`the server at ${this.url} does not take this token (${error.message}): ${hint}`, {
@@ -219,7 +219,7 @@ export class HttpClient implements Client {
 
   async #send(method: string, params: object, token: string | undefined, signal: AbortSignal): Promise<unknown> {
     const id = ++this.#ids;
-    // What cannot be sent fails here, as what it is.
+    // Parameters that cannot be sent throw their own error here.
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
     const headers = headersWith(token);
     let status: number;
@@ -231,7 +231,7 @@ export class HttpClient implements Client {
         method: "POST",
         headers,
         body,
-        // What is followed sends a change again, and its parameters to anybody.
+        // Following a redirect would repeat a change, and send its parameters to another server.
         redirect: "manual",
         signal,
       });
@@ -256,7 +256,7 @@ export class HttpClient implements Client {
     }
     const shown = oneLine(text);
     const passes = passing(this.url, status, shown);
-    // A proxy may have passed it on; a server with too many connections has not looked at it.
+    // A proxy may have forwarded the call; a server with too many connections has not read it.
     if (passes !== undefined) throw new Lost(passes, status !== 429);
     throw new ProtocolError(
       `what answers at ${this.url} is no hero server (HTTP ${status}: ${shown || "nothing"}): is that the address?`,
@@ -264,7 +264,7 @@ export class HttpClient implements Client {
   }
 }
 
-/** A call whose answer never came. `reached`: it may have been carried out. `isHopeless`: trying again does not help. */
+/** A call without an answer. `reached`: it may have been carried out. `isHopeless`: repeating it does not help. */
 class Lost extends Error {
   constructor(
     message: string,
@@ -287,10 +287,10 @@ const headersWith = (token: string | undefined): Record<string, string> => {
   return { "content-type": "application/json", authorization };
 };
 
-/** What `fetch` fails with, in Node.js. Other platforms say less. */
+/** The error of `fetch` in Node.js. Other platforms report less. */
 type Failure = Error & { cause?: { code?: string; message?: string; syscall?: string; errors?: unknown } };
 
-/** Why nothing was answered. What was certainly not sent is told from what may have been carried out. */
+/** Returns the error for a missing answer. It distinguishes calls that were certainly not sent from others. */
 const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
   const { code, message = cause.message, syscall, errors } = cause.cause ?? {};
   const why = code ?? message;
@@ -301,7 +301,7 @@ const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
     const message = `nothing calls over HTTP at the port of ${url}, which is of another protocol (${why})`;
     return new Lost(message, false, { cause }, true);
   }
-  // One error for each address of a name, none of which could be reached.
+  // One error for each address of a host name, none of which could be reached.
   const isAway = errors !== undefined || syscall === "connect" || syscall === "getaddrinfo" || UNREACHED.test(why);
   return isAway
     ? new Lost(
@@ -314,9 +314,9 @@ const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
 
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** A client over HTTP, without subscriptions: for programs that live for one request. */
+/** Creates a client over HTTP, without subscriptions: for programs that live for one request. */
 export const createHttpClient = (url: string, options?: HttpOptions): Client => new HttpClient(url, options);
 
-/** The object with all calls, over HTTP. What is not given is as for `connect`. */
+/** Returns the object with all calls, over HTTP. The defaults are those of `connect`. */
 export const connectHttp = (url?: string, options?: HttpOptions): Hero =>
   new Hero(createHttpClient(addressOf(url, true), withToken(options)));

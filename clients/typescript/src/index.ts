@@ -1,8 +1,8 @@
 /**
  * The client of hero, a job server for scripts.
  *
- * `connect` gives one object with all calls. Whoever wants less takes `createClient` and the functions that are needed: `run`, `followLogs`,
- * `getJob` ….
+ * `connect` returns one object with all calls. For smaller bundles, use `createClient` and single functions: `run`,
+ * `followLogs`, `getJob` ….
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A server in memory, for the tests of programs that use this client: nothing listens, nothing is sent.
+ * A server in memory, for tests of programs that use this client. It does not listen and sends nothing.
  *
  * @module
  */
@@ -17,17 +17,17 @@ export interface Peer {
   item(subscription: string, item: unknown): void;
   /** Ends a subscription with an error. */
   fail(subscription: string, error: RpcError): void;
-  /** Ends the connection, as a server that goes away does. */
+  /** Ends the connection, as a server that shuts down does. */
   drop(code?: number, reason?: string): void;
 }
 
-/** What answers calls. What it gives is the result; an {@link RpcError} that it throws is the answer. */
+/** Answers calls. Its return value is the result; a thrown {@link RpcError} is the error. */
 export type Answer = (method: string, params: Record<string, unknown>, peer: Peer) => unknown;
 
-/** Answers by the names of calls. What is not there is answered as an older server does. */
+/** Answers by method name. Other methods are answered as by an older server that does not have them. */
 export type Answers = { [M in keyof Methods]?: (params: Methods[M]["params"], peer: Peer) => unknown };
 
-/** An error that a server answers: `throw refusal("QueueFull", "the queue is full", { retry_after_ms: 100 })`. */
+/** Creates an error of a server: `throw refusal("QueueFull", "the queue is full", { retry_after_ms: 100 })`. */
 export const refusal = (name: CallError["name"], message: string, data?: unknown): RpcError =>
   new RpcError(name, message, codes[name], data, "");
 
@@ -48,7 +48,7 @@ const byName =
 const channel = (ear: Ear, answer: Answer) => {
   let open = true;
   const say = (message: object) => {
-    // Never within the call that it answers, as over a wire.
+    // As over a network, the answer never arrives within the call itself.
     const text = JSON.stringify({ jsonrpc: "2.0", ...message });
     queueMicrotask(() => {
       if (open) ear.message(text);
@@ -86,6 +86,6 @@ const channel = (ear: Ear, answer: Answer) => {
   };
 };
 
-/** The object with all calls, to a server in memory: `connectMemory({ run_and_wait: () => ({ … }) })`. */
+/** Returns the object with all calls, to a server in memory: `connectMemory({ run_and_wait: () => ({ … }) })`. */
 export const connectMemory = (answers: Answer | Answers, options?: SocketOptions): Hero =>
   new Hero(new SocketClient(memory(answers), options));

@@ -1,7 +1,9 @@
-/** The most seconds that a timer takes, nearly. What is longer is no limit. */
+/** Maximum seconds of a timer, approximately. Longer times mean no limit. */
 export const LONGEST = 2e6;
 
-/** Refuses what is no duration and no bound, as a program without types may give it: it would lift the bound, or be waited for for ever. */
+/**
+ * Refuses invalid durations and limits of programs without types. They would remove a limit, or cause an endless wait.
+ */
 export const needNumbers = (given: object): void => {
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (value !== undefined && !(typeof value === "number" && value >= 0))
@@ -9,6 +11,6 @@ export const needNumbers = (given: object): void => {
   }
 };
 
-/** Does something after so many seconds; never if that is more than a timer takes. */
+/** Calls `act` after a number of seconds, or never if that is more than a timer accepts. */
 export const after = (seconds: number, act: () => void): ReturnType<typeof setTimeout> | undefined =>
   seconds < LONGEST ? setTimeout(act, seconds * 1000) : undefined;

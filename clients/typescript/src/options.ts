@@ -1,20 +1,23 @@
 import type { Chance, Reconnect } from "./backoff.js";
 
-/** Shows who is calling, by calls that are made on a new connection before all others. */
+/** Logs in with calls that are made on a new connection before all others. */
 export type Login = (call: (method: string, params: object) => Promise<unknown>, host: string) => Promise<unknown>;
 
-/** How a client behaves. Everything has a default. All times are in seconds. */
+/** Options of a client. All have defaults. All times are in seconds. */
 export interface SocketOptions {
-  /** How it comes back after its connection has ended; `false` never. */
+  /** Options for reconnecting; `false` for never. */
   reconnect?: Reconnect | false | undefined;
-  /** A connection that says nothing for so long is asked by `ping`, and is over if it says nothing for as long again. 20 by default; 0 never asks. */
+  /**
+   * Seconds of silence before a `ping`; after as many more without a message the connection ends. 20 by default; 0 for
+   * never.
+   */
   heartbeat?: number | undefined;
-  /** The most calls under way at once. 10,000 by default. */
+  /** Maximum number of pending calls. 10,000 by default. */
   maxCalls?: number | undefined;
-  /** The most characters of one message. 64 million by default. */
+  /** Maximum number of characters of one message. 64 million by default. */
   maxMessage?: number | undefined;
   /** Logs in on each new connection: `wallet(…)`. */
   login?: Login | undefined;
-  /** Chance, for tests. */
+  /** The source of random numbers, for tests. */
   chance?: Chance | undefined;
 }

@@ -18,20 +18,20 @@ import { needNumbers } from "./numbers.js";
 
 /** The result of a job, with the type of its value. */
 export type TypedResult<T> = Omit<JobResult, "value"> & {
-  /** What the script gave: as JSON where the engine gives that, else its output as text. */
+  /** The value of the script as JSON, or its output as text if its engine returns no values. */
   value: T;
 };
 
-/** What is done with what is waited for when nobody waits any more. */
+/** Options for a wait that is aborted. */
 export interface StopOptions {
-  /** Stops it when `signal` is aborted or `callTimeout` is over. Otherwise it goes on. */
+  /** Stops the job or flow when `signal` is aborted or `callTimeout` passes. Otherwise it goes on. */
   stopOnAbort?: boolean | undefined;
 }
 
-/** How a wait goes, beside the parameters of its call. `wait_timeout` may be as long as you like, also `Infinity`. */
+/** Options of a wait, besides the parameters of its call. `wait_timeout` has no maximum and may be `Infinity`. */
 export type WaitOptions = CallOptions & StopOptions;
 
-/** What is sent; how long to wait is written into it. */
+/** The parameters to send. `wait` sets their `wait_timeout`. */
 interface Params {
   wait_timeout?: number;
   idempotency_key?: string | null;
@@ -39,15 +39,15 @@ interface Params {
   [name: string]: unknown;
 }
 
-/** How long to wait, and how. */
+/** The parameters of `wait`. */
 interface Parts {
   seconds: number;
   options: WaitOptions;
 }
 
 /**
- * Waits for the end, by as many calls as that takes: a server that shuts down answers early, and one call waits an hour at most. `params` make
- * what is waited for if `first` is the call that does so, else they name it.
+ * Waits for the end of a job or flow, with several calls if needed: a server that shuts down answers early, and one
+ * call waits at most an hour. `params` create the job or flow if `first` is the call for that; otherwise they name it.
  */
 const wait = async (
   client: Client,
@@ -78,22 +78,22 @@ const wait = async (
     } catch (error) {
       const leaves = signal?.aborted || error instanceof CallTimeout;
       if (leaves && stopOnAbort && sent) await stop(client, of, params, !first);
-      // Less than that is no time to wait.
+      // A shorter rest is not worth another wait.
       if (!(error instanceof WaitTimeout) || signal?.aborted || passed() > seconds - 0.05) throw error;
       if (method) {
-        // The error names what was made.
+        // The error has the id of the created job or flow.
         const id = error.data?.[`${of}_id`];
         if (id === undefined) throw error;
         given = { [`${of}_id`]: id, context_id: params.context_id };
         method = undefined;
       }
-      // A server that shuts down says so at once, again and again.
+      // A server that shuts down answers each call at once.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 };
 
-/** Stops what nobody waits for any more. What does so is loaded only where it is needed. */
+/** Stops a job or flow after its wait was aborted. The code for that is loaded on demand. */
 const stop = async (client: Client, of: "job" | "flow", params: Params, named: boolean): Promise<void> => {
   const failed = await import("./stop.js").then(
     (loaded) => loaded.stop(client, of, params, named),
@@ -102,22 +102,24 @@ const stop = async (client: Client, of: "job" | "flow", params: Params, named: b
   if (failed) throw new NotStopped(failed.jobId, failed);
 };
 
-/** What is sent, without what is only said to the client. */
+/** Separates the parameters to send from the options of the client. */
 const split = <O extends WaitOptions & { wait_timeout?: number; schema?: unknown }>(options: O | undefined) => {
-  // Most have none, and taking an object apart costs more than all else here.
+  // Most calls have no options, and taking an object apart costs more than everything else here.
   if (!options) return { params: {} as Omit<O, keyof WaitOptions>, seconds: defaultWait, options: {} };
   const { signal, callTimeout, stopOnAbort, wait_timeout = defaultWait, schema: _, ...params } = options;
   return { params, seconds: wait_timeout, options: { signal, callTimeout, stopOnAbort } };
 };
 
-/** What makes something, with a key if the caller has not said which. It takes `params` as they are: copying costs more than all else here. */
+/**
+ * Adds a key to the parameters of a create if the caller gave none. It changes `params`, because copying is expensive.
+ */
 const withKey = (params: object, needed: object): Params => {
   const whole = Object.assign(params, needed) as Params;
   if (whole.idempotency_key === undefined) whole.idempotency_key = key();
   return whole;
 };
 
-/** Types a result, which nobody else has. */
+/** Types a result in place: nobody else uses it. */
 const typed = async <T>(result: () => Promise<unknown>, schema: CheckOptions<T>["schema"]): Promise<TypedResult<T>> => {
   const check = schema && (await checker(schema));
   const job = (await result()) as JobResult;
@@ -127,7 +129,7 @@ const typed = async <T>(result: () => Promise<unknown>, schema: CheckOptions<T>[
   return job as TypedResult<T>;
 };
 
-/** Runs a script and gives the result of its job: its value, typed and checked if you say how, and what is known of the run. */
+/** Runs a script and returns the result of its job: its value, optionally typed and checked, and details of the run. */
 export const runJob = <T = unknown>(
   client: Client,
   script: string,
@@ -137,14 +139,14 @@ export const runJob = <T = unknown>(
   return typed(() => wait(client, "job", withKey(params, { script }), parts, "run_and_wait"), options?.schema);
 };
 
-/** Runs a script and gives its value. */
+/** Runs a script and returns its value. */
 export const run = async <T = unknown>(
   client: Client,
   script: string,
   options?: RunAndWaitOptions & WaitOptions & CheckOptions<T>,
 ): Promise<T> => (await runJob<T>(client, script, options)).value;
 
-/** Waits for the end of a job and gives its result. A job that ends badly is an error. */
+/** Waits for the end of a job and returns its result. Throws if the job ends in error. */
 export const waitJob = <T = unknown>(
   client: Client,
   jobId: string,
@@ -154,7 +156,7 @@ export const waitJob = <T = unknown>(
   return typed(() => wait(client, "job", { job_id: jobId, context_id: params.context_id }, parts), options.schema);
 };
 
-/** The result of a job that has ended. */
+/** Returns the result of a job that has ended. */
 export const getResult = <T = unknown>(
   client: Client,
   jobId: string,
@@ -167,7 +169,7 @@ export const getResult = <T = unknown>(
   );
 };
 
-/** Makes a flow, starts it, waits for its end and gives all that is known of it. */
+/** Creates and starts a flow, waits for its end and returns all details of it. */
 export const runFlow = (
   client: Client,
   jobs: Methods["run_flow_and_wait"]["params"]["jobs"],
@@ -177,7 +179,7 @@ export const runFlow = (
   return wait(client, "flow", withKey(params, { jobs }), parts, "run_flow_and_wait") as Promise<Flow>;
 };
 
-/** Waits for the end of a flow and gives all that is known of it. One that ends badly is an error. */
+/** Waits for the end of a flow and returns all details of it. Throws if the flow ends in error. */
 export const waitFlow = (client: Client, flowId: number, options?: WaitFlowOptions & WaitOptions): Promise<Flow> => {
   const { params, ...parts } = split(options);
   return wait(client, "flow", { flow_id: flowId, context_id: params.context_id }, parts) as Promise<Flow>;

@@ -1,6 +1,9 @@
 import { SchemaMismatch } from "./errors.js";
 
-/** What checks a value: any library that keeps to Standard Schema (https://standardschema.dev), such as Zod, Valibot or ArkType. */
+/**
+ * A schema of any library that implements Standard Schema (https://standardschema.dev), such as Zod, Valibot or
+ * ArkType.
+ */
 export interface Schema<T> {
   readonly "~standard": {
     readonly version: 1;
@@ -10,20 +13,20 @@ export interface Schema<T> {
   };
 }
 
-/** What a check gives. */
+/** The outcome of a check. */
 export type Checked<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
 
-/** How a value is checked. */
+/** Options for checking a value. */
 export interface CheckOptions<T> {
-  /** What the value has to be; what it makes of the value is given. */
+  /** The schema of the value. The call returns the output of the schema. */
   schema?: Schema<T> | undefined;
 }
 
-/** Gives a value as the schema has it, or fails with what is wrong with it. */
+/** Returns the output of the schema for a value, or throws an error with the issues. */
 export type Check<T> = (value: unknown, what: string) => Promise<T>;
 
-/** What checks values, before anything is sent for them: it is loaded only where it is needed. */
+/** Returns the check for a schema, before anything is sent. The code is loaded on demand. */
 export const checker = async <T>(schema: Schema<T>): Promise<Check<T>> =>
   (await import("./check.js")).checker(SchemaMismatch, schema);

@@ -13,18 +13,18 @@ const split = <M extends keyof Methods>(
 ): Promise<Methods[M]["result"]> => {
   if (!options) return client.call(method, needed, { again });
   const { signal, callTimeout, ...rest } = options;
-  // Without those keys a call costs less.
+  // Without these keys a call costs less.
   const sending: Sending = signal || callTimeout !== undefined ? { again, signal, callTimeout } : { again };
   return client.call(method, { ...rest, ...needed }, sending);
 };
 
-/** A call that changes nothing: it is sent again after a connection that ended before its answer. */
+/** Sends a call that changes nothing. It is repeated if the connection ends before its answer. */
 export const read = <M extends keyof Methods>(client: Client, method: M, needed: object, options?: Given) =>
   split(client, method, needed, options, true);
 
 /**
- * A call that makes something, with a key that is made here: it is sent again, and carried out once. The caller may name a key; with `null`
- * it has none, and is sent once.
+ * Sends a call that creates something, with a new key: it may be repeated, and is carried out once. The caller may give
+ * a key; with `null` the call has none and is sent once.
  */
 export const create = <M extends keyof Methods>(
   client: Client,
@@ -42,6 +42,6 @@ export const create = <M extends keyof Methods>(
   );
 };
 
-/** A call that changes something: it is sent once. */
+/** Sends a call that changes something. It is sent once. */
 export const change = <M extends keyof Methods>(client: Client, method: M, needed: object, options?: Given) =>
   split(client, method, needed, options, false);

@@ -4,8 +4,8 @@ import type { FindObjectsOptions, GetObjectOptions, JobSpecInput, ObjectPage } f
 import { key } from "./key.js";
 
 /**
- * Makes several jobs, all or none. Each gets a key, so that the call is carried out once however often it is sent, unless one has an id: then
- * others may name it, which the server refuses of jobs with keys, and the call is sent once.
+ * Creates several jobs, all or none. Each job gets a key, so that the call can be repeated and is carried out once. But
+ * if a job has an id, other jobs may name it, which the server refuses for jobs with keys. Such a call is sent once.
  */
 export const createJobs = (client: Client, jobs: JobSpecInput[], options?: CallOptions): Promise<string[]> => {
   const keyed = !jobs.some((job) => job.job_id !== undefined && job.idempotency_key === undefined);
@@ -13,7 +13,7 @@ export const createJobs = (client: Client, jobs: JobSpecInput[], options?: CallO
   return client.call("create_jobs", { jobs: given }, { ...options, again: keyed });
 };
 
-/** An object of a collection, typed and checked if you say how. */
+/** Returns an object of a collection, optionally typed and checked. */
 export const getObject = async <T = unknown>(
   client: Client,
   collection: string,
@@ -26,7 +26,7 @@ export const getObject = async <T = unknown>(
   return check ? check(object, `${id} of ${collection}`) : (object as T);
 };
 
-/** Some objects of a collection, in order; `next_cursor` is where to go on. */
+/** Returns some objects of a collection, in order; `next_cursor` is the cursor of the next page. */
 export const findObjects = async <T = unknown>(
   client: Client,
   collection: string,

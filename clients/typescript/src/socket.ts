@@ -8,7 +8,7 @@ import { after, LONGEST, needNumbers } from "./numbers.js";
 import { type Channel, loginFailed, Refusal, type Transport } from "./transport.js";
 import { type Call, encode, GRACE, late, newCall, type Opening, whyNot } from "./underway.js";
 
-/** A client over a connection that stays: it comes back when it was lost, and goes on with what was under way. */
+/** A client over a permanent connection. It reconnects after a loss and continues pending calls. */
 export class SocketClient implements Client {
   readonly url: string;
   readonly longestWait: number;
@@ -23,13 +23,13 @@ export class SocketClient implements Client {
   #channel: Channel | undefined;
   #ready = false;
   #connection = 0;
-  /** Whether a connection was ever open: what comes after it is no first attempt. */
+  /** Whether a connection was ever open. If so, later attempts are not first attempts. */
   #reached = false;
-  /** How many messages of hero have arrived. */
+  /** The number of messages of hero that have arrived. */
   #heard = 0;
   #attempt = 0;
   #ids = 0;
-  /** Calls that were dropped, by id: what ends the subscription that each opens when its answer comes. */
+  /** Dropped subscribe calls by id, with the method that ends the subscription once the answer arrives. */
   readonly #late = new Map<number, string>();
   readonly #stopping = new AbortController();
   #sweeper: ReturnType<typeof setInterval> | undefined;
@@ -83,7 +83,7 @@ export class SocketClient implements Client {
     options?: Sending,
   ): Promise<Subscribed> {
     let mine = "";
-    // The answer is taken as it arrives: the first item may be in the next message.
+    // The answer is handled as it arrives, because the first item may be in the next message.
     const adopt = (id: unknown) => {
       this.#listeners.set((mine = String(id)), listener);
       listener.opened();
@@ -99,7 +99,9 @@ export class SocketClient implements Client {
     };
   }
 
-  /** Tells the server what nobody waits for: if it cannot be told, the connection ends, and with it what it is about. */
+  /**
+   * Sends a call without waiting for its answer. If sending fails, the connection ends, and its subscriptions with it.
+   */
   #tell(method: string, params: object): void {
     this.#first(method, params).catch(() => undefined);
   }
@@ -129,7 +131,7 @@ export class SocketClient implements Client {
     this.close();
   }
 
-  /** Has the call end when its signal is aborted, or when its time is over. */
+  /** Ends the call when its signal is aborted or its time is over. */
   #limit(call: Call): void {
     const { signal, callTimeout: seconds = Infinity } = call.options ?? {};
     if (call.until < Infinity) this.#sweeper ??= setInterval(() => this.#sweep(), 1000);
@@ -143,7 +145,7 @@ export class SocketClient implements Client {
     };
   }
 
-  /** Ends waits that the server should have ended. A timer of each would cost more than the rest of the call. */
+  /** Ends waits that the server should have ended. A timer for each would cost more than the rest of the call. */
   #sweep(): void {
     let waits = false;
     for (const call of this.#calls.values()) {
@@ -160,7 +162,7 @@ export class SocketClient implements Client {
     this.#drop(call, late(call, seconds, this.#status.state));
   }
 
-  /** Ends a call with an error. What it opens is let go of when it comes. */
+  /** Ends a call with an error. If it opens a subscription, that is ended when the answer arrives. */
   #drop(call: Call, error: unknown): void {
     const unsubscribe = call.options?.unsubscribe;
     this.#calls.delete(call.id);
@@ -180,7 +182,7 @@ export class SocketClient implements Client {
     call.sentOn = this.#connection;
     call.heardBefore = this.#heard;
     call.size = text.length;
-    // A channel that has just ended tells so by itself.
+    // A channel that has just ended reports this by itself.
     this.#channel?.send(text);
     call.options?.onSent?.();
   }
@@ -223,7 +225,7 @@ export class SocketClient implements Client {
     return this.#status.state === "closed";
   }
 
-  /** Waits before the next attempt. Gives whether there is one. */
+  /** Waits before the next attempt. Returns false if there is none. */
   async #pause(error: Error): Promise<boolean> {
     const { kind } = error as Partial<Refusal>;
     const hopeless = kind === "login" || (kind === "other" && !this.#heard);
@@ -264,7 +266,7 @@ export class SocketClient implements Client {
     this.#beat();
     const { login } = this.#options;
     if (login) {
-      // Whether it ended meanwhile, and another attempt is under way.
+      // Whether the connection ended meanwhile, so that another attempt is under way.
       const isOver = () => connection !== this.#connection || over;
       try {
         await login((method, params) => this.#first(method, params), new URL(this.url).host);
@@ -283,7 +285,7 @@ export class SocketClient implements Client {
     for (const call of this.#queue.splice(0)) this.#send(call);
   }
 
-  /** A call on this connection, ready or not. It ends with it. */
+  /** Makes a call on this connection, even before the login is complete. The call ends with the connection. */
   #first(method: string, params: object): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
       const call = newCall(++this.#ids, method, params, { again: false }, resolve, reject);
@@ -292,13 +294,13 @@ export class SocketClient implements Client {
     });
   }
 
-  /** Asks a connection that says nothing whether it is still there. */
+  /** Sends a ping over a silent connection to check that it is alive. */
   #beat(): void {
     const every = this.#options.heartbeat ?? 20;
     if (!every || every >= LONGEST) return;
     let seen = this.#heard;
     let silent = 0;
-    // A timer that is left keeps a program from ending.
+    // A timer that is not cleared would keep the program from ending.
     this.#heart = setInterval(() => {
       silent = seen === this.#heard ? silent + 1 : 0;
       seen = this.#heard;
@@ -307,7 +309,7 @@ export class SocketClient implements Client {
     }, every * 1000);
   }
 
-  /** Ends a connection that is of no use any more. */
+  /** Ends a connection that is no longer usable. */
   #break(code: number, reason: string): void {
     const channel = this.#channel;
     this.#lost(code, reason);
@@ -315,7 +317,7 @@ export class SocketClient implements Client {
   }
 
   #hear(data: unknown): void {
-    // What is no text is no JSON either.
+    // A binary message is not JSON either.
     const text = String(data);
     if (text.length > this.maxMessage) {
       const why = `an answer had ${text.length} characters, more than maxMessage`;
@@ -326,7 +328,7 @@ export class SocketClient implements Client {
       this.#good();
       const error = new ProtocolError(call ? `${why}: that to ${call.method}` : why);
       if (call) this.#drop(call, error);
-      // It would come again: that subscription ends, which its listener tells the server.
+      // The item would be sent again, so the subscription ends; its listener tells the server.
       return listener?.ended(error);
     }
     const message = parse(text);
@@ -336,7 +338,7 @@ export class SocketClient implements Client {
       this.#good();
       const call = this.#calls.get(id);
       if (call) return this.#settle(call, message);
-      // An answer that nobody waits for any more.
+      // The answer to a dropped call.
       const unsubscribe = this.#late.get(id);
       this.#late.delete(id);
       if (unsubscribe && message.result !== undefined) this.#tell(unsubscribe, { subscription: message.result });
@@ -353,18 +355,21 @@ export class SocketClient implements Client {
     listener.ended(rpcError(notice.error ?? { message: "item has no type" }, message.method));
   }
 
-  /** A message of hero has arrived, so the connection is worth something, unless it has only begun to log in. */
+  /** Counts a message of hero. It shows that the connection works, unless the login is still under way. */
   #good(): void {
     this.#heard += 1;
     if (this.#ready) this.#attempt = 0;
   }
 
-  /** What arrived is not what a server of JSON-RPC says. */
+  /** Ends the connection because a message is not JSON-RPC. */
   #strange(text: string): void {
     this.#break(1002, `this is no hero server: ${text.slice(0, 200)}`);
   }
 
-  /** The connection has ended, by the server if it was told something too large. Calls that were sent on it go on or fail. */
+  /**
+   * Handles the end of the connection. Pending calls are repeated or fail. `tooLarge`: the server refused a message for
+   * its size.
+   */
   #lost(code: number, reason: string, tooLarge = false): void {
     const connection = this.#connection++;
     clearInterval(this.#heart);
@@ -383,11 +388,11 @@ export class SocketClient implements Client {
     }
     this.#queue = [...again, ...this.#queue];
     this.#tellListeners();
-    // It says that the token has ended; a login, or a function that gives tokens, may have another one.
+    // The token has ended; a login, or a function that returns tokens, may provide another one.
     const login = code === 1008 && reason.includes("token") && !(this.#options.login ?? this.#transport.renews);
     const kind = login ? "login" : code === 1002 ? "other" : "away";
     const error = new Refusal(login ? `${why}; give this client another token` : why, kind);
-    // With nothing under way nobody needs it now, but the next call should find it.
+    // Reconnects even without pending calls, so that the next call finds a connection.
     this.#attempt ||= 1;
     void this.#pause(error).then<unknown>((again) => again && this.#keepTrying());
   }

@@ -1,11 +1,12 @@
 import type { Client, Sending } from "./client.js";
 
-/** How long a stop may take. */
+/** How a stop is sent; its timeout is in seconds. */
 const STOPPING: Sending = { again: true, callTimeout: 10 };
 
 /**
- * Stops a job or a flow, and says why that failed if it did. One that has ended already needs no stop. `params` name it, or have made it.
- * It imports nothing that a wait needs, so that it is loaded alone.
+ * Stops a job or a flow, and returns the reason if that failed. One that has already ended needs no stop. `params` are
+ * its id, or the parameters that created it. This file imports nothing that a wait needs, so that it is loaded
+ * separately.
  */
 export const stop = async (
   client: Client,
@@ -16,7 +17,7 @@ export const stop = async (
   const { context_id, idempotency_key } = params;
   let id: unknown;
   try {
-    // The same key names the same, whether the server has made it yet or not.
+    // The same key means the same job or flow, whether or not the server has created it yet.
     const again = () => client.call(`create_${of}`, { ...params, wait_timeout: undefined } as never, STOPPING);
     id = named || idempotency_key === null ? params[`${of}_id`] : await again();
     if (id === undefined) throw new Error("without a key its id is not known");

@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A server for tests, on a free port, with a Redis and a data directory of its own. Only for programs that can start others (Node, Deno, Bun).
+ * A server for tests, on a free port, with a private Redis and data directory. Only for platforms that can start
+ * programs (Node, Deno, Bun).
  *
  * @module
  */
@@ -9,34 +10,34 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** How a server is started. */
+/** Options for starting a server. */
 export interface ServeOptions {
-  /** The program; `HERO` of the environment by default, else `hero` on the path. */
+  /** The program; by default `HERO` of the environment, otherwise `hero` on the path. */
   program?: string | undefined;
-  /** Where it listens, a free port by default. */
+  /** The address to listen on; by default a free port. */
   listen?: string | undefined;
-  /** Its data directory, which is kept; by default one that goes with the server. */
+  /** The data directory, which is kept; by default a temporary one. */
   data?: string | undefined;
-  /** More arguments, such as `["--login"]`. */
+  /** Further arguments, such as `["--login"]`. */
   args?: readonly string[] | undefined;
-  /** The most seconds until it is ready. 60 by default. */
+  /** Maximum seconds until the server is ready. 60 by default. */
   patience?: number | undefined;
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface Served {
-  /** Where it listens: `ws://127.0.0.1:…`. */
+  /** The address: `ws://127.0.0.1:…`. */
   readonly url: string;
-  /** Its data directory, where `hero.sock` lies. */
+  /** The data directory, which contains `hero.sock`. */
   readonly data: string;
-  /** What it has said. */
+  /** Returns the log. */
   log(): string;
-  /** Ends it at once, as a crash does, or in order. Its data directory goes, if it was made here. */
+  /** Ends the server, gracefully or at once like a crash. A temporary data directory is deleted. */
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The most characters of the log that are kept. */
+/** Maximum number of characters of the log to keep. */
 const KEPT = 256 * 1024;
 
 /** Starts `hero serve` and waits until it is ready. */

@@ -1,32 +1,32 @@
-/** Who listens to a connection. */
+/** The listener of a connection. */
 export interface Ear {
   /** A message has arrived. */
   message(data: unknown): void;
-  /** The connection has ended. Told once, not if `open` has failed, and perhaps never once `close` was called. */
+  /** The connection has ended. Called once, not if `open` has failed, and possibly never after `close`. */
   closed(code: number, reason: string): void;
 }
 
-/** A connection that is open. */
+/** An open connection. */
 export interface Channel {
   send(text: string): void;
   close(code?: number, reason?: string): void;
 }
 
-/** How connections to a server are made. */
+/** Makes connections to a server. */
 export interface Transport {
-  /** Where it leads. */
+  /** The address of the server. */
   readonly url: string;
-  /** Whether each connection may show another token than the one before. */
+  /** Whether each connection may use another token. */
   readonly renews?: boolean;
-  /** Makes a connection. It fails with a {@link Refusal}, or with any error if trying again may help. */
+  /** Makes a connection. It throws a {@link Refusal}, or any other error if another attempt may help. */
   open(ear: Ear, signal: AbortSignal): Promise<Channel>;
 }
 
-/** Why a connection was not made. */
+/** The reason for a failed connection. */
 export class Refusal extends Error {
   constructor(
     message: string,
-    /** `login`: the token is not taken. `other`: something else is there, which was never hero. `away`: nobody answers. */
+    /** `login`: the token is refused. `other`: another program answers. `away`: nothing answers. */
     readonly kind: "login" | "other" | "away",
     options?: ErrorOptions,
   ) {
@@ -34,6 +34,6 @@ export class Refusal extends Error {
   }
 }
 
-/** What is said of a login that failed. A wallet may reject with anything, also with nothing. */
+/** Returns the message for a failed login. A wallet may reject with anything, also with nothing. */
 export const loginFailed = (cause: unknown): string =>
   `the login failed: ${(cause as Partial<Error> | null | undefined)?.message ?? String(cause)}`;

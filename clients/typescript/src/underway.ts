@@ -1,13 +1,13 @@
 import type { Sending } from "./client.js";
 import { CallTimeout, ConnectionFailed, OutcomeUnknown, ProtocolError } from "./errors.js";
 
-/** How a call is sent that opens a subscription. */
+/** How a subscribe call is sent. */
 export interface Opening extends Sending {
   adopt(id: unknown): void;
   unsubscribe: string;
 }
 
-/** A call that is under way. */
+/** A pending call. */
 export interface Call {
   id: number;
   method: string;
@@ -15,24 +15,24 @@ export interface Call {
   options: (Sending & Partial<Opening>) | undefined;
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
-  /** On which connection it was sent; 0 if on none. */
+  /** The number of the connection on which it was sent; 0 if it was not sent. */
   sentOn: number;
-  /** How often in a row it was lost on a connection that said nothing more once it was sent. */
+  /** The number of times in a row that it was lost on a connection without a further message of the server. */
   lost: number;
-  /** How many messages the connection had said when it was sent. */
+  /** The number of messages that had arrived when it was sent. */
   heardBefore: number;
   size: number;
-  /** When its wait is over; never if it is none. */
+  /** The time when its wait ends; infinite if it does not wait. */
   until: number;
   clear?: () => void;
 }
 
-/** How often a call is sent to a server that ends the connection without another word. */
+/** Maximum number of times that a call is sent to a server that ends the connection without a further message. */
 const MOST_LOST = 4;
-/** How many seconds more than its wait a call may take to be answered. */
+/** Seconds that the answer to a call may take beyond its wait. */
 export const GRACE = 30;
 
-/** A call that was not sent yet. */
+/** Creates a call that was not sent yet. */
 export const newCall = (
   id: number,
   method: string,
@@ -54,14 +54,14 @@ export const newCall = (
   until: Date.now() + (options?.wait ?? Infinity) * 1000,
 });
 
-/** What is sent of a call: of a wait that was sent before, or waited for a connection, with what is left of its time. */
+/** Writes a call. A wait that was sent before, or that waited for a connection, gets the rest of its time. */
 export const encode = ({ id, method, params, options, until }: Call): string => {
   const left = (until - Date.now()) / 1000;
   const given = left < (options?.wait ?? 0) - 0.01 ? { ...params, wait_timeout: Math.max(0, left) } : params;
   return JSON.stringify({ jsonrpc: "2.0", id, method, params: given });
 };
 
-/** Why a call that was sent on a connection that ended is not sent again, if it is not. */
+/** Returns the error of a call whose connection ended, or undefined if it is repeated. */
 export const whyNot = (
   { method, params, options, lost, size }: Call,
   why: string,
@@ -78,7 +78,7 @@ export const whyNot = (
   return last || lost >= MOST_LOST ? new ConnectionFailed(`${before}, ${lost} times`, url, lost) : undefined;
 };
 
-/** Why nobody waits for the answer to a call any more. */
+/** Returns the error of a call whose time is over. */
 export const late = ({ method, sentOn }: Call, seconds: number, state: string): CallTimeout => {
   const now = sentOn ? "whether it was done is not known" : `it was not sent (${state})`;
   return new CallTimeout(`no answer to ${method} within ${seconds} s; ${now}`, method, sentOn > 0);

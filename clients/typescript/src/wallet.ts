@@ -1,19 +1,19 @@
 import type { LoggedIn } from "./generated/types.js";
 import type { Login } from "./options.js";
 
-/** A key that signs. */
+/** A signing key. */
 export interface Wallet {
   /** The public key: secp256k1, uncompressed, hexadecimal (`04…`). */
   publicKey: string;
   /** Signs a text as an Ethereum personal message: `wallet.signMessage` of ethers, `personal_sign` of a browser's wallet. */
   sign: (text: string) => string | Promise<string>;
-  /** Is told who has logged in, and until when. */
+  /** Called after a login, with the identity and the end of the token. */
   onLogin?: ((who: LoggedIn) => void) | undefined;
 }
 
 /**
- * Logs in on each new connection, by a signature. What is signed names the server, and is not signed if that is not the one that this client
- * is connected to.
+ * Logs in on each new connection with a signature. The signed text names the server; a text for another server than the
+ * connected one is not signed.
  */
 export const wallet =
   ({ publicKey, sign, onLogin }: Wallet): Login =>

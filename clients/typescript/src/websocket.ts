@@ -1,20 +1,20 @@
 import { after, needNumbers } from "./numbers.js";
 import { type Channel, type Ear, Refusal, type Transport } from "./transport.js";
 
-/** A token, or what gives the one to show on the next connection. */
+/** A token, or a function that returns the token for the next connection. */
 export type Token = string | (() => string | Promise<string>);
 
-/** How connections are made. */
+/** Options for connections. */
 export interface WebSocketOptions {
-  /** Shown at the handshake. A browser cannot do that: there a wallet logs in, or calls go over HTTP. */
+  /** The token to send at the handshake. Browsers cannot do that: use a wallet login or HTTP there. */
   token?: Token | undefined;
-  /** The most seconds that making a connection may take. 10 by default. */
+  /** Timeout for connecting in seconds. 10 by default. */
   connectTimeout?: number | undefined;
-  /** The WebSocket to use; that of the platform by default, or of the package `ws` where there is none. */
+  /** The WebSocket class; by default that of the platform, or of the package `ws` if it has none. */
   WebSocket?: WebSocketClass | undefined;
 }
 
-/** What is needed of a WebSocket. */
+/** The required members of a WebSocket. */
 export interface WebSocketLike {
   send(data: string): void;
   close(code?: number, reason?: string): void;
@@ -24,10 +24,10 @@ export interface WebSocketLike {
   onclose: ((event: never) => void) | null;
 }
 
-/** The class of WebSockets. The second argument is only given where there is a token. */
+/** A class of WebSockets. The second argument is only given if there is a token. */
 export type WebSocketClass = new (url: string, options?: never) => WebSocketLike;
 
-/** Connections over WebSockets. */
+/** Makes connections over WebSockets. */
 export const webSocket = (url: string, options: WebSocketOptions = {}): Transport => {
   const { connectTimeout: seconds = 10 } = options;
   needNumbers({ connectTimeout: seconds });
@@ -39,7 +39,7 @@ export const webSocket = (url: string, options: WebSocketOptions = {}): Transpor
       let failed: unknown;
       try {
         const Class = options.WebSocket ?? (await platform());
-        // A browser takes no second argument but names of protocols.
+        // In browsers the second argument can only be names of protocols.
         const socket = token
           ? new Class(url, { headers: { authorization: `Bearer ${token}` } } as never)
           : new Class(url);
@@ -50,7 +50,7 @@ export const webSocket = (url: string, options: WebSocketOptions = {}): Transpor
       } catch (error) {
         failed = error;
       }
-      // What finds out why is loaded only when it is needed.
+      // The code that finds the reason is loaded on demand.
       throw await import("./explain.js").then(
         ({ explain }) => explain(Refusal, url, token, seconds, failed),
         (cause: unknown) => new Error(`no connection to ${url}`, { cause }),
@@ -62,7 +62,7 @@ export const webSocket = (url: string, options: WebSocketOptions = {}): Transpor
 const platform = async (): Promise<WebSocketClass> =>
   ((globalThis as { WebSocket?: unknown }).WebSocket ?? (await import("#ws")).default) as WebSocketClass;
 
-/** Gives the channel once it is open, or nothing if it never is. */
+/** Returns the channel once it is open, or undefined if it never is. */
 const listen = (
   socket: WebSocketLike,
   ear: Ear,
@@ -89,7 +89,7 @@ const listen = (
   socket.onmessage = (event: { data: unknown }) => {
     ear.message(event.data);
   };
-  // The event says nothing that `close` does not say, and `ws` throws where nobody listens.
+  // The event adds nothing to `close`, but `ws` throws if there is no listener.
   socket.onerror = () => undefined;
   socket.onclose = ({ code, reason }: { code: number; reason: string }) => {
     settle(undefined);

@@ -1,3 +1,3 @@
-/** Where the platform has a WebSocket, nothing else is asked for. */
+/** Used where the platform has a WebSocket. */
 const none: unknown = undefined;
 export default none;

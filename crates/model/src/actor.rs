@@ -52,7 +52,7 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// What can be understood of what an actor says of itself, even if the rest cannot.
+    /// Reads a presence, field by field. Fields that cannot be understood keep their defaults.
     pub fn read(text: &str) -> Self {
         let Ok(Value::Object(said)) = tree(text) else { return Self::default() };
         if let Ok(presence) = serde_json::from_value(Value::Object(said.clone())) {
@@ -120,7 +120,7 @@ mod tests {
         for bad in ["", "alive", "[1]", "{", "null", "{\"pid\":-1}"] {
             assert_eq!(Presence::read(bad), Presence::default(), "{bad}");
         }
-        // JSON in a text is none, and does not nest in the stack.
+        // JSON within a text stays a text, so it does not nest on the stack.
         for marked in [format!(r#"{{"{}":"{{\"pid\":7}}"}}"#, marked::NAME), format!(r#"{{"pid":7,"more":{}}}"#, marked::nested(60))] {
             assert_eq!(Presence::read(&marked).pid, marked.starts_with(r#"{"pid"#).then_some(7), "{marked}");
         }

@@ -13,22 +13,24 @@ use super::{Name, SignerKey, excerpt};
 /// The longest address, in bytes.
 const LONGEST: usize = 256;
 
-/// Where another side is that messages go to: a Redis, a node of Mycelium, a node that the settings name, or a context of this server.
+/// The address to which messages are sent: a Redis, a node of Mycelium, a node that the settings name, or a context of
+/// this server.
 ///
-/// It is kept as it was written and shown to readers, so it has no credentials: an address that needs some is named in the settings.
+/// It is kept as written, and readers see it, so it must not contain credentials. An address that needs them is named
+/// in the settings.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address(Arc<str>);
 
-/// What an address leads to.
+/// The target of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place<'a> {
     /// Another context of this server.
     Here,
-    /// A node of this name, of which the settings say where it is.
+    /// A node of this name, whose address is in the settings.
     Node(Name),
     /// A Redis at this URL.
     Redis(&'a str),
-    /// A node that fetches what is for it from the Redis of this context, by its key.
+    /// A node, named by its key, that fetches its messages from the Redis of this context.
     Box(SignerKey),
     /// A node of Mycelium, by its address in the overlay network.
     MyceliumIp(Ipv6Addr),
@@ -36,7 +38,7 @@ pub enum Place<'a> {
     MyceliumKey(&'a str),
 }
 
-/// Why a text is no address.
+/// The error for a text that is not an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAddress {
     /// It has none of the forms.
@@ -57,7 +59,7 @@ impl Address {
         &self.0
     }
 
-    /// What it leads to.
+    /// Returns the target of the address.
     pub fn place(&self) -> Place<'_> {
         place(&self.0).unwrap_or(Place::Here)
     }

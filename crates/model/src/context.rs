@@ -1,4 +1,4 @@
-//! Contexts as they are stored: who may do what in each, and what may be used there.
+//! Contexts as they are stored: the rights and limits of each.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub struct ContextLimits {
 }
 
 impl ContextLimits {
-    /// These limits with some that are given anew: what is not given stays, and zero takes a limit away.
+    /// Returns these limits with those of `given` in their place. Absent limits stay, and zero removes a limit.
     #[must_use]
     pub fn changed(self, given: Self) -> Self {
         fn one<T: PartialEq + Default>(before: Option<T>, given: Option<T>) -> Option<T> {
@@ -109,7 +109,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context in which nobody was granted anything.
+    /// Returns a context in which nobody has a role.
     pub fn none(context_id: ContextId) -> Self {
         Self {
             context_id,
@@ -125,7 +125,7 @@ impl Context {
         }
     }
 
-    /// Those who have a role.
+    /// The identities that have a role.
     pub const fn of(&self, role: Role) -> &BTreeSet<IdentityId> {
         match role {
             Role::Admin => &self.admins,
@@ -135,7 +135,7 @@ impl Context {
         }
     }
 
-    /// The same, to be changed.
+    /// The identities that have a role, mutable.
     pub const fn of_mut(&mut self, role: Role) -> &mut BTreeSet<IdentityId> {
         match role {
             Role::Admin => &mut self.admins,

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use super::secrecy::{MASKED, PLAIN, Plain, secrets};
 use super::secrets::Secrets;
 
-/// As many bytes are looked at to show the variables of one object. Where there are more, nothing is shown as plain.
+/// Maximum number of bytes to search for the variables of one object. If there are more, all values are masked.
 const MOST: usize = 1 << 17;
 
-/// The variables as they are shown: `***` in place of secrets, also of those within others, as logs mask them.
+/// Returns the variables with `***` in place of secrets, also within other values, as logs mask them.
 ///
-/// That takes a time which grows with their bytes: whoever shows many does so away from the threads that serve connections.
+/// The time grows with the number of bytes, so callers with many variables must not call this on the threads that serve
+/// connections.
 pub fn shown(variables: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let plain = Plain::of(&variables);
     let of_plain = || variables.iter().filter(|(name, _)| plain.has(name)).map(|(_, value)| value.len());
@@ -76,7 +77,7 @@ mod tests {
     #[test]
     fn a_page_of_objects_that_are_made_to_take_long_is_shown_at_once() {
         let repeated = |many: usize| "a".repeat(many);
-        // What one is compared with begins as it does everywhere: 2^26 pairs of bytes.
+        // The text matches the beginning of the secret at every position: 2^26 pairs of bytes.
         let one_long = of([("K", &*(repeated(8_000) + "b")), ("V", &*repeated(8_300)), (PLAIN, "V")]);
         let many_short: BTreeMap<String, String> =
             (0..2_000).map(|at| (format!("K{at}"), format!("a{at:04}"))).chain(of([("V", &*repeated(8_000)), (PLAIN, "V")])).collect();
@@ -91,7 +92,7 @@ mod tests {
         for _ in 0..10 {
             assert_eq!(shown(many_named.clone())["N7"], "");
         }
-        // It takes a second, even if nothing is optimised; comparing all pairs takes minutes.
+        // This takes a second even without optimisation; comparing all pairs takes minutes.
         assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
     }
 }

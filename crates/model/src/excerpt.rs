@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-/// The beginning of a text, so many characters of it. Where it was cut it says so, which is how a part of a secret is recognised.
+/// Returns the first `characters` of a text. A cut text ends with `…`, by which masking recognises parts of secrets.
 pub fn excerpt(text: &str, characters: usize) -> Cow<'_, str> {
     text.char_indices().nth(characters).map_or(Cow::Borrowed(text), |(end, _)| format!("{}…", &text[..end]).into())
 }

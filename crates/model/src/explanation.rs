@@ -104,7 +104,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// What can be said without looking further.
+    /// Creates an explanation without details.
     pub fn new(job_id: JobId, status: Status, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             job_id,

@@ -1,4 +1,4 @@
-//! Flows: jobs that belong together, and wait for each other.
+//! Flows: groups of jobs that wait for each other.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::{
     each_once_or_none, or_default,
 };
 
-/// The number of a flow in its context. It is never given twice.
+/// The number of a flow in its context. It is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FlowId(pub u32);
@@ -77,7 +77,7 @@ impl FlowStatus {
         }
     }
 
-    /// The status of this word.
+    /// Returns the status that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }

@@ -7,15 +7,15 @@ use serde::{Deserialize, Deserializer};
 
 use super::excerpt;
 
-/// How many characters of a name are repeated.
+/// Maximum number of characters of a name in an error message.
 const NAME: usize = 64;
 
-/// Reads a value, and the default for `null`, which means "not given" for every member of what callers send.
+/// Reads a value, or the default for `null`, which means "not given" in every member of a request.
 pub fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Reads a whole number that is not negative; `expected` says which there may be.
+/// Reads a whole number that is not negative; `expected` describes the allowed numbers for errors.
 pub fn whole_number<'de, D: Deserializer<'de>>(deserializer: D, expected: &'static str) -> Result<u64, D::Error> {
     struct Whole(&'static str);
 
@@ -34,7 +34,7 @@ pub fn whole_number<'de, D: Deserializer<'de>>(deserializer: D, expected: &'stat
     deserializer.deserialize_u64(Whole(expected))
 }
 
-/// Reads an object in which no name stands twice: the second would silently take the place of the first.
+/// Reads an object and refuses duplicate names, because the second would silently replace the first.
 pub fn each_once<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error> {
     struct Names<V>(PhantomData<V>);
 
@@ -60,7 +60,7 @@ pub fn each_once<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D
     deserializer.deserialize_map(Names(PhantomData))
 }
 
-/// The same, and nothing for `null`.
+/// As [`each_once`], but reads `null` as an empty object.
 pub fn each_once_or_none<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error> {
     struct Once<V>(BTreeMap<String, V>);
 

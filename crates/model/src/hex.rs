@@ -1,12 +1,12 @@
-/// The digits, by their values.
+/// The digits by value.
 const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
-/// Bytes in hexadecimal digits, two for each.
+/// Returns bytes as hexadecimal digits, two for each byte.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[usize::from(digit)]).collect()
 }
 
-/// The bytes of exactly so many pairs of hexadecimal digits.
+/// Reads exactly `BYTES` pairs of hexadecimal digits.
 pub fn unhex<const BYTES: usize>(text: &str) -> Option<[u8; BYTES]> {
     if text.len() != 2 * BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::excerpt;
 
-/// Why a text is not an id or a name.
+/// The error for a text that is not an id or a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidId {
     /// Not the 36 characters of a hyphenated UUID.
@@ -19,30 +19,31 @@ pub enum InvalidId {
     NotName(String),
 }
 
-/// Keeps error texts short when somebody sends a novel as an id.
+/// Shortens an id that is much too long for an error message.
 fn shorten(text: &str) -> String {
     excerpt(text, 48).into_owned()
 }
 
-/// The id of a job: a UUID, exactly as it stands in Redis keys.
+/// The id of a job: a UUID, exactly as in Redis keys.
 ///
-/// Ids of hero are in lower case; foreign programs write theirs as they like. Clients may write an id in any case, so the case that is stored is looked for first.
+/// hero creates ids in lower case; foreign programs may use upper case. Clients may write an id in either case, so
+/// lookups try the id as it was written first.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(Arc<str>);
 
 impl JobId {
-    /// A new random id (UUID v4).
+    /// Creates a random id (UUID v4).
     pub fn random() -> Self {
         let mut text = uuid::Uuid::encode_buffer();
         Self((*uuid::Uuid::new_v4().hyphenated().encode_lower(&mut text)).into())
     }
 
-    /// The id as it stands in keys.
+    /// The id as it is in keys.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The same in lower case, if it is not.
+    /// Returns the id in lower case, or `None` if it already is.
     pub fn in_lower_case(&self) -> Option<Self> {
         self.0.bytes().any(|byte| byte.is_ascii_uppercase()).then(|| Self(self.0.to_ascii_lowercase().into()))
     }
@@ -61,17 +62,17 @@ impl FromStr for JobId {
     }
 }
 
-/// Part of a Redis key chosen by a user: a group, a worker, a circle.
+/// A part of a Redis key that a user chooses: a group, a worker, a circle.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(Arc<str>);
 
 impl Name {
-    /// The group of actors, and of the jobs of one actor, that name none.
+    /// The group of actors that name none, and of jobs that name an instance without a group.
     pub fn default_group() -> Self {
         Self("default".into())
     }
 
-    /// The name as it stands in keys.
+    /// The name as it is in keys.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -92,7 +93,7 @@ impl FromStr for Name {
 pub struct ServerId(Arc<str>);
 
 impl ServerId {
-    /// A new id for this process. Two calls never give the same.
+    /// Creates a new id for this process. Two calls never return the same id.
     pub fn new() -> Self {
         let host = rustix::system::uname();
         let host: String = host.nodename().to_string_lossy().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(64).collect();
@@ -136,7 +137,8 @@ impl JsonSchema for ContextId {
     }
 }
 
-/// The text traits that ids share: shown bare, read by [`FromStr`], described inline by `schema`.
+/// Implements the text traits that ids share: displayed as text, read by [`FromStr`], and described inline by
+/// `$schema`.
 macro_rules! text_id {
     ($name:ident, $schema:tt) => {
         impl fmt::Display for $name {

@@ -1,4 +1,4 @@
-//! Who may call: identities, the tokens by which programs say who they are, and what each may do in a context.
+//! Identities of callers, the tokens that stand for them, and their roles in contexts.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,13 +11,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::id::text_id;
 use super::{Timestamp, excerpt, unhex};
 
-/// The number of an identity, from 1 on. It is never given twice.
+/// The number of an identity, from 1. It is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IdentityId(pub u32);
 
 impl IdentityId {
-    /// The identity that a `caller_id` is, if it is one's: its number, written as identities write it.
+    /// Returns the identity that a `caller_id` names: the decimal number of an identity, in its canonical form.
     pub fn of_caller(caller: &str) -> Option<Self> {
         let number: u32 = caller.parse().ok()?;
         (number > 0 && number.to_string() == caller).then_some(Self(number))
@@ -56,13 +56,13 @@ impl JsonSchema for IdentityId {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PublicKey(Arc<str>);
 
-/// Why a text is no public key.
+/// The error for a text that is not a public key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPublicKey {
-    /// It does not look like one.
+    /// It does not have the form of a public key.
     #[error("{0:?} is no public key: 130 hexadecimal digits that begin with 04 (secp256k1, uncompressed)")]
     Form(String),
-    /// It looks like one, but is none.
+    /// It has the form of a public key, but is no point of the curve.
     #[error("the public key is no point of secp256k1")]
     NotOnCurve,
 }
@@ -117,11 +117,11 @@ pub struct IdentityPage {
     pub next_cursor: Option<String>,
 }
 
-/// The public name of a token: 16 hexadecimal digits, which tell nothing of its secret.
+/// The public name of a token: 16 hexadecimal digits, which reveal nothing about its secret.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TokenId(Arc<str>);
 
-/// Why a text is not the id of a token.
+/// The error for a text that is not the id of a token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not the id of a token: 16 hexadecimal digits, as list_tokens gives them")]
 pub struct InvalidTokenId(String);
@@ -181,7 +181,7 @@ impl Role {
     /// Every role.
     pub const ALL: [Self; 4] = [Self::Admin, Self::Caller, Self::Reader, Self::Executor];
 
-    /// The list in the hash of a context in which those stand who have the role.
+    /// The field in the hash of a context that lists the identities with the role.
     pub const fn list(self) -> &'static str {
         match self {
             Self::Admin => "admins",
@@ -191,7 +191,7 @@ impl Role {
         }
     }
 
-    /// Its word on the wire.
+    /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Admin => "admin",
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_public_key_is_a_point_of_the_curve_in_any_case() {
-        // The generator of secp256k1.
+        // The generator point of secp256k1.
         let generator = "0479BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798483ADA7726A3C4655DA4FBFC0E1108A8FD17B448A68554199C47D08FFB10D4B8";
         let key: PublicKey = generator.parse().unwrap();
         assert_eq!(key.as_str(), generator.to_lowercase());

@@ -3,32 +3,33 @@ use std::fmt;
 
 /// A whole number in a JSON text that does not fit into an `i64`.
 ///
-/// serde_json reads such a number as a fraction, rounded, or as a `u64`; so it has to be looked for in the text.
+/// serde_json reads it as a rounded fraction or as a `u64`, so the text itself has to be searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beyond {
-    /// Where it stands, such as `args.list[3].id`.
+    /// Its path, such as `args.list[3].id`.
     pub path: String,
-    /// The number as it is written.
+    /// The number as written.
     pub number: String,
 }
 
-/// How many bytes of a path or a number are told. Longer ones are cut.
+/// Maximum number of bytes of a path or a number in an error. Longer ones are cut.
 const LONGEST: usize = 200;
-/// How deep arrays and objects are followed. No text that is accepted is nested so deeply.
+/// Maximum depth of arrays and objects to follow. Accepted texts are never nested this deeply.
 const DEEPEST: usize = 1000;
 
 impl Beyond {
-    /// Why it is refused, and what to give instead.
+    /// The reason for the refusal, and the alternative.
     pub const HINT: &str =
         "beyond the integers of scripts (-9223372036854775808 to 9223372036854775807); give it as a text, or as a fraction";
 
-    /// The first such number in a text that is JSON, where the whole of it is called `root`. Of another text it says nothing useful.
+    /// Returns the first such number in a JSON text; `root` is the name of the whole text in the path. The result is
+    /// meaningless if the text is not JSON.
     pub fn find(text: &str, root: &str) -> Option<Self> {
         let (bytes, mut at, mut stack) = (text.as_bytes(), 0, Vec::new());
         while let Some(byte) = bytes.get(at) {
             let begin = at;
             at += 1;
-            // What nests deeper is refused by whoever reads it.
+            // The parser refuses texts that are nested deeper.
             if stack.len() > DEEPEST {
                 return None;
             }
@@ -43,7 +44,7 @@ impl Beyond {
                 }
                 b'"' => {
                     at = end_of_text(bytes, at);
-                    // A text in an object is a name or a value; the last one before a number is its name.
+                    // A string in an object is a name or a value; the last one before a number is its name.
                     if let Some(Inside::Object(name)) = stack.last_mut() {
                         *name = text.get(begin + 1..at.saturating_sub(1)).unwrap_or_default();
                     }
@@ -68,7 +69,8 @@ impl fmt::Display for Beyond {
     }
 }
 
-/// A text that is JSON, in which no integer is beyond 64 bits and each `-0` is a `0`. The whole of it is called `root`.
+/// Returns a JSON text with each `-0` replaced by `0`, or the first integer beyond 64 bits; `root` is the name of the
+/// whole text in its path.
 pub fn exact<'t>(text: &'t str, root: &str) -> Result<Cow<'t, str>, Beyond> {
     match Beyond::find(text, root) {
         None => Ok(plain_zeros(text)),
@@ -76,7 +78,7 @@ pub fn exact<'t>(text: &'t str, root: &str) -> Result<Cow<'t, str>, Beyond> {
     }
 }
 
-/// A text that is JSON with each `-0` as `0`, which it is, being an integer. serde_json reads it as the fraction -0.0.
+/// Returns a JSON text with each `-0` replaced by `0`, because serde_json would read this integer as the fraction -0.0.
 pub fn plain_zeros(text: &str) -> Cow<'_, str> {
     let mut plain = Cow::Borrowed(text);
     if !text.contains("-0") {
@@ -100,11 +102,11 @@ pub fn plain_zeros(text: &str) -> Cow<'_, str> {
 
 enum Inside<'t> {
     Array(usize),
-    /// The name as it is written.
+    /// The name as written.
     Object(&'t str),
 }
 
-/// The position behind the quote that ends a text.
+/// The position after the quote that ends a string.
 fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -116,7 +118,7 @@ fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// The position behind the last character of a number.
+/// The position after the last character of a number.
 fn end_of_number(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')).count()
 }
@@ -132,18 +134,18 @@ fn path(root: &str, stack: &[Inside<'_>]) -> String {
     cut(&path)
 }
 
-/// The step of a path into an array.
+/// Returns the step of a path into an array.
 fn index(at: usize) -> String {
     format!("[{at}]")
 }
 
-/// The step of a path into an object.
+/// Returns the step of a path into an object.
 fn member(name: &str) -> String {
     let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_plain { format!(".{name}") } else { format!("[\"{name}\"]") }
 }
 
-/// The part of a text that is told: all of it, or its beginning.
+/// Cuts a text to [`LONGEST`] bytes.
 fn cut(text: &str) -> String {
     match text.char_indices().find(|(at, _)| *at >= LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),

@@ -15,19 +15,20 @@ pub struct Progress {
     pub text: String,
 }
 
-/// What a prerequisite of a job gave.
+/// The result of a prerequisite of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Input {
     /// The prerequisite.
     pub job_id: JobId,
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// What it gave: a text, JSON, or `null`.
+    /// Its result: a text, JSON, or `null`.
     pub value: Json,
 }
 
 impl Input {
-    /// What a script finds each of these under: its name, so that each is there once; its id where it has no name, or shares it with another.
+    /// Returns the key of each input in the script's `inputs`: its name, or its id if it has no name or shares it with
+    /// another input. So no key occurs twice.
     pub fn keys(inputs: &[Self]) -> Vec<&str> {
         let mut taken: HashMap<&str, usize> = HashMap::new();
         for input in inputs {
@@ -72,7 +73,7 @@ pub struct JobResult {
 }
 
 impl JobResult {
-    /// That of a job that has finished with this output; `format` is the stored word that says how it is to be read.
+    /// Creates the result of a job that finished with this output; `format` is the stored word for its format.
     pub fn of(
         job_id: JobId,
         output: String,
@@ -87,12 +88,12 @@ impl JobResult {
     }
 }
 
-/// The one status that a result has.
+/// The schema of the only status that a result can have.
 fn finished(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "const": Status::Finished })
 }
 
-/// Keeps `null` (the script returned nothing) apart from absent (the engine gives no value).
+/// Distinguishes `null` (the script returned nothing) from absent (the engine returned no value).
 mod present {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -8,16 +8,18 @@ use serde_json::value::RawValue;
 
 use super::tree;
 
-/// Any JSON, as text: without white space, and each name of an object once, where it was first, with its last value.
+/// Any JSON, as text without white space. A duplicate name of an object keeps its first place and its last value.
 ///
-/// It is read and written without a tree of values, which for `[1,1,1]` would take fifty times the bytes. Two are equal if their texts are.
-/// What is read is nested at most [`Json::DEPTH`] arrays and objects deep. [`Json::to_value`] makes a tree of it; `serde_json::to_value`
-/// and `json!` must not, because they read it as serde_json reads a [`Value`] (see [`tree`]).
+/// It is read and written without a tree of values, which for `[1,1,1]` would take fifty times the bytes. Two values
+/// are equal if their texts are. Reading refuses more than [`Json::DEPTH`] nested arrays and objects. Use
+/// [`Json::to_value`] to make a tree. Do not use `serde_json::to_value` or `json!`: they read the text as serde_json
+/// reads a [`Value`] (see [`tree`]).
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
 impl Json {
-    /// How deep arrays and objects may nest. It is less than serde_json reads, so that it can also be read as a part of something else.
+    /// Maximum depth of nested arrays and objects. It is below the limit of serde_json, so that the JSON can also be
+    /// read as a part of another value.
     pub const DEPTH: usize = 100;
 
     /// The text.
@@ -25,13 +27,13 @@ impl Json {
         self.0.get()
     }
 
-    /// The tree of values. Fails only for JSON that was made from a tree deeper than 127 arrays and objects.
+    /// Returns the tree of values. Fails only for JSON that was made from a tree deeper than 127 arrays and objects.
     pub fn to_value(&self) -> Result<Value, serde_json::Error> {
         tree(self.as_str())
     }
 }
 
-/// An error of the JSON parser without its line and column, for callers who never saw the text that they belong to.
+/// Removes line and column from an error of the JSON parser, for callers who never saw the text.
 pub fn without_position(error: &str) -> &str {
     let is_position = |text: &str| text.split(" column ").all(|number| number.parse::<u64>().is_ok());
     error.rsplit_once(" at line ").filter(|(_, position)| is_position(position)).map_or(error, |(said, _)| said)
@@ -86,15 +88,15 @@ impl JsonSchema for Json {
     }
 }
 
-/// Appends what is read to a text.
+/// Appends the values that it reads to a text.
 struct Copied<'t> {
     text: &'t mut Vec<u8>,
-    /// How many arrays and objects the reader is in.
+    /// The number of arrays and objects around the current position.
     depth: usize,
 }
 
 impl Copied<'_> {
-    /// For what is in this array or object.
+    /// Enters an array or object. Fails if it is nested too deeply.
     fn inside<E: serde::de::Error>(&mut self) -> Result<(), E> {
         self.depth += 1;
         if self.depth <= Json::DEPTH {
@@ -195,7 +197,7 @@ impl<'de> Visitor<'de> for Copied<'_> {
     }
 }
 
-/// Ends the array or object that began there. The closing bracket replaces the comma behind its last entry.
+/// Ends the array or object that began at `begin`. The closing bracket replaces the comma after its last entry.
 fn close(text: &mut Vec<u8>, begin: usize, with: u8) {
     if text.len() > begin + 1 {
         text.pop();
@@ -209,7 +211,7 @@ struct Member {
     colon: u32,
 }
 
-/// The text of an object with each name once. `None` if it has no name twice.
+/// Returns the text of an object without duplicate names, or `None` if it has none.
 fn with_names_once(text: &[u8], members: &[Member]) -> Option<Vec<u8>> {
     let name = |at: &usize| &text[members[*at].name as usize..members[*at].colon as usize];
     let mut order: Vec<usize> = (0..members.len()).collect();
@@ -241,7 +243,7 @@ mod tests {
         serde_json::from_str(text).unwrap()
     }
 
-    /// JSON with white space and few names, so that some come twice, and what it means.
+    /// JSON with white space and few names, so that some are duplicates, and its value.
     fn any_text() -> impl Strategy<Value = (String, Value)> {
         let leaf = prop_oneof![
             Just(" null ".to_owned()),

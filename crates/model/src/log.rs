@@ -28,7 +28,7 @@ impl LogLevel {
         }
     }
 
-    /// The level a stored word names; anything unknown is `info`.
+    /// Returns the level that a stored word names. Unknown words are `info`.
     pub fn parse(word: &str) -> Self {
         [Self::Debug, Self::Warn, Self::Error].into_iter().find(|level| level.as_str() == word).unwrap_or(Self::Info)
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::{Json, MASKED, shown};
 
 impl Json {
-    /// A job as messages have it, without the secret values of its environment variables.
+    /// Masks the secret values of the environment variables of a job in a message.
     pub fn without_secrets(self) -> Self {
         let Ok(mut job) = serde_json::from_str::<Fields>(self.as_str()) else { return self };
         let Some((_, variables)) = job.0.iter_mut().find(|(name, _)| name == "env_vars") else { return self };
@@ -20,14 +20,14 @@ impl Json {
                 };
                 Fields(of_each.into_iter().map(of).collect()).written()
             }
-            // No job of ours has such variables, but whatever they are may be secret.
+            // Our jobs do not have such variables, but they may be secret.
             Err(_) => MASKED.into(),
         };
         job.written()
     }
 }
 
-/// The fields of an object, in its order.
+/// The fields of an object, in their order.
 struct Fields(Vec<(String, Json)>);
 
 impl Fields {

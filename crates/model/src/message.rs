@@ -108,10 +108,10 @@ words!(MessageType, "job, chat, mail, result", Job, Chat, Mail, Result);
 words!(MessageFormat, "html, text, md", Html, Text, Md);
 words!(MessageStatus, "dispatched, acknowledged, error, processed", Dispatched, Acknowledged, Error, Processed);
 
-/// The name of a message in its context: who sent it, and its number. `message:{caller}:{n}` is its key.
+/// The name of a message in its context: its sender and its number. `message:{caller}:{n}` is its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageKey {
-    /// The number of the identity that sent it; 0 is nobody.
+    /// The number of the identity that sent it; 0 if none did.
     pub caller_id: u32,
     /// Its number.
     pub message_id: u32,

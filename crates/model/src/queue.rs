@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Name, ScriptType, whole_number};
 
-/// How soon a job is taken: 0 urgent, 1 normal, 2 low.
+/// The priority of a job: 0 urgent, 1 normal, 2 low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
 #[serde(into = "u8")]
 pub enum Priority {
@@ -62,7 +62,7 @@ impl JsonSchema for Priority {
     }
 }
 
-/// Which actors may take a job.
+/// The actors that may take a job.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
     /// Any actor of the script type.
@@ -74,7 +74,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Who takes what names this group and this instance. An instance without a group is one of the default group.
+    /// Returns the target for this group and instance. An instance without a group belongs to the default group.
     pub fn of(group: Option<Name>, instance: Option<u32>) -> Self {
         match (group, instance) {
             (group, Some(instance)) => Self::Instance(group.unwrap_or_else(Name::default_group), instance),
@@ -83,7 +83,7 @@ impl Target {
         }
     }
 
-    /// The group that it names, also where it is one actor of it.
+    /// The group of the target, also if it is one actor.
     pub fn group(&self) -> Option<&Name> {
         match self {
             Self::Type => None,
@@ -91,7 +91,7 @@ impl Target {
         }
     }
 
-    /// The number of the actor, if it is one.
+    /// The number of the actor, if the target is one actor.
     pub fn instance(&self) -> Option<u32> {
         match self {
             Self::Instance(_, instance) => Some(*instance),
@@ -105,7 +105,7 @@ impl Target {
 pub struct Queue {
     /// The script type of its jobs.
     pub script_type: ScriptType,
-    /// Who takes from it.
+    /// The actors that take from it.
     pub target: Target,
     /// Its priority; normal has no suffix.
     pub priority: Priority,

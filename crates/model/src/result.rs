@@ -37,7 +37,7 @@ impl ErrorKind {
         }
     }
 
-    /// The kind of a job in error: the stored word, or what a foreign actor's bare error text says.
+    /// Returns the kind of a job in error: from the stored word, or from the bare error text of a foreign actor.
     pub fn parse(word: Option<&str>, error: &str) -> Self {
         match (word, error) {
             (Some("timeout"), _) | (None, "timeout") => Self::Timeout,
@@ -84,7 +84,7 @@ impl Limit {
         }
     }
 
-    /// The limit a stored word names.
+    /// Returns the limit that a stored word names.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Operations, Self::CpuTime, Self::Memory, Self::Log, Self::Result, Self::Source]
             .into_iter()
@@ -121,13 +121,13 @@ pub struct JobError {
 }
 
 impl JobError {
-    /// An error without a place.
+    /// Creates an error without a position.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), line: None, column: None, stack: Vec::new(), limit: None, data: None }
     }
 }
 
-/// How an output's text relates to the value the script returned.
+/// The format of an output's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputFormat {
@@ -150,18 +150,18 @@ impl OutputFormat {
     }
 }
 
-/// What a script returned: a text, and how to read it.
+/// The return value of a script: a text, and its format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// The text that is stored and replied.
+    /// The text that is stored and sent as the reply.
     pub text: String,
-    /// How it relates to the value.
+    /// The format of the text.
     pub format: OutputFormat,
 }
 
 impl Output {
-    /// The value the script returned, if `format` (the stored word) says that there is one. A foreign actor may store any text: what is no JSON, or
-    /// has a whole number that scripts cannot have, has no value.
+    /// Returns the value that the script returned, if `format` (the stored word) says that there is one. A foreign
+    /// actor may store any text: one that is not JSON, or that has an integer beyond those of scripts, has no value.
     pub fn value(text: &str, format: Option<&str>) -> Option<Json> {
         match format? {
             "empty" => Some(().into()),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// How long a failed job waits for its next attempt: doubling from `first` to `longest`, up to a quarter more or less.
+/// The wait of a failed job for its next attempt: it doubles from `first` to `longest`, and varies by up to a quarter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backoff {
     /// The wait after the first failure.
@@ -10,17 +10,17 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The wait after the first failure of a job that names none. `lua/foreign.lua` has it, too.
+    /// The wait after the first failure of a job that names none. `lua/foreign.lua` repeats this value.
     pub const DEFAULT: Duration = Duration::from_secs(1);
-    /// The longest wait of a job, unless the first is longer.
+    /// The longest wait of a job, unless its first wait is longer.
     pub const LONGEST: Duration = Duration::from_secs(300);
 
-    /// A backoff that starts with `first`.
+    /// Creates a backoff that starts with `first`.
     pub fn starting_with(first: Duration) -> Self {
         Self { first, longest: Self::LONGEST.max(first) }
     }
 
-    /// The wait after attempt number `attempt` (the first is 1); `chance` is from 0 to 1.
+    /// Returns the wait after attempt number `attempt` (the first is 1); `chance` is a random number from 0 to 1.
     pub fn wait(&self, attempt: u32, chance: f64) -> Duration {
         let doubled = self.first.saturating_mul(1 << attempt.saturating_sub(1).min(20));
         doubled.min(self.longest).mul_f64(0.75 + 0.5 * chance.clamp(0.0, 1.0))

@@ -1,4 +1,4 @@
-//! Runners: who runs the jobs of a group, here or elsewhere.
+//! Runners: they run the jobs of a group, here or on another node.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{Address, ContextId, Name, ScriptType, SignerKey, Timestamp};
 
-/// The number of a runner in its context, from 1 on. It is never given twice.
+/// The number of a runner in its context, from 1. It is never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunnerId(pub u32);
 
 impl RunnerId {
-    /// The group of the jobs that are for this runner, and its topic unless it has one of its own: `runner{n}`.
+    /// Returns the group of the jobs for this runner, which is also its default topic: `runner{n}`.
     pub fn group(self) -> Name {
         format!("runner{self}").parse().expect("letters and digits are a name")
     }
 
-    /// The runner of a group, if it is that of one.
+    /// Returns the runner of a group, if the group is one of a runner.
     pub fn of_group(group: &Name) -> Option<Self> {
         group.as_str().strip_prefix("runner")?.parse().ok()
     }
@@ -97,21 +97,21 @@ pub struct RunnerPage {
     pub next_cursor: Option<String>,
 }
 
-/// What is to be known of a runner. What is not named stays as it is.
+/// Changes of a runner. Absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunnerChange {
     /// The script type of its jobs.
     pub script_type: Option<ScriptType>,
     /// Whether it is a pool of this context.
     pub local: Option<bool>,
-    /// What it is called.
+    /// Its topic.
     pub topic: Option<Name>,
-    /// Where it is.
+    /// Its address.
     pub address: Option<Address>,
     /// The key with which results of its jobs are signed.
     pub pubkey: Option<SignerKey>,
-    /// The context at the other side.
+    /// The context on the other node.
     pub target_context: Option<ContextId>,
-    /// What it is for.
+    /// Its purpose.
     pub name: Option<String>,
 }

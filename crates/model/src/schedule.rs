@@ -13,17 +13,17 @@ use super::{JobSpec, Seconds, Timestamp, or_default, shown};
 pub struct ScheduleId(JobId);
 
 impl ScheduleId {
-    /// A new random id (UUID v4).
+    /// Creates a random id (UUID v4).
     pub fn random() -> Self {
         Self(JobId::random())
     }
 
-    /// The id as it stands in keys.
+    /// The id as it is in keys.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The id as every schedule has it, however somebody writes it: in lower case.
+    /// Returns the id in lower case, as schedules have it.
     pub fn spelled(self) -> Self {
         self.0.in_lower_case().map_or(self, Self)
     }
@@ -39,7 +39,7 @@ impl FromStr for ScheduleId {
 
 text_id!(ScheduleId, { "type": "string", "format": "uuid" });
 
-/// A word that is not one of those that are known.
+/// The error for an unknown word.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is none of {known}")]
 pub struct UnknownWord {
@@ -240,17 +240,17 @@ pub struct SchedulePage {
 pub enum Standing {
     /// It may.
     May,
-    /// It may not, and this is what it lacks.
+    /// It may not; the text names the missing right.
     Lacks(String),
-    /// It may not as far as is known, and who has which rights in the context could not be read: that says nothing.
+    /// Undecided: the caller has no right that is known here, and the rights of the context could not be read.
     Unread,
 }
 
 impl ScheduleSpec {
-    /// What `missed_limit` is by default.
+    /// The default of `missed_limit`.
     pub const MISSED_LIMIT: u16 = 100;
 
-    /// The schedule as it is shown, before its first run and without the times of the next.
+    /// Returns the schedule as callers see it before its first run, without the times of its next runs.
     pub fn shown(self, schedule_id: ScheduleId, created_at: Timestamp) -> Schedule {
         let mut job = self.job;
         job.env_vars = shown(job.env_vars);

@@ -12,19 +12,20 @@ use super::id::{InvalidId, Name, text_id};
 pub struct ScriptType(Name);
 
 impl ScriptType {
-    /// The script types this program can run by itself.
+    /// The script types that this program runs without other programs.
     pub const BUILT_IN: [&'static str; 2] = ["osis", "sal"];
 
-    /// The type of scripts in Python, which runs where that is installed.
+    /// The type of scripts in Python. It needs Python to be installed.
     pub const PYTHON: &'static str = "python";
 
-    /// The type of scripts in V, which runs where its compiler is installed.
+    /// The type of scripts in V. It needs the compiler of V to be installed.
     pub const V: &'static str = "v";
 
-    /// The type of runners that are programs in Rust. No scripts are in it, so nothing here runs it: such a program takes its jobs from Redis.
+    /// The type of runners that are programs in Rust. There are no scripts in Rust, so nothing here runs this type:
+    /// such a program takes its jobs from Redis.
     pub const RUST: &'static str = "rust";
 
-    /// The default: Rhai over the job's context.
+    /// The default type: Rhai with the objects of the job's context.
     pub fn osis() -> Self {
         "osis".parse().expect("osis is a name")
     }
@@ -34,7 +35,7 @@ impl ScriptType {
         "sal".parse().expect("sal is a name")
     }
 
-    /// The type as it stands in keys.
+    /// The type as it is in keys.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }

@@ -1,17 +1,18 @@
-//! What of an environment is a secret, and what of a text, wherever it is masked: in logs, in answers.
+//! The rules for masking, in logs and in answers: the variables that are secret, and the parts of texts that are
+//! masked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 
-/// What stands in the place of a masked value.
+/// The replacement for a masked value.
 pub const MASKED: &str = "***";
-/// Values shorter than this are no secrets, and masking them would make logs unreadable.
+/// Shorter values are not masked: they are no secrets, and masking them would make logs unreadable.
 pub(super) const SHORTEST_SECRET: usize = 3;
-/// Values shorter than this are masked where they stand as words of their own: `prod`, but not in `production`.
+/// Shorter values are masked only as whole words: `prod`, but not within `production`.
 pub(super) const LONG_SECRET: usize = 8;
 
-/// Characters beyond ASCII that count as letters: those of scripts that put spaces between words, and nothing else between. What is not here ends a word, so that
-/// a value beside it is masked. `masks.lua` of the store has the same.
+/// Characters beyond ASCII that count as letters: those of writing systems that separate words by spaces only. Any
+/// other character ends a word, so a value next to it is masked. `masks.lua` of the store has the same list.
 const LETTERS: [RangeInclusive<char>; 15] = [
     'ª'..='ª',
     'µ'..='µ',
@@ -30,10 +31,11 @@ const LETTERS: [RangeInclusive<char>; 15] = [
     '\u{1e00}'..='\u{1eff}',
 ];
 
-/// The variable that names those that are no secrets, with commas or spaces between. It travels with them wherever a job does.
+/// The variable that lists the names of variables that are no secrets, separated by commas or spaces. It is stored and
+/// sent with the other variables.
 pub const PLAIN: &str = "HERO_PLAIN";
 
-/// Names of the variables that are no secrets.
+/// The names of the variables that are no secrets.
 pub(super) struct Plain<'v>(BTreeSet<&'v str>);
 
 impl<'v> Plain<'v> {
@@ -53,13 +55,13 @@ pub(super) fn secrets(variables: &BTreeMap<String, String>) -> impl Iterator<Ite
     variables.iter().filter(move |(name, _)| !plain.has(name)).map(|(_, value)| value)
 }
 
-/// Whether no letter or digit stands next to one of this part of a text.
+/// Whether a part of a text is a whole word: no letter or digit at its ends has another one next to it outside.
 pub(super) fn is_word(text: &str, part: Range<usize>) -> bool {
     let (last, behind) = (text[..part.end].chars().next_back(), text[part.end..].chars().next());
     is_word_from(text, part.start) && !(last.is_some_and(is_of_word) && behind.is_some_and(is_of_word))
 }
 
-/// Whether none stands before one that begins there.
+/// Whether a word can begin at `start`: no letter or digit there has another one before it.
 pub(super) fn is_word_from(text: &str, start: usize) -> bool {
     let (before, first) = (text[..start].chars().next_back(), text[start..].chars().next());
     !(before.is_some_and(is_of_word) && first.is_some_and(is_of_word))

@@ -1,4 +1,4 @@
-//! The secrets of a job, and what masks them wherever they might be told: in its log, its errors, its progress, and in answers.
+//! The secrets of a job, and how they are masked: in its log, its errors, its progress, and in answers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,15 +10,16 @@ use aho_corasick::nfa::noncontiguous::NFA;
 
 use super::secrecy::{LONG_SECRET, MASKED, SHORTEST_SECRET, is_word, is_word_from, secrets};
 
-/// Values longer than this are looked for one by one: an automaton takes some thirty times the bytes of what it finds.
+/// Longer values are searched for one by one, because an automaton takes about thirty times the bytes of its values.
 const INDEXED: usize = 256;
-/// So many places of an automaton may each have so many values that end there, all together. What would be more is looked for one by one.
+/// Maximum number of matches that all states of the automaton have together. With more, all values are searched for one
+/// by one.
 const MOST_ENDS: usize = 1 << 22;
-/// Stands where a message, or a text in it, was cut.
+/// The mark where a message, or a text in it, was cut.
 const CUT: char = '…';
-/// In how many places a message may be cut.
+/// Maximum number of marks in a message. A message with more is masked as a whole.
 const MOST_CUTS: usize = 32;
-/// Of how many lines values are known one by one.
+/// Maximum number of lines of values that are also masked by themselves.
 const MOST_LINES: usize = 500;
 
 /// Secret values of a job's environment.
@@ -27,22 +28,23 @@ pub struct Secrets(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// In their order, those that are masked everywhere and those that are masked as words.
+    /// Sorted: values that are masked everywhere (`long`), and values that are masked as whole words (`short`).
     long: Vec<String>,
     short: Vec<String>,
-    /// How many bytes all have.
+    /// The number of bytes of all values.
     bytes: usize,
-    /// What finds them. Most jobs never need it.
+    /// Finds the values. It is built on first use, because most jobs never need it.
     index: OnceLock<Index>,
 }
 
 impl Secrets {
-    /// Those of these variables, also as they are written within a map, an array or JSON, and each line of those that have several: so they are logged.
+    /// Collects the secrets of these variables, also in the forms in which logs may show them: as written within a map,
+    /// an array or JSON, and each line of a value with several lines.
     pub fn of(variables: &BTreeMap<String, String>) -> Self {
         Self::within(secrets(variables), usize::MAX)
     }
 
-    /// Those of these values that may stand in a text which is not longer.
+    /// Collects those of these values that are at most `longest` bytes long.
     pub(super) fn within<'v>(values: impl Iterator<Item = &'v String>, longest: usize) -> Self {
         let written = |value: String| {
             let inner = |quoted: String| quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned();
@@ -55,7 +57,7 @@ impl Secrets {
         let is_part = |value: &&&str| value.contains(['\n', '\r']) || value.trim().len() < value.len();
         let mut of_values: Vec<_> = values.iter().filter(is_part).map(|value| value.lines().map(str::trim).filter(is_sought)).collect();
         let mut lines: Vec<&str> = Vec::new();
-        // One of each in turn, so that a long value leaves room for the others.
+        // One line of each value in turn, so that a long value leaves room for the others.
         while lines.len() < MOST_LINES && !of_values.is_empty() {
             of_values.retain_mut(|of_value| of_value.next().map(|line| lines.push(line)).is_some());
         }
@@ -68,12 +70,12 @@ impl Secrets {
         Self(Arc::new(Inner { long, short, bytes, index: OnceLock::new() }))
     }
 
-    /// About how many bytes have to be looked at before the first text is.
+    /// The approximate number of bytes to process before the first text can be masked.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
 
-    /// A text without them.
+    /// Returns a text with the secrets masked.
     pub fn masked(&self, text: String) -> String {
         let found = self.found_in(&text);
         if found.is_empty() {
@@ -89,7 +91,7 @@ impl Secrets {
         masked
     }
 
-    /// Where they stand, in order. What of them overlaps or touches is one range.
+    /// Returns the positions of the secrets in a text, in order. Secrets that overlap or touch share one range.
     fn found_in(&self, text: &str) -> Vec<Range<usize>> {
         let Inner { long, short, index, .. } = &*self.0;
         let index = index.get_or_init(|| Index::of(long.iter().chain(short)));
@@ -108,7 +110,8 @@ impl Secrets {
         if cuts == 0 || self.0.bytes == 0 {
             return text;
         }
-        // Messages of ours are cut in one or two places. With more, somebody plays with us, and looking at each would take long.
+        // Our own messages are cut in one or two places. More marks come from a script, and checking each would take
+        // long.
         if cuts > MOST_CUTS {
             return MASKED.to_owned();
         }
@@ -119,7 +122,8 @@ impl Secrets {
         masked
     }
 
-    /// Masks the beginning of a value at the end of a text that was cut there. What scripts write may have the same mark elsewhere.
+    /// Masks the beginning of a value at the end of a text that was cut there. Scripts may write the same mark
+    /// elsewhere.
     pub fn without_beginning_at_end(&self, mut text: String) -> String {
         if let Some(whole) = text.strip_suffix(CUT)
             && let Some(length) = self.begun_at_end(whole)
@@ -131,7 +135,7 @@ impl Secrets {
         text
     }
 
-    /// How long the longest beginning of a value is, but not all of it, at the end of a text, if the beginning of one stands there.
+    /// Returns the length of the longest proper prefix of a value at the end of a text, if there is one.
     fn begun_at_end(&self, text: &str) -> Option<usize> {
         let Inner { long, short, .. } = &*self.0;
         let longest = long.iter().chain(short).map(String::len).max()?;
@@ -145,13 +149,13 @@ impl Secrets {
     }
 }
 
-/// Whether a text is the beginning of one of these, which are in order, and less than all of it.
+/// Whether a text is a proper prefix of one of these sorted values.
 fn begins_one(secrets: &[String], beginning: &str) -> bool {
     let at = secrets.partition_point(|secret| secret.as_str() <= beginning);
     secrets.get(at).is_some_and(|secret| secret.starts_with(beginning))
 }
 
-/// What finds all values in one pass that are not very long.
+/// Finds all values of at most [`INDEXED`] bytes in one pass.
 #[derive(Debug, Default)]
 struct Index {
     automaton: Option<NFA>,
@@ -162,18 +166,18 @@ impl Index {
         let indexed: Vec<&String> = secrets.filter(|secret| secret.len() <= INDEXED).collect();
         let (bytes, mut lengths) = (indexed.iter().map(|secret| secret.len()).sum::<usize>(), [false; INDEXED + 1]);
         indexed.iter().for_each(|secret| lengths[secret.len()] = true);
-        // Where one ends, others may that end as it does, each of another length.
+        // Where one value ends, values with the same ending may end as well, one of each length.
         let may_end = bytes.saturating_mul(lengths.iter().filter(|is_one| **is_one).count());
         let is_made = !indexed.is_empty() && may_end <= MOST_ENDS;
         Self { automaton: is_made.then(|| NFA::new(indexed).ok()).flatten() }
     }
 
-    /// Whether it finds a value.
+    /// Whether the index finds a value.
     fn has(&self, secret: &str) -> bool {
         self.automaton.is_some() && secret.len() <= INDEXED
     }
 
-    /// Where those stand that it has.
+    /// Returns the positions of the indexed values in a text.
     fn found_in(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let Some((automaton, mut state)) = self.automaton.as_ref().and_then(|all| Some((all, all.start_state(Anchored::No).ok()?))) else {
@@ -185,7 +189,7 @@ impl Index {
                 continue;
             }
             let range_of = |nth| at + 1 - automaton.pattern_len(automaton.match_pattern(state, nth))..at + 1;
-            // The longest that ends here comes first, and where it is long all others lie in it. There are few that are short.
+            // The longest value that ends here comes first. If it is long, it covers all others. Few are short.
             let longest = range_of(0);
             let hidden = if longest.len() >= LONG_SECRET {
                 Some(longest)
@@ -200,7 +204,8 @@ impl Index {
     }
 }
 
-/// Adds a range that does not end before the last one. Ranges are put together as they are found: there may be very many.
+/// Adds a range that does not end before the last one. Ranges are merged as they are found, because there may be very
+/// many.
 fn put(found: &mut Vec<Range<usize>>, mut range: Range<usize>) {
     while let Some(before) = found.pop_if(|before| before.end >= range.start) {
         range = before.start.min(range.start)..before.end.max(range.end);
@@ -208,8 +213,9 @@ fn put(found: &mut Vec<Range<usize>>, mut range: Range<usize>) {
     found.push(range);
 }
 
-/// Where a value is to be masked, also where it overlaps itself. Of each of its beginnings it is known how long the longest other one is that it ends with
-/// (Knuth, Morris and Pratt): so a text is gone through once, whatever stands in it.
+/// Returns the positions of a value in a text, also where it overlaps itself. For each prefix of the value, `borders`
+/// has the length of the longest shorter prefix that is also its suffix (Knuth, Morris and Pratt), so one pass is
+/// enough for any text.
 fn occurrences(secret: &str, text: &str) -> Vec<Range<usize>> {
     let bytes = secret.as_bytes();
     let longer = |borders: &[usize], mut matched: usize, byte: u8| {
@@ -236,7 +242,7 @@ fn occurrences(secret: &str, text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Ranges in order, those that overlap or touch as one.
+/// Sorts ranges, and merges those that overlap or touch.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| range.end);
     let mut joined = Vec::new();
@@ -286,7 +292,7 @@ mod tests {
         assert_eq!(masked(["aaaaaaaa", "aaaaaaaaaaaa"], &format!("b{}b", "a".repeat(1000))), "b***b");
         let long = "0123456789".repeat(40);
         assert_eq!(masked([long.as_str(), "23456789 end"], &format!("x{long} end")), "x***");
-        // One that overlaps itself is masked to its end, whether an automaton finds it or not.
+        // A value that overlaps itself is masked to its end, whether an automaton finds it or not.
         for length in [INDEXED, INDEXED + 1] {
             assert_eq!(masked([&*"a".repeat(length)], &format!("b{}b", "a".repeat(length + length / 2))), "b***b");
         }

@@ -1,4 +1,4 @@
-//! Signatures of texts, as wallets make them: secp256k1 over the hash of an Ethereum personal message (EIP-191).
+//! Signatures of wallets: secp256k1 over the hash of an Ethereum personal message (EIP-191).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,31 +14,31 @@ use super::id::text_id;
 use super::secrecy::MASKED;
 use super::{PublicKey, excerpt, hex, unhex};
 
-/// How many bytes a signature has: r and s, 32 each, and v.
+/// The number of bytes of a signature: r and s, 32 each, and v.
 const LENGTH: usize = 65;
 
-/// A signature of a text: 130 hexadecimal digits, r and s and v, in lower case, of which s is in the lower half of its range.
+/// A signature of a text: r, s and v as 130 hexadecimal digits in lower case, with s in the lower half of its range.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Signature(Arc<str>);
 
-/// Why a text is no signature.
+/// The error for a text that is not a signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSignature {
-    /// It does not look like one.
+    /// It does not have the form of a signature.
     #[error("{0:?} is no signature: 130 hexadecimal digits (r, s and v)")]
     Form(String),
-    /// Its last byte says nothing.
+    /// Its last byte is invalid.
     #[error("the last byte of the signature (v) is {0}, and has to be 0, 1, 27 or 28")]
     Recovery(u8),
-    /// Its numbers are none of the curve.
+    /// Its numbers are out of the range of the curve.
     #[error("r and s of the signature have to be from 1 to the order of secp256k1, without that")]
     Range,
-    /// Its second number is in the upper half of its range, as nobody writes it since EIP-2.
+    /// Its second number is in the upper half of its range, which EIP-2 forbids.
     #[error("s of the signature is in the upper half of its range; send the order of secp256k1 less s, and the other v")]
     HighS,
 }
 
-/// A signature in numbers.
+/// Parses a signature into its numbers.
 fn numbers(text: &str) -> Result<(ecdsa::Signature, RecoveryId), InvalidSignature> {
     let bytes: [u8; LENGTH] = unhex(text).ok_or_else(|| InvalidSignature::Form(excerpt(text, 32).into_owned()))?;
     let (numbers, v) = (&bytes[..LENGTH - 1], bytes[LENGTH - 1]);
@@ -60,7 +60,7 @@ impl Signature {
         &self.0
     }
 
-    /// Whether whoever has the private key of `key` made it of this text.
+    /// Whether this is a signature of `text` by the private key of `key`.
     pub fn is_by(&self, key: &PublicKey, text: &str) -> bool {
         let Ok((signature, recovery)) = numbers(&self.0) else { return false };
         let signer = VerifyingKey::recover_from_prehash(&personal_hash(text), &signature, recovery);
@@ -79,7 +79,7 @@ impl FromStr for Signature {
 
 text_id!(Signature, { "type": "string", "pattern": "^(0x)?[0-9A-Fa-f]{130}$" });
 
-/// What is signed of a text: the keccak-256 hash of it as a personal message.
+/// Returns the hash that is signed: keccak-256 of the text as a personal message.
 fn personal_hash(text: &str) -> [u8; 32] {
     let prefix = format!("\x19Ethereum Signed Message:\n{}", text.len());
     Keccak256::new().chain_update(prefix).chain_update(text).finalize().into()
@@ -89,27 +89,27 @@ fn public(key: &VerifyingKey) -> PublicKey {
     hex(key.to_encoded_point(false).as_bytes()).parse().expect("a key of the curve is a point of it")
 }
 
-/// A secp256k1 private key. Whoever has it is the identity with its public key.
+/// A secp256k1 private key. Its owner can act as the identity with its public key.
 #[derive(Clone)]
 pub struct PrivateKey(SigningKey);
 
-/// Why a text is no private key.
+/// The error for a text that is not a private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it does not hold 64 hexadecimal digits that are a private key of secp256k1")]
 pub struct InvalidPrivateKey;
 
 impl PrivateKey {
-    /// A new random key.
+    /// Creates a random key.
     pub fn random() -> Self {
         loop {
-            // All but one of 2^128 are keys.
+            // All but about one of 2^128 numbers are keys.
             if let Ok(key) = SigningKey::from_bytes(&rand::random::<[u8; 32]>().into()) {
                 return Self(key);
             }
         }
     }
 
-    /// The key that everybody may know who has this one.
+    /// Returns the public key of this key.
     pub fn public_key(&self) -> PublicKey {
         public(self.0.verifying_key())
     }
@@ -121,7 +121,7 @@ impl PrivateKey {
         text.parse().expect("what was made is a signature")
     }
 
-    /// The key as it stands in its file. Whoever asks takes care of it.
+    /// Returns the key as its file has it. The caller must keep it secret.
     pub fn to_text(&self) -> String {
         hex(&self.0.to_bytes())
     }
@@ -161,7 +161,7 @@ mod tests {
         let signature: Signature = SIGNATURE.to_uppercase().replace("0X", "0x").parse().unwrap();
         assert!(signature.is_by(&key.public_key(), TEXT));
         assert!(!signature.is_by(&key.public_key(), "Some datA") && !signature.is_by(&PrivateKey::random().public_key(), TEXT));
-        // The length is that of the bytes.
+        // The length is in bytes.
         assert!(key.sign("é").is_by(&key.public_key(), "é"));
         assert_eq!(format!("{key:?}"), "***");
         assert_eq!(key.to_text().parse::<PrivateKey>().unwrap().public_key(), key.public_key());

@@ -13,7 +13,7 @@ use super::{PublicKey, excerpt};
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SignerKey(Arc<str>);
 
-/// Why a text is no such key.
+/// The error for a text that is not such a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no public key of a signer: 64 hexadecimal digits (ed25519), or 130 that begin with 04 (secp256k1, uncompressed)")]
 pub struct InvalidSignerKey(String);
@@ -24,7 +24,7 @@ impl SignerKey {
         &self.0
     }
 
-    /// The same as the key of an identity, if it is of that kind.
+    /// Returns the key as the key of an identity, if it is of secp256k1.
     pub fn of_identity(&self) -> Option<PublicKey> {
         self.0.parse().ok()
     }

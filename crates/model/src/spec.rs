@@ -107,10 +107,10 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
-    /// The caller of jobs that nobody signed.
+    /// The caller of jobs whose session has no identity.
     pub const ANONYMOUS: &str = "anonymous";
 
-    /// The other jobs that it names.
+    /// The other jobs that this one names.
     pub fn named(&self) -> impl Iterator<Item = &JobId> {
         self.prerequisites.iter().chain(&self.dependents).chain(&self.parent_id).chain(&self.predecessor_id)
     }

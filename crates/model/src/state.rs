@@ -22,19 +22,19 @@ pub enum Status {
     Error,
 }
 
-/// Where a job goes when a client starts it.
+/// The outcome of starting a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Its time has not come.
+    /// It is scheduled for later.
     Later,
     /// Other jobs must finish first.
     Blocked,
-    /// Nothing is in its way.
+    /// It can run now.
     Ready,
 }
 
 impl Next {
-    /// The status a job has then.
+    /// The status of the job in this case.
     pub const fn status(self) -> Status {
         match self {
             Self::Later => Status::Scheduled,
@@ -44,12 +44,12 @@ impl Next {
     }
 }
 
-/// What can happen to a job.
+/// An event in the life of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A client started it.
     Started {
-        /// Where it goes, as its relations and its time allow.
+        /// The outcome, which depends on its relations and its time.
         next: Next,
     },
     /// Its time has come.
@@ -61,7 +61,7 @@ pub enum Event {
     PrerequisitesMet,
     /// A job it waited for ended in error.
     PrerequisiteFailed,
-    /// An actor took it, or took it again after its lease was over.
+    /// An actor took it, or took it again after its lease ended.
     Claimed,
     /// Its script returned.
     Succeeded,
@@ -70,16 +70,16 @@ pub enum Event {
         /// Whether attempts are left.
         retry: bool,
     },
-    /// The actor that ran it gave it back, such as at a shutdown.
+    /// The actor that ran it requeued it, for example at a shutdown.
     Requeued,
     /// The actor that ran it died.
     LeaseLost {
-        /// Whether that happened too often.
+        /// Whether this happened too often.
         last: bool,
     },
-    /// A client wants it stopped.
+    /// A client stopped it.
     Stopped,
-    /// A client wants it run again.
+    /// A client asked to run it again.
     Retried {
         /// Whether other jobs must finish first.
         blocked: bool,
@@ -109,13 +109,13 @@ impl Event {
     ];
 }
 
-/// An event that the present status does not allow.
+/// The error for an event that the current status does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a {from} job cannot take the event {event:?}")]
 pub struct Illegal {
-    /// The status the job has.
+    /// The current status of the job.
     pub from: Status,
-    /// What was to happen.
+    /// The event.
     pub event: Event,
 }
 
@@ -124,7 +124,7 @@ impl Status {
     pub const ALL: [Self; 7] =
         [Self::Created, Self::Scheduled, Self::WaitingForPrerequisites, Self::Dispatched, Self::Started, Self::Finished, Self::Error];
 
-    /// The life of a job: the status after `event`, or that the event is illegal now.
+    /// The life of a job: returns the status after `event`, or an error if the current status does not allow it.
     pub const fn on(self, event: Event) -> Result<Self, Illegal> {
         use Status::{Created, Dispatched, Error, Finished, Scheduled, Started, WaitingForPrerequisites};
         Ok(match (self, event) {
@@ -162,7 +162,7 @@ impl Status {
         }
     }
 
-    /// The status a hash names. A hash without one counts as dispatched; an unknown word is `None`.
+    /// Returns the status that a hash names. A hash without one counts as dispatched; an unknown word is `None`.
     pub fn parse(word: Option<&str>) -> Option<Self> {
         match word {
             None | Some("") => Some(Self::Dispatched),

@@ -17,7 +17,7 @@ pub struct InvalidTime;
 
 /// A point in time, to the millisecond, in UTC.
 ///
-/// It is an RFC 3339 text in hash fields and on the wire, and an integer of milliseconds since 1970 in sorted sets.
+/// Hash fields and the wire have it as RFC 3339 text, sorted sets as an integer of milliseconds since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
@@ -25,7 +25,7 @@ impl Timestamp {
     /// The last point in time that RFC 3339 can write.
     const MAX: i64 = 253_402_300_799_999;
 
-    /// A time from milliseconds since 1970, brought into the years 1970 to 9999.
+    /// Creates a time from milliseconds since 1970, clamped to the years 1970 to 9999.
     pub const fn from_millis(millis: i64) -> Self {
         Self(if millis < 0 {
             0
@@ -36,7 +36,7 @@ impl Timestamp {
         })
     }
 
-    /// What this machine's clock shows. Jobs use the store's clock instead, which follows Redis.
+    /// Returns the time of this machine's clock. Jobs use the store's clock instead, which follows Redis.
     pub fn local() -> Self {
         Self::from_millis(Utc::now().timestamp_millis())
     }
@@ -46,17 +46,17 @@ impl Timestamp {
         self.0
     }
 
-    /// The time `duration` after this.
+    /// Returns the time `duration` after this one.
     pub fn plus(self, duration: Duration) -> Self {
         Self::from_millis(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(Self::MAX)))
     }
 
-    /// The time `duration` before this.
+    /// Returns the time `duration` before this one.
     pub fn minus(self, duration: Duration) -> Self {
         Self::from_millis(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(Self::MAX)))
     }
 
-    /// How long it is from `earlier` to this; zero if `earlier` is later.
+    /// Returns the duration from `earlier` to this time, or zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
@@ -70,7 +70,7 @@ impl Timestamp {
         DateTime::from_timestamp_millis(self.0).unwrap_or_default()
     }
 
-    /// The text form of hash fields and of the wire.
+    /// The text in hash fields and on the wire.
     fn as_str(&self) -> String {
         self.date_time().to_rfc3339_opts(SecondsFormat::Millis, true)
     }
@@ -123,20 +123,20 @@ impl JsonSchema for Timestamp {
     }
 }
 
-/// A length of time in seconds; fractions are allowed, negative or endless ones are not.
+/// A duration in seconds. Fractions are allowed, negative or infinite numbers are not.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Seconds(Duration);
 
 impl Seconds {
-    /// The longest time that is accepted: 100 years.
+    /// The longest accepted duration: 100 years.
     pub const MAX: f64 = 3_155_760_000.0;
 
-    /// The length as a duration.
+    /// Returns the value as a [`Duration`].
     pub const fn duration(self) -> Duration {
         self.0
     }
 
-    /// `seconds` as a length of time, unless negative, endless or above [`Seconds::MAX`].
+    /// Creates a duration, unless `seconds` is negative, infinite or above [`Seconds::MAX`].
     pub fn new(seconds: f64) -> Option<Self> {
         (0.0..=Self::MAX).contains(&seconds).then(|| Self(Duration::from_secs_f64(seconds)))
     }
@@ -196,7 +196,7 @@ impl Serialize for Seconds {
     }
 }
 
-/// Reads a number of seconds, or a text with a unit, such as `5m`: a text that is a number alone may be a mistake.
+/// Reads a number of seconds, or a text with a unit, such as `5m`. A text that is only a number may be a mistake.
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Length;

@@ -3,11 +3,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The tree of values of a JSON text, exactly as it is written. Fails if the text is not JSON, or is nested more than 127 arrays and objects deep.
+/// Returns the tree of values of a JSON text, exactly as written. Fails if the text is not JSON, or has more than 127
+/// nested arrays and objects.
 ///
-/// Everything that clients, scripts or foreign programs wrote is read by this, never as a [`Value`] by serde_json itself. If an object begins with
-/// the name `$serde_json::private::RawValue`, serde_json reads the JSON in the text of that member instead. That changes the meaning, and
-/// each such text may be nested as deeply again, until the stack overflows.
+/// Use this for all JSON of clients, scripts and foreign programs, and never let serde_json read a [`Value`] itself. If
+/// an object begins with the name `$serde_json::private::RawValue`, serde_json reads the JSON in the text of that
+/// member instead. That changes the meaning, and each such text may be nested as deeply again, until the stack
+/// overflows.
 pub fn tree(text: &str) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = Tree.deserialize(&mut json)?;

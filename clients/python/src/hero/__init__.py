@@ -3,7 +3,8 @@
     import hero
     print(hero.run("40 + 2"))
 
-`hero.Hero` is the client, `hero.aio.Hero` the same for asyncio, `hero.worker` runs jobs in Python, `hero.testing` starts servers for tests.
+`hero.Hero` is the client, and `hero.aio.Hero` is the same for asyncio. `hero.worker` runs jobs in Python.
+`hero.testing` starts servers for tests.
 """
 
 from . import errors, models

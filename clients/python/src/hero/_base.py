@@ -1,4 +1,4 @@
-"""What the generated parts build on: models, words of an enum, errors."""
+"""The base of the generated code: models, enums and errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 # ---- Models ---------------------------------------------------------------------------------------------------------------------------
 
 _SHOWN = 200
-"""A longer text is cut where it is only shown."""
+"""Longer texts are cut in representations."""
 
 
 def _short(value: Any) -> Any:
@@ -26,18 +26,18 @@ def _short(value: Any) -> Any:
 
 
 class Model(BaseModel):
-    """What the server answers. Fields that a newer server adds are kept, too."""
+    """A value that the server sends. Unknown fields of a newer server are kept."""
 
     model_config = ConfigDict(extra="allow", defer_build=True, populate_by_name=True)
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """What is not there is not shown."""
+        """Hides absent fields."""
         for name, value in super().__repr_args__():
             if value is not None:
                 yield name, _short(value)
 
     def _repr_html_(self) -> str:
-        """For notebooks: a table of its fields, or of its rows if it is a page."""
+        """Returns a table for notebooks: of the fields, or of the rows if it is a page."""
         fields = [(name, value) for name, value in self.__repr_args__() if name is not None]
         for name, value in fields:
             rows = _models(value)
@@ -48,7 +48,7 @@ class Model(BaseModel):
 
 
 def _models(value: Any) -> list[Model]:
-    """The models of a list that has nothing else."""
+    """Returns the models of a list that contains nothing else."""
     if not isinstance(value, list):
         return []
     rows = [row for row in value if isinstance(row, Model)]  # pyright: ignore[reportUnknownVariableType]
@@ -76,13 +76,13 @@ def _cell(value: Any) -> str:
 
 
 class Input(Model):
-    """What callers send. A field that is not known is refused here already."""
+    """A value that callers send. Unknown fields are refused before sending."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True, populate_by_name=True)
 
 
 class Word(str, Enum):
-    """One of a few words. One that a newer server has is a member, too, although it has no name here."""
+    """The base of enums. A word that only a newer server knows becomes a member, too, without a name in the class."""
 
     @classmethod
     def _missing_(cls, value: object) -> Word | None:
@@ -106,7 +106,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def read(kind: Any, value: Any) -> Any:
-    """A value that came, as what it should be; a `ValidationError` if it is something else."""
+    """Reads a received value as a type. Raises `ValidationError` if it does not fit."""
     if kind is str or kind is bool or kind is int:
         if type(value) is kind:
             return value
@@ -121,11 +121,11 @@ def read(kind: Any, value: Any) -> Any:
 
 
 class Error(Exception):
-    """Every error of this package."""
+    """The base of all errors of this package."""
 
 
 class RpcError(Error):
-    """The server answered with an error. Those that it has names for are classes of their own."""
+    """The server answered with an error. Known errors have classes of their own."""
 
     code: int = 0
 
@@ -135,21 +135,21 @@ class RpcError(Error):
             self.code = code
         self._message = message
         self.details: Any = data
-        """What the server says besides, as JSON."""
+        """The data of the error, as JSON."""
         self.method = method
-        """The call that was answered so."""
+        """The method that was called."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._message, self.code, self.details, self.method)
 
     @property
     def message(self) -> str:
-        """What happened, in words."""
+        """The message, for people."""
         return self._message
 
     @property
     def data(self) -> Any:
-        """The same as `details`; of a failed job, what its script threw."""
+        """The same as `details`; for a failed job, the value that its script threw."""
         return self.details
 
     def __str__(self) -> str:
@@ -160,7 +160,7 @@ class RpcError(Error):
         if value is None:
             return None
         if name == "retry_after_ms" and isinstance(value, (int, float)):
-            # Callers sleep for it, whatever a server says.
+            # Callers sleep for this time, so it is bounded whatever the server sends.
             value = 1_000 if isinstance(value, float) and not math.isfinite(value) else int(max(0, min(value, 60_000)))
         try:
             return read(kind, value)  # type: ignore[no-any-return]
@@ -169,35 +169,38 @@ class RpcError(Error):
 
 
 class ConnectError(Error):
-    """No connection to the server could be made. It says where, what happened and what to do."""
+    """The client could not connect to the server. The message has the address, the reason, and advice."""
 
 
 class NotHero(ConnectError):
-    """What answers there is no hero server, or something before it that does not let the client through."""
+    """Another program answers at the address, or something in front of the hero server refuses the client."""
 
 
 class CallTimeout(Error):
-    """No answer came in time, though the connection lives. Whether the call was carried out is not known."""
+    """No answer arrived in time, although the connection is alive. The call may or may not have been carried out."""
 
 
 class OutcomeUnknown(Error):
-    """The connection broke while a change was under way. It may have been carried out, so it is not sent again: look, then decide."""
+    """The connection broke during a change. It may have been carried out, so the client does not repeat it.
+
+    Check the state on the server, then decide.
+    """
 
     def __init__(self, message: str, method: str = "", params: Any = None) -> None:
         super().__init__(message)
         self.method = method
-        """The call of which nobody knows."""
+        """The method whose outcome is unknown."""
         self.params = params
         """Its parameters."""
 
 
 class AnswerTooLarge(Error):
-    """An answer, or an item, was larger than the client takes (`max_size`)."""
+    """An answer or an item was larger than `max_size`."""
 
 
 class UnexpectedAnswer(Error):
-    """The server answered with something that the call does not have: its version and that of the client differ."""
+    """The answer does not fit the call, because the versions of server and client differ."""
 
 
 class Closed(Error):
-    """The client was closed, by `close` or by the end of its `with`."""
+    """The client was closed by `close` or the end of its `with` block."""

@@ -1,31 +1,31 @@
-/// Every kind of error that a call can end with, and its number on the wire.
+/// The errors of calls, and their numbers on the wire.
 ///
-/// Our own numbers are positive, because jsonrpsee takes -32000 to -32011 for itself.
+/// Our own numbers are positive, because jsonrpsee reserves -32000 to -32011.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// What arrived is not JSON.
+    /// The request is not JSON.
     ParseError,
-    /// The request is JSON, but no call that can be made here.
+    /// The request is JSON, but not a valid call.
     InvalidRequest,
-    /// There is no such method.
+    /// The method does not exist.
     MethodNotFound,
     /// The parameters don't fit the method.
     InvalidParams,
     /// A bug of ours.
     Internal,
-    /// The connection has as many subscriptions as it may.
+    /// The connection has reached its limit of subscriptions.
     TooManySubscriptions,
     /// The request is larger than allowed.
     RequestTooLarge,
     /// The batch has more calls than allowed.
     BatchTooLong,
-    /// The answers of a batch are larger than allowed together.
+    /// All answers of a batch together are larger than allowed.
     BatchAnswerTooLarge,
-    /// There is no such job.
+    /// The job does not exist.
     JobNotFound,
     /// The job's status does not allow this.
     State,
-    /// Nobody knows this script type.
+    /// The script type does not exist.
     UnknownScriptType,
     /// The caller may not do this.
     PermissionDenied,
@@ -33,19 +33,19 @@ pub enum Code {
     NotAuthenticated,
     /// Too many calls.
     RateLimited,
-    /// The queue is full, or the store nearly is.
+    /// The queue is full, or the store is nearly full.
     QueueFull,
     /// Something is larger than allowed.
     TooLarge,
     /// The store did not answer.
     StoreUnavailable,
-    /// The idempotency key stands for a job or flow with other parameters.
+    /// The idempotency key was used for a job or flow with other parameters.
     IdempotencyReused,
-    /// There is no such context, schedule or object.
+    /// The context, schedule or object does not exist.
     NotFound,
-    /// The job ended badly.
+    /// The job ended in error.
     JobFailed,
-    /// The wait is over, the job is not.
+    /// The wait timed out; the job goes on.
     WaitRanOut,
     /// The job was stopped.
     JobStopped,
@@ -79,7 +79,7 @@ impl Code {
         Self::JobStopped,
     ];
 
-    /// What every method may answer, besides its own errors.
+    /// The errors that every method may return, besides its own.
     pub const COMMON: [Self; 5] = [Self::InvalidParams, Self::Internal, Self::PermissionDenied, Self::NotAuthenticated, Self::RateLimited];
 
     /// The number on the wire.
@@ -90,7 +90,7 @@ impl Code {
             Self::MethodNotFound => -32601,
             Self::InvalidParams => -32602,
             Self::Internal => -32603,
-            // As jsonrpsee answers before a method is called.
+            // The number with which jsonrpsee answers before a method is called.
             Self::TooManySubscriptions => -32006,
             Self::RequestTooLarge => -32007,
             Self::BatchTooLong => -32010,
@@ -112,7 +112,7 @@ impl Code {
         }
     }
 
-    /// What it means, for `openrpc.json`. The message of an actual error says more.
+    /// The meaning, for `openrpc.json`. The message of an actual error says more.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::ParseError => "not JSON",

@@ -1,8 +1,8 @@
 use Effect::{Adds, AddsWithKey, Reads, Replaces, Runs, RunsWithKey};
 
-/// Every method and subscription of the server, in document order, with what a call of it does.
+/// Every method and subscription of the server, in document order, with the effect of a call.
 ///
-/// The server takes from here what it says of its methods, and clients what they may send again.
+/// The server documents its methods by this table, and clients decide by it which calls they may repeat.
 pub const METHODS: &[(&str, Effect)] = &[
     ("create_job", AddsWithKey),
     ("create_jobs", AddsWithKey),
@@ -82,25 +82,25 @@ pub const METHODS: &[(&str, Effect)] = &[
     ("drain_server", Replaces),
 ];
 
-/// Whether a call may be sent again whose answer was lost, by a client that does not know whether it was carried out.
+/// Whether a client may repeat a call whose answer was lost, so that it does not know whether it was carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeatable {
-    /// It changes nothing.
+    /// The call changes nothing.
     Always,
-    /// Where it has an idempotency key: then it is carried out once, and answered the same.
+    /// If the call has an idempotency key: then it is carried out once, and each repetition gets the same answer.
     WithKey,
-    /// It might be carried out twice, or be refused although it was carried out.
+    /// The call might be carried out twice, or be refused although it was carried out.
     Never,
 }
 
 impl Repeatable {
-    /// Whether a call of this method may. One that this version does not know may not.
+    /// Whether calls of this method may be repeated. Those of unknown methods may not.
     pub fn of(method: &str) -> Self {
         let known = METHODS.iter().find(|(name, _)| *name == method);
         known.map_or(Self::Never, |(_, effect)| effect.repeatable())
     }
 
-    /// The word for it in the document.
+    /// The word in the document.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -110,29 +110,30 @@ impl Repeatable {
     }
 }
 
-/// What a call does to what is there, for whoever lets a program make calls by itself; and so whether it may be sent again blindly.
+/// The effect of a call on the data of a server. Users decide by it which calls a program may make by itself, and
+/// clients decide by it which calls they may repeat without a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// The call changes nothing.
     Reads,
-    /// It makes something new, and another at each call.
+    /// Each call creates something new.
     Adds,
-    /// The same, but once where it has an idempotency key.
+    /// As above, but repetitions with the same idempotency key take effect once.
     AddsWithKey,
-    /// It changes, stops or removes what is there. A second call changes nothing more.
+    /// The call changes, stops or removes something that exists. A second call changes nothing more.
     Replaces,
-    /// It has scripts run, which may do anything that scripts may.
+    /// The call runs scripts, which may do anything that scripts may do.
     Runs,
-    /// The same, but once where it has an idempotency key.
+    /// As above, but repetitions with the same idempotency key take effect once.
     RunsWithKey,
 }
 
 impl Effect {
-    /// What a call of this method does, where that is asked when the program is compiled.
+    /// Returns the effect of a method, in a constant expression.
     ///
     /// # Panics
     ///
-    /// If the method is not in [`METHODS`]. Then what asks does not compile.
+    /// If the method is not in [`METHODS`]. In a constant expression this is a compile error.
     pub const fn of(method: &str) -> Self {
         let mut at = 0;
         while at < METHODS.len() {
@@ -154,7 +155,8 @@ impl Effect {
         }
     }
 
-    /// Whether such a call may be sent again blindly. One that replaces may not: what it is about may have changed meanwhile, or be gone.
+    /// Whether such a call may be repeated without a check. One that replaces may not: its target may have changed
+    /// meanwhile, or be gone.
     pub const fn repeatable(self) -> Repeatable {
         match self {
             Self::Reads => Repeatable::Always,

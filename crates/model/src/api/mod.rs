@@ -1,4 +1,4 @@
-//! What both ends of the wire know of the API: its methods and errors, how a connection ends, and what is made for it alone.
+//! The part of the API that servers and clients share: methods, errors, close codes, and types that only the API uses.
 
 mod code;
 mod login;
@@ -10,7 +10,7 @@ pub use login::{LoggedIn, NewToken, Who};
 pub use method::{Effect, METHODS, Repeatable};
 pub use notice::{Began, Ended, EventNotice, FlowNotice, Heard, Lagged, LogNotice};
 
-/// The close code for a server that shuts down. Messages that wait are written before it.
+/// The close code for a server that shuts down. Pending messages are written before it.
 pub const GOING_AWAY: u16 = 1001;
-/// What is said when a connection is closed because its token has ended: the code is that of a policy that is violated (RFC 6455).
+/// The close code and reason for a connection whose token has ended. The code means a policy violation (RFC 6455).
 pub const LOGGED_OUT: (u16, &str) = (1008, "the token was revoked or has expired");

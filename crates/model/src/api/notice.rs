@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 
 use crate::{FlowEvent, JobEvent, LogLine};
 
-/// What `subscribe_job` and `subscribe_events` send; `type` tells which.
+/// An item of `subscribe_job` or `subscribe_events`; `type` names the variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventNotice {
-    /// Where a subscription to what happens from now on begins.
+    /// The start of a subscription to future events.
     Began(Began),
     /// A change of a job.
     Event(JobEvent),
@@ -20,7 +20,7 @@ pub enum EventNotice {
     Ended(Ended),
 }
 
-/// What `subscribe_logs` sends; `type` tells which.
+/// An item of `subscribe_logs`; `type` names the variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LogNotice {
@@ -32,11 +32,11 @@ pub enum LogNotice {
     Ended(Ended),
 }
 
-/// What `subscribe_flow` sends; `type` tells which.
+/// An item of `subscribe_flow`; `type` names the variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FlowNotice {
-    /// Where the flow is, or a change of one of its jobs.
+    /// The state of the flow, or a change of one of its jobs.
     Flow(FlowEvent),
     /// Nothing will follow.
     Ended(Ended),
@@ -90,14 +90,14 @@ impl From<Lagged> for LogNotice {
     }
 }
 
-/// What a client hears of what it follows.
+/// An item of a subscription, as the client reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard<T> {
     /// An item.
     Item(T),
-    /// From this cursor on nothing is missing.
+    /// Nothing is missing after this cursor.
     Began(String),
-    /// Items were lost; this cursor is where to go on from.
+    /// Items were lost; continue from this cursor.
     Lagged(String),
     /// Nothing will follow.
     Ended,
@@ -151,7 +151,8 @@ impl From<Ended> for FlowNotice {
     }
 }
 
-/// One of the kinds of a notice, as a component: generators digest objects as components, not choices.
+/// The schema of one variant of a notice, as a component: generators understand components that are objects, but not
+/// those that are choices.
 fn kind<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &str) -> Value {
     let mut schema = T::json_schema(generator);
     let mut properties = Map::from_iter([("type".to_owned(), json!({"type": "string", "const": word}))]);
@@ -168,13 +169,13 @@ fn kind<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &
     json!({"$ref": format!("#/components/schemas/{component}")})
 }
 
-/// The schema of a notice of these kinds, and of the one that all have.
+/// The schema of a notice with these variants and `ended`, which all notices have.
 fn choice(generator: &mut SchemaGenerator, mut kinds: Vec<Value>) -> Schema {
     kinds.push(kind::<Ended>(generator, "ended", "EndedNotice"));
     json_schema!({"oneOf": kinds})
 }
 
-/// The kind of a gap.
+/// The schema of the variant for lost items.
 fn lagged(generator: &mut SchemaGenerator) -> Value {
     kind::<Lagged>(generator, "lagged", "LaggedNotice")
 }

@@ -1,4 +1,4 @@
-//! Conditions as people write them: `born>=1800`.
+//! Conditions in their written form: `born>=1800`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 use super::Condition;
 use crate::Json;
 
-/// A field, how it is compared, and with what.
+/// A field, an operator and a value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     field: String,
-    /// The name of the bound; `None` is equality.
+    /// The name of the bound; `None` for equality.
     bound: Option<&'static str>,
     value: Value,
 }
 
-/// How values are compared; longer ones first, because they begin as shorter ones do.
+/// The operators. Longer ones come first, because they begin with shorter ones.
 const OPERATORS: [(&str, Option<&str>); 6] =
     [(">=", Some("gte")), ("<=", Some("lte")), ("^=", Some("prefix")), (">", Some("gt")), ("<", Some("lt")), ("=", None)];
 
-/// Reads `born>=1800`: a field, an operator and a value, which is JSON if it reads as such, else a text.
+/// Reads `born>=1800`: a field, an operator, and a value, which is a text unless it is valid JSON.
 impl FromStr for Comparison {
     type Err = String;
 
@@ -37,7 +37,7 @@ impl FromStr for Comparison {
         if value.starts_with(['=', '<', '>']) || field.ends_with('!') {
             return Err("there is only one of = > >= < <= ^= between a field and a value".to_owned());
         }
-        // What is no number, truth value, null or quoted text is a text.
+        // Everything but a number, a boolean, null or a quoted text is a text.
         let value = match serde_json::from_str::<Value>(value) {
             Ok(Value::Array(_) | Value::Object(_)) | Err(_) => Value::from(value),
             Ok(known) if bound == Some("prefix") && !known.is_string() => Value::from(value),
@@ -47,7 +47,7 @@ impl FromStr for Comparison {
     }
 }
 
-/// All that is asked of each field. Fails if two comparisons of a field do not go together.
+/// Returns the condition for each field. Fails if two comparisons of a field cannot be combined.
 pub fn conditions(comparisons: &[Comparison]) -> Result<BTreeMap<String, Condition>, String> {
     let mut fields: BTreeMap<String, Value> = BTreeMap::new();
     for Comparison { field, bound, value } in comparisons {

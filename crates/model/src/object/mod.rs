@@ -24,7 +24,7 @@ use super::{Json, Name};
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(Arc<str>);
 
-/// Why a text is not the id of an object.
+/// The error for a text that is not the id of an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("an id of an object has 1 to {} bytes and no control characters", ObjectId::LONGEST)]
 pub struct InvalidObjectId;
@@ -33,7 +33,7 @@ impl ObjectId {
     /// The longest id, in bytes.
     pub const LONGEST: usize = 256;
 
-    /// A new random id: 20 digits and letters.
+    /// Creates a random id of 20 digits and letters.
     pub fn random() -> Self {
         const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let random: u128 = rand::random();

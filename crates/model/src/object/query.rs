@@ -33,36 +33,36 @@ pub struct Find {
     pub cursor: Option<String>,
 }
 
-/// What a field has to be.
+/// A condition for a field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Json", into = "Json")]
 pub struct Condition {
-    /// As it was given.
+    /// The condition as the caller wrote it.
     given: Json,
     test: Test,
 }
 
-/// What the key of a value has to be.
+/// A condition for the key of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Test {
-    /// This one.
+    /// Equal to this key.
     Is(SortKey),
-    /// One in this range.
+    /// Within this range.
     In(Range),
 }
 
-/// A range of the keys of values of one kind.
+/// A range of keys of one kind of values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Range {
-    /// The least key.
+    /// The lower bound, inclusive.
     pub gte: Option<SortKey>,
-    /// A key that is less than all of them.
+    /// The lower bound, exclusive.
     pub gt: Option<SortKey>,
-    /// The greatest key.
+    /// The upper bound, inclusive.
     pub lte: Option<SortKey>,
-    /// A key that is greater than all of them.
+    /// The upper bound, exclusive.
     pub lt: Option<SortKey>,
-    /// How the keys of texts begin.
+    /// The prefix of the keys of texts.
     pub prefix: Option<SortKey>,
 }
 
@@ -70,7 +70,7 @@ impl TryFrom<Json> for Condition {
     type Error = String;
 
     fn try_from(given: Json) -> Result<Self, String> {
-        // Taken apart by hand: reading a tree again would read texts in it that look like JSON to serde.
+        // Matched by hand: deserializing the tree again would parse texts in it that serde takes for JSON.
         let test = match given.to_value().map_err(|error| error.to_string())? {
             Value::Object(bounds) => Test::In(Range::of(bounds)?),
             Value::Array(_) => return Err("whether a field is an array with these elements cannot be asked; ask for one element".into()),
@@ -86,7 +86,7 @@ impl From<Condition> for Json {
     }
 }
 
-/// The longest text in a condition, in bytes: it is compared with each object.
+/// The longest text in a condition, in bytes. It is bounded because it is compared with each object.
 const LONGEST: usize = 4096;
 
 fn key_of(value: &Value) -> Result<SortKey, String> {
@@ -138,12 +138,12 @@ impl Range {
 }
 
 impl Condition {
-    /// What it asks of the key of a value.
+    /// The condition for the key of a value.
     pub fn test(&self) -> &Test {
         &self.test
     }
 
-    /// Whether the field of an object at a path is so.
+    /// Whether the field of an object at a path meets the condition.
     pub fn holds(&self, object: &Value, path: &str) -> bool {
         match at_path(object, path) {
             Value::Array(items) if !items.is_empty() => items.iter().any(|item| self.has(&SortKey::of(item))),
@@ -151,7 +151,7 @@ impl Condition {
         }
     }
 
-    /// Whether a value with this key is so.
+    /// Whether a value with this key meets the condition.
     pub fn has(&self, key: &SortKey) -> bool {
         match &self.test {
             Test::Is(wanted) => wanted == key,
@@ -160,8 +160,8 @@ impl Condition {
     }
 }
 
-/// The keys of the field of an object at a path of names with dots between, in order, each once: those of its elements if it is an array
-/// with any.
+/// Returns the keys of the field of an object at a path of names separated by dots, in order and without duplicates. A
+/// non-empty array has the keys of its elements.
 pub fn keys_at(object: &Value, path: &str) -> BTreeSet<SortKey> {
     match at_path(object, path) {
         Value::Array(items) if !items.is_empty() => items.iter().map(SortKey::of).collect(),
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// What serde_json takes for the mark of a text that it has not read yet is a name like any other.
+    /// The name by which serde_json marks JSON in a text is a name like any other.
     #[test]
     fn nothing_in_a_bound_is_read_again() {
         let text = format!("{}{}", "[".repeat(60), "]".repeat(60));

@@ -2,21 +2,22 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-/// The place of a value among all values, as bytes that compare as the values do.
+/// The sort key of a value: bytes that compare as the values do.
 ///
-/// Nothing comes first, then `false`, `true`, numbers, texts, and last what has no order: arrays and objects. Integers are exact, and
-/// compare with fractions as numbers do. Texts compare by their characters' codes. No key has a zero byte.
+/// `null` comes first, then `false`, `true`, numbers, texts, and last arrays and objects, which have no order among
+/// themselves. Integers are exact and compare with fractions as numbers do. Texts compare by the codes of their
+/// characters. No key has a zero byte.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SortKey(Vec<u8>);
 
-/// How many bytes of a key stand in an index.
+/// Maximum number of bytes of a key in an index.
 const LONGEST: usize = 512;
 const NUMBER: u8 = b'3';
 const TEXT: u8 = b'4';
 const OTHER: u8 = b'5';
 
 impl SortKey {
-    /// The key of a value. Nothing, and what is not there, is `null`.
+    /// Returns the key of a value. Missing fields have the key of `null`.
     pub fn of(value: &Value) -> Self {
         Self(match value {
             Value::Null => vec![b'0'],
@@ -28,17 +29,17 @@ impl SortKey {
         })
     }
 
-    /// The key as it stands in an index: its first bytes. Two that are the same there may differ behind these.
+    /// Returns the key as an index has it: its first bytes. Two keys with the same first bytes may differ after them.
     pub fn cut(&self) -> Self {
         Self(self.0[..self.0.len().min(LONGEST)].to_vec())
     }
 
-    /// Whether an index has all of the key.
+    /// Whether an index has the whole key.
     pub fn is_whole(&self) -> bool {
         self.0.len() <= LONGEST
     }
 
-    /// A key that is written in an index.
+    /// Reads a key of an index.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes.to_vec())
     }
@@ -48,10 +49,10 @@ impl SortKey {
         &self.0
     }
 
-    /// The first byte of the values of its kind, and the first byte behind these.
+    /// Returns the first byte of the keys of its kind, and the byte after the last of these.
     pub fn kind(&self) -> (u8, u8) {
         let kind = self.0.first().copied().unwrap_or(OTHER);
-        // Both truth values are of one kind.
+        // Both booleans are of one kind.
         match kind {
             b'1' | b'2' => (b'1', NUMBER),
             kind => (kind, kind + 1),
@@ -67,7 +68,7 @@ impl SortKey {
 fn of_text(text: &str) -> Vec<u8> {
     let mut key = vec![TEXT];
     for byte in text.bytes() {
-        // Zero ends a key in an index, so it is written as two bytes; so is one, that the order stays.
+        // Zero ends a key in an index, so it is written as two bytes. So is one, to keep the order.
         match byte {
             0 => key.extend([1, 1]),
             1 => key.extend([1, 2]),
@@ -79,20 +80,20 @@ fn of_text(text: &str) -> Vec<u8> {
 
 fn of_number(number: &Number) -> Vec<u8> {
     let float = number.as_f64().unwrap_or_default();
-    // Minus zero is zero.
+    // Minus zero equals zero.
     let bits = if float == 0.0 { 0 } else { float.to_bits() };
     let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
-    // How far an integer is from the float that is next to it, at most 1,024 for those of 64 bits.
+    // The distance of an integer from the nearest float, at most 1,024 for 64 bits.
     let off = number.as_i128().map_or(0, |integer| integer - float as i128);
     format!("{}{ordered:016x}{:04x}", char::from(NUMBER), off + 0x8000).into_bytes()
 }
 
-/// The value at a path, and nothing where there is none.
+/// Returns the value at a path, or `null` if there is none.
 pub(super) fn at_path<'v>(object: &'v Value, path: &str) -> &'v Value {
     names(path).try_fold(object, |value, name| value.get(&*name)).unwrap_or(&Value::Null)
 }
 
-/// The names of a path, which stand with dots between them. A dot in a name has a backslash before it: `versions.1\.0`.
+/// Splits a path at its dots. A dot in a name has a backslash before it: `versions.1\.0`.
 pub fn names(path: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let mut rest = Some(path);
     std::iter::from_fn(move || {

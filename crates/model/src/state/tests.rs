@@ -66,7 +66,7 @@ fn label(event: Event) -> &'static str {
     }
 }
 
-/// The table as a diagram: how jobs come into being, then a line for each event that a status allows.
+/// The table as a diagram: the ways to create a job, then a line for each event that a status allows.
 fn diagram() -> String {
     let entries = ["    [*] --> created: create_job\n", "    [*] --> started: run_and_wait, an actor here has room\n"];
     let lines = Status::ALL.into_iter().flat_map(|from| {

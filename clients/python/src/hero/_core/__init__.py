@@ -1,1 +1,1 @@
-"""The connection: asyncio in either face. The sync one has it run in a thread."""
+"""The connection. Both faces use asyncio; the sync face runs it in a thread."""

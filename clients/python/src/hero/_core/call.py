@@ -1,4 +1,4 @@
-"""What is said of a call besides its parameters, and of a client besides its server."""
+"""The options of calls and of clients."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Status = Literal["new", "connecting", "open", "waiting", "closed"]
-"""Where a connection is: `waiting` is between two attempts."""
+"""The status of a connection. `waiting` is between two attempts."""
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """It changes nothing: after a break it is sent again."""
+    """The call changes nothing: it is repeated after the connection breaks."""
 
 
 @dataclass(frozen=True)
 class Once:
-    """It changes something: after a break it is not sent again."""
+    """The call changes something: it is not repeated after the connection breaks."""
 
 
 @dataclass(frozen=True)
 class Keyed:
-    """It carries an idempotency key, so it can be sent again. `items` is the parameter whose items have keys, if it has none itself."""
+    """The call has an idempotency key, so it can be repeated.
+
+    `items` is the parameter whose items have keys, if the call itself has none.
+    """
 
     items: str | None = None
 
@@ -35,7 +38,7 @@ ONCE = Once()
 
 @dataclass(frozen=True)
 class Wait:
-    """How long the server waits before it answers if it is not told, and the longest that it may be told; seconds."""
+    """The default and the maximum of `wait_timeout` of a call, in seconds."""
 
     default: float
     longest: float
@@ -43,7 +46,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Options:
-    """How a client goes about it. Times are seconds, and `math.inf` is no limit."""
+    """The options of a client. Times are in seconds; `math.inf` means no limit."""
 
     url: str
     token: str | Callable[[], str] | None = None
@@ -76,17 +79,17 @@ class Options:
 
     @property
     def room(self) -> int:
-        """So many bytes of items may wait in one place, as they came."""
+        """Maximum number of bytes of items that may wait in one place, as they were received."""
         return max(self.max_size, 32 * 1024 * 1024)
 
 
 def new_key() -> str:
-    """A key that nobody else makes."""
+    """Creates a unique key."""
     return uuid.uuid4().hex
 
 
 def with_keys(params: dict[str, Any], again: Again) -> dict[str, Any]:
-    """The parameters with a key wherever one belongs and the caller gave none."""
+    """Returns the parameters, with a key added wherever one is needed and the caller gave none."""
     if not isinstance(again, Keyed):
         return params
     if again.items is None:
@@ -98,5 +101,5 @@ def with_keys(params: dict[str, Any], again: Again) -> dict[str, Any]:
 
 
 def new_id() -> str:
-    """An id of a job that nobody else has."""
+    """Creates a unique id for a job."""
     return str(uuid.uuid4())

@@ -1,4 +1,7 @@
-"""The connection of the sync face: whoever calls writes, and a thread reads. No call waits for the event loop, which keeps what goes on beside calls."""
+"""The connection of the sync face: the calling thread writes, and another thread reads.
+
+Calls do not wait for the event loop, which does the work between calls.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,18 @@ from .wire import error_of, request
 T = TypeVar("T")
 
 MOST_ITEMS = 64
-"""So many items may be on their way from the reader to the loop."""
+"""Maximum number of items on their way from the reader to the loop."""
 
 FRAGMENT = 8 * 1024
-"""So many bytes go out at once. A socket that is writable has room for them: a third of its buffer on Linux, SO_SNDLOWAT elsewhere."""
+"""The number of bytes to send at once. A writable socket has room for them: a third of its buffer on Linux, SO_SNDLOWAT
+elsewhere."""
 
 LOOK = 1.0
-"""Whoever waits looks so often whether it is to go on, in seconds: the connection may have ended, or a signal come."""
+"""Seconds between two checks of a waiting thread: the connection may have ended, or a signal may have arrived."""
 
 
 class Waiter:
-    """Whoever waits for an answer. It is told once: by the answer, or by the end of the connection."""
+    """A caller that waits for an answer. It is notified once: of the answer, or of the end of the connection."""
 
     __slots__ = ("answer", "size", "tell")
 
@@ -52,7 +56,7 @@ class Waiter:
 
 
 class DirectLink(Link):
-    """Sends from the thread that calls."""
+    """Sends from the calling thread."""
 
     def __init__(self, websocket: client.ClientConnection, options: Options, on_item: OnItem, on_over: OnOver) -> None:
         super().__init__(websocket.protocol, options, on_item, on_over)
@@ -62,15 +66,18 @@ class DirectLink(Link):
         self._pending: dict[int, Waiter] = {}
         self._room = threading.Semaphore(MOST_ITEMS)
         self._sending = threading.Lock()
-        # Used by whoever holds `_sending`.
+        # Only the thread that holds `_sending` uses it.
         self._writable: selectors.BaseSelector = getattr(selectors, "PollSelector", selectors.SelectSelector)()
         with contextlib.suppress(OSError, ValueError):
-            # Where it has ended already, sending finds that out.
+            # If the connection has ended already, sending will notice.
             self._writable.register(websocket.socket, selectors.EVENT_WRITE)
         threading.Thread(target=self._read, name="hero-client-reader", daemon=True).start()
 
     def ask(self, method: str, params: dict[str, Any], timeout: float) -> Any:
-        """Calls, from any thread but that of the loop. Lost: the connection ended before the answer came."""
+        """Makes a call, from any thread but that of the loop.
+
+        Raises `Lost` if the connection ends before the answer.
+        """
         done = threading.Lock()
         done.acquire()
         number = next(self._numbers)
@@ -98,7 +105,7 @@ class DirectLink(Link):
         return waiter.result(method)
 
     async def _sent(self, data: bytes, deadline: float, done: asyncio.Event) -> None:
-        # It blocks where the server reads nothing.
+        # It blocks if the server does not read.
         if not await in_daemon(lambda: self._send(data, deadline)):
             raise asyncio.TimeoutError
         await done.wait()
@@ -112,10 +119,10 @@ class DirectLink(Link):
         return waiter
 
     def _send(self, data: bytes, deadline: float) -> bool:
-        """Sends a message after those that are being sent. False: it is late, and nothing went out.
+        """Sends a message after those that are being sent. Returns False if the deadline passed and nothing was sent.
 
-        The library holds a lock while it writes that it needs to read, too. A server may read on only once its answers are read, so
-        nothing is written before the socket has room for it.
+        While the library writes, it holds a lock that it also needs for reading. A server may stop reading until its
+        answers are read, so nothing is written before the socket has room for it.
         """
         if not self._sending.acquire(timeout=left(deadline)):
             return False
@@ -123,11 +130,11 @@ class DirectLink(Link):
             if not self._has_room(deadline):
                 return False
             try:
-                # The reader sees why it was closed. Some of this may have gone out.
+                # The reader reports why the connection was closed. Part of the message may have been sent.
                 with contextlib.suppress(exceptions.ConnectionClosed, Lost):
                     self._websocket.send(data if len(data) <= FRAGMENT else self._fragments(data, deadline), text=True)
             except BaseException:
-                # Ctrl-C: half of a message may have gone out, and nothing can follow it.
+                # Ctrl-C: a part of the message may have been sent, so nothing else can follow.
                 self._cut(Lost("a call was stopped while it was sent"))
                 raise
             return True
@@ -135,19 +142,22 @@ class DirectLink(Link):
             self._sending.release()
 
     def _fragments(self, data: bytes, deadline: float) -> Generator[memoryview, None, None]:
-        """A message in parts. The library writes each by itself, and an empty one behind the last."""
+        """Yields a message in parts. The library writes each by itself, and an empty one after the last."""
         view = memoryview(data)
         for at in range(0, len(data), FRAGMENT):
             yield view[at : at + FRAGMENT]
             if not self._has_room(deadline):
                 self._cut(Lost(f"a call of {len(data)} bytes was not sent in time: the server took no more than {at + FRAGMENT}"))
             if self.lost is not None:
-                # Half of it is no message.
+                # An incomplete message is invalid.
                 raise self.lost
             self._last = time.monotonic()
 
     def _has_room(self, deadline: float) -> bool:
-        """Waits until the socket is writable, or the connection has ended. False: neither before the deadline."""
+        """Waits until the socket is writable or the connection has ended.
+
+        Returns False if the deadline passes first.
+        """
         while self.lost is None:
             try:
                 if self._writable.select(min(left(deadline), LOOK)):
@@ -160,7 +170,7 @@ class DirectLink(Link):
         return True
 
     def _soon(self, work: Callable[..., object], *given: Any) -> None:
-        # The loop may be over.
+        # The loop may have ended.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(work, *given)
 
@@ -194,7 +204,7 @@ class DirectLink(Link):
             return max(self._pending, key=lambda number: self._pending[number].size, default=None)
 
     def _item(self, name: str, result: Any, error: Any, size: int) -> None:
-        # It came before the end, whose turn is behind it.
+        # The item arrived before the end of the connection, which the loop handles after it.
         self._room.release()
         self._on_item(self, name, result, error, size)
 
@@ -205,7 +215,7 @@ class DirectLink(Link):
             self.lost = lost
             waiting = list(self._pending.items())
             self._pending.clear()
-        # Before whoever waits, so that it finds the session knowing.
+        # Before the waiters, so that the session is up to date when they continue.
         self._soon(self._over, lost)
         for number, waiter in waiting:
             waiter.answer = lost.to(number)
@@ -216,7 +226,7 @@ class DirectLink(Link):
         self._on_over(self, lost)
 
     def _cut(self, lost: Lost) -> None:
-        """Ends it at once, from any thread. Whoever is sending or reading finds it out."""
+        """Ends the connection at once, from any thread. Threads that send or read will notice."""
         self._end(lost)
         hang_up(self._websocket)
 
@@ -230,12 +240,16 @@ class DirectLink(Link):
 
 
 def left(deadline: float) -> float:
-    """How long a lock may take, in seconds."""
+    """Returns the time until the deadline, in seconds, within the limits of a lock."""
     return max(0.0, min(deadline - time.monotonic(), threading.TIMEOUT_MAX))
 
 
 def acquired(lock: threading.Lock, deadline: float = math.inf) -> bool:
-    """Waits for a lock. A signal that another thread took, or that came just before this one slept, wakes nobody: so it looks again and again."""
+    """Waits for a lock. Returns False if the deadline passes first.
+
+    It wakes up repeatedly, because a signal does not wake this thread if another thread took it or if it arrived just
+    before this one slept.
+    """
     while not lock.acquire(timeout=min(left(deadline), LOOK)):
         if time.monotonic() >= deadline:
             return False
@@ -243,7 +257,11 @@ def acquired(lock: threading.Lock, deadline: float = math.inf) -> bool:
 
 
 async def in_daemon(work: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
-    """Does what blocks. Unlike a thread of the loop's own, this one holds up no program that ends. `undo` is for a result that nobody waits for any more."""
+    """Runs blocking work in a daemon thread, which, unlike the threads of the loop, does not delay the end of the
+    program.
+
+    `undo` gets the result if its caller was cancelled.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
@@ -271,27 +289,27 @@ async def in_daemon(work: Callable[[], T], undo: Callable[[T], object] | None = 
 
 
 def dial(options: Options, token: str | None) -> client.ClientConnection:
-    """The same as `link.dial`, for whoever may block."""
+    """The same as `link.dial`, but blocking."""
     given = settings(options, token)
     with told(options) as url:
-        # The connection outlives this, so nobody leaves the context.
+        # The connection outlives this function, so the context is never left.
         if url.startswith("unix://"):
             sock = at_path(url.removeprefix("unix://"), limit(options.connect_timeout))
             websocket: client.ClientConnection = cast("Any", client.unix_connect(None, "ws://localhost/", sock=sock, **given)).__enter__()
         else:
             websocket = cast("Any", client.connect(url, **given)).__enter__()
-    # A server that reads nothing holds up no call for longer than an answer may take.
+    # A server that does not read must not delay a call for longer than an answer may take.
     seconds = int(min(max(1.0, options.call_timeout), 86_400.0))
     with contextlib.suppress(OSError, struct.error):
         websocket.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", seconds, 0))
     with contextlib.suppress(OSError):
-        # Linux does not need it, and refuses it.
+        # Linux refuses the option and does not need it.
         websocket.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDLOWAT, FRAGMENT + 64)
     return websocket
 
 
 def at_path(path: str, timeout: float | None) -> socket.socket:
-    """A connection to a socket in the file system."""
+    """Connects to a socket in the file system."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.settimeout(timeout)
@@ -304,11 +322,14 @@ def at_path(path: str, timeout: float | None) -> socket.socket:
 
 
 async def open_direct(options: Options, token: str | None, on_item: OnItem, on_over: OnOver) -> Link:
-    """A connection of the sync face. With TLS the loop has it: two threads cannot use one TLS connection at once."""
+    """Opens a connection of the sync face.
+
+    With TLS the loop owns it: two threads cannot use one TLS connection at once.
+    """
     if options.url.startswith("wss:"):
         return await open_link(options, token, on_item, on_over)
     with told(options):
-        # The library counts from when it has an address, and to find that may take long, too.
+        # The timeout of the library does not include finding the address, which may take long, too.
         dialing = in_daemon(lambda: dial(options, token), hang_up)
         return DirectLink(await asyncio.wait_for(dialing, options.connect_timeout + 1.0), options, on_item, on_over)
 

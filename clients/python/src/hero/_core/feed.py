@@ -1,4 +1,4 @@
-"""A subscription as the caller sees it: items in their order, none missing and none twice, whatever becomes of the connection."""
+"""A subscription as the caller sees it: items in order, none missing and none twice, even if the connection breaks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class Feed:
-    """What came and was not taken yet. It holds `room` items at most, and one or `most_bytes` of them: then the server is told to stop, and goes on from the cursor."""
+    """A buffer of items that the caller has not taken yet.
+
+    It holds at most `room` items and `most_bytes` bytes, but always one item. When it is full, the client unsubscribes,
+    and later continues from the cursor.
+    """
 
     def __init__(
         self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool, room: int, most_bytes: int
@@ -26,7 +30,7 @@ class Feed:
         self.from_now = from_now
         self.cursor: str | None = params.get("cursor") if resumable else None
         self.attached: tuple[Link, str] | None = None
-        """The connection that sends its items, and its id there."""
+        """The connection that sends the items, and the subscription's id there."""
         self.full = False
         self.failures = 0
         self._room = room
@@ -42,7 +46,10 @@ class Feed:
         return self._over
 
     def push(self, item: Any, size: int) -> bool:
-        """Takes an item in, which came as so many bytes. False: there is no room, and the item is to come again."""
+        """Adds an item that had `size` bytes on the wire.
+
+        Returns False if there is no room, so that it must be sent again.
+        """
         if self._over or self.full:
             return False
         said = as_object(item)
@@ -66,13 +73,13 @@ class Feed:
         return True
 
     def end(self, error: errors.Error | None) -> None:
-        """Nothing follows. What came before can still be taken."""
+        """Ends the subscription. Items that arrived before can still be taken."""
         if not self._over:
             self._over, self._error = True, error
         self._news.set()
 
     async def take(self) -> list[dict[str, Any]]:
-        """What came, as soon as there is something; nothing if nothing follows."""
+        """Returns all buffered items, and waits for one if there are none. Returns an empty list at the end."""
         while not self._items:
             if self._over:
                 if self._error is not None:

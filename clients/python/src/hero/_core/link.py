@@ -24,17 +24,18 @@ from .wire import as_object, error_of, parse, request
 START = "start one with `hero serve`, or name another: Hero(url), HERO_SERVER"
 TOO_LARGE = 1009
 FAREWELL = 3.0
-"""A farewell takes no longer, in seconds. The library gives the answer to it two."""
+"""Timeout for closing a connection, in seconds. The library waits two seconds for the close frame of the server."""
 BUSY = (429, 502, 503, 504)
 UNKNOWN = (18, 19, 20, 21)
-"""What OpenSSL calls a certificate of an authority that it does not know."""
+"""The error codes of OpenSSL for certificates of unknown authorities."""
 
 
 class Lost(Exception):
-    """The connection ended. `sent` is whether the call had gone out; `error`, if there is one, is what every call gets.
+    """The connection ended. `sent` is True if the call had been sent; `error`, if there is one, is raised by every
+    call.
 
-    With `only` it is what that one gets, a call by its number or a subscription by its id: for the others the connection broke.
-    `told` is whether the server said why.
+    With `only`, just that call (by its number) or subscription (by its id) raises `error`; for the others the
+    connection broke. `told` is True if the server gave a reason.
     """
 
     def __init__(
@@ -48,16 +49,16 @@ class Lost(Exception):
         self.told = told
 
     def to(self, who: int | str, sent: bool = True) -> Lost:
-        """What it is to one call or subscription."""
+        """Returns the error for one call or subscription."""
         return Lost(self.reason, self.error if self.only is None or self.only == who else None, sent)
 
 
 class Unreachable(errors.ConnectError):
-    """Another attempt may find the server."""
+    """The server is unreachable now; another attempt may succeed."""
 
 
 def address_of(url: str) -> str:
-    """Where a WebSocket connects to: `http` and a bare `host:port` are read, too."""
+    """Returns the address for a WebSocket. Also reads `http`, `https` and a bare `host:port`."""
     if url.startswith("unix:///"):
         return url
     whole = f"ws://{url}" if re.fullmatch(r"[^/]+:\d+", url) else url
@@ -72,7 +73,7 @@ def address_of(url: str) -> str:
 
 
 async def dial(options: Options, token: str | None) -> client.ClientConnection:
-    """Connects. Unreachable: it is worth another attempt. Other errors stay."""
+    """Connects. Raises `Unreachable` if another attempt may succeed; other errors are permanent."""
     with told(options) as url:
         if url.startswith("unix://"):
             return await client.unix_connect(url.removeprefix("unix://"), uri="ws://localhost/", **settings(options, token))
@@ -80,11 +81,11 @@ async def dial(options: Options, token: str | None) -> client.ClientConnection:
 
 
 def settings(options: Options, token: str | None) -> dict[str, Any]:
-    """How the library is to connect, in both faces."""
+    """Returns the settings of the WebSocket library for both faces."""
     chosen: dict[str, Any] = {
         "open_timeout": limit(options.connect_timeout),
         "close_timeout": 2,
-        # The heartbeat is a call, which also shows that the server answers.
+        # The heartbeat is a call instead, which also shows that the server answers.
         "ping_interval": None,
         "max_size": options.max_size,
         "compression": None,
@@ -98,7 +99,7 @@ def settings(options: Options, token: str | None) -> dict[str, Any]:
 
 
 def trusting(ca: str) -> ssl.SSLContext:
-    """Takes the word of the authorities in a file, and of nobody else."""
+    """Returns a TLS context that trusts only the authorities in a file."""
     try:
         return ssl.create_default_context(cafile=ca)
     except ssl.SSLError as wrong:
@@ -108,13 +109,13 @@ def trusting(ca: str) -> ssl.SSLContext:
 
 
 def limit(seconds: float) -> float | None:
-    """As libraries take it: None is no limit, and neither is what a socket cannot count."""
+    """Returns a timeout for libraries: None, which means no limit, for times that are too long for a socket."""
     return None if seconds > 1e6 else seconds
 
 
 @contextlib.contextmanager
 def told(options: Options) -> Generator[str, None, None]:
-    """Where to connect to. What fails is told as an error of ours."""
+    """Yields the URL to connect to, and converts errors to those of this package."""
     url = address_of(options.url)
     try:
         yield url
@@ -154,7 +155,7 @@ def without_tls(url: str) -> str:
 
 
 def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
-    """What a handshake that was answered with another status means."""
+    """Returns the error for a handshake that was answered with another status."""
     status = refused.response.status_code
     body = (refused.response.body or b"").decode(errors="replace").strip()[:300]
     said = f"HTTP {status}{f': {body}' if body else ''}"
@@ -169,7 +170,10 @@ def refusal(url: str, refused: exceptions.InvalidStatus) -> errors.Error:
 
 
 class Beginning:
-    """How a message began that was too large. The library drops it, but here it says whose it was."""
+    """Records the beginning of a message that is too large.
+
+    The library drops the message; its beginning names its receiver.
+    """
 
     ENOUGH = 256
     HEADER = 10
@@ -194,7 +198,7 @@ class Beginning:
             self._tail = (self._tail + data[-self.HEADER :])[-self.HEADER :]
 
     def whose(self) -> int | str | None:
-        """The number of a call, or the id of a subscription, if that is known."""
+        """Returns the number of the call or the id of the subscription that the message is for, if it is known."""
         text = self._text or b""
         if answer := re.match(rb'\{"jsonrpc": ?"2\.0", ?"id": ?(\d{1,15}),', text):
             return int(answer[1])
@@ -204,14 +208,17 @@ class Beginning:
 
 
 OnItem = Callable[["Link", str, Any, Any, int], None]
-"""Takes the item of a subscription: its id, the item or the error, and how many bytes came."""
+"""Receives the item of a subscription: the id, the item, the error, and the number of bytes on the wire."""
 OnOver = Callable[["Link", Lost], None]
 Open = Callable[[Options, "str | None", OnItem, OnOver], Awaitable["Link"]]
-"""Opens a connection, with its token, what takes the items of subscriptions, and what is told of its end."""
+"""Opens a connection with a token, a callback for the items of subscriptions, and a callback for its end."""
 
 
 class Link(ABC):
-    """Sends calls and gives each its answer. Items go to whoever subscribed. It belongs to an event loop, whoever reads."""
+    """Sends calls, and delivers answers to callers and items to subscriptions.
+
+    It belongs to an event loop, even if another thread reads.
+    """
 
     def __init__(
         self,
@@ -222,10 +229,13 @@ class Link(ABC):
     ) -> None:
         self._beginning = Beginning(protocol)
         self.heard = False
-        """Whether a message has come."""
+        """Whether a message has arrived."""
         self.lost: Lost | None = None
         self.refused = False
-        """Whether this client ended it for what it sent. What has come of that and was not looked at yet counts no more."""
+        """Whether this client ended the connection because of its messages.
+
+        Messages that wait to be processed are dropped.
+        """
         self._options = options
         self._on_item = on_item
         self._on_over = on_over
@@ -235,23 +245,23 @@ class Link(ABC):
 
     @abstractmethod
     async def request(self, method: str, params: dict[str, Any], timeout: float) -> Any:
-        """Calls. Lost: the connection ended before the answer came."""
+        """Makes a call. Raises `Lost` if the connection ends before the answer."""
 
     @abstractmethod
     def abort(self, lost: Lost) -> None:
-        """Ends it at once."""
+        """Ends the connection at once."""
 
     @abstractmethod
     async def close(self, lost: Lost) -> None:
-        """Ends it with a farewell."""
+        """Closes the connection with a close frame."""
 
     def _message(self, raw: bytes) -> dict[str, Any]:
-        """What came, as a message."""
+        """Parses a message."""
         try:
             message: Any = parse(raw)
         except ValueError:
             message = None
-        # Nothing is sent in batches, so nothing comes in one.
+        # The client sends no batches, so it receives none.
         said = as_object(message)
         if said is None or said.get("jsonrpc") != "2.0":
             raise self._strange("speaks no JSON-RPC 2.0", raw)
@@ -262,7 +272,7 @@ class Link(ABC):
         return Lost("it speaks something else", errors.NotHero(what))
 
     def _take(self, raw: bytes) -> None:
-        """Takes what came: the item of a subscription, or an answer."""
+        """Handles a message: an item of a subscription, or an answer."""
         said = self._message(raw)
         number = said.get("id")
         if "method" in said:
@@ -280,18 +290,18 @@ class Link(ABC):
 
     @abstractmethod
     def _take_answer(self, number: int, said: dict[str, Any]) -> None:
-        """Gives an answer to whoever waits for it, if anybody still does."""
+        """Delivers an answer to its caller, if that still waits."""
 
     @abstractmethod
     def _largest(self) -> int | None:
-        """The number of the largest call that is under way."""
+        """Returns the number of the largest pending call."""
 
     def _late(self, method: str, timeout: float) -> errors.CallTimeout:
         what = f"{method} was not answered within {timeout:.0f} s by {self._options.url}; whether it was carried out is not known"
         return errors.CallTimeout(f"{what}. `call_timeout` says how long an answer may take")
 
     def _why(self, failed: Exception) -> Lost:
-        """Why a connection ended: a message that was too large would be so again."""
+        """Returns the reason for the end of a connection. A message that was too large is not sent again."""
         if isinstance(failed, Lost):
             return failed
         if not isinstance(failed, exceptions.ConnectionClosed):
@@ -304,7 +314,7 @@ class Link(ABC):
             return Lost(f"{what}, which ended the connection", error, only=self._beginning.whose())
         if said is not None and said.code == TOO_LARGE:
             what = f"{self._options.url} closed the connection because a message was too large ({said.reason or 'close code 1009'}); send less at once"
-            # Of those under way the largest is larger than the server takes, whichever it was that ended the connection.
+            # The largest of the pending calls is too large for the server, whichever of them ended the connection.
             return Lost(what, errors.RequestTooLarge(what), only=self._largest())
         if said is not None:
             why = f"the server closed the connection ({said.code}{f': {said.reason}' if said.reason else ''})"
@@ -312,11 +322,11 @@ class Link(ABC):
         return Lost(f"the connection broke ({failed.__cause__ or failed})")
 
     def _unsent(self) -> int:
-        """How many bytes wait until the server takes them, where that is known."""
+        """Returns the number of bytes that are not sent yet, as far as it is known."""
         return 0
 
     async def _beat(self) -> None:
-        """Where nothing comes for a while, a ping shows whether the server is still there."""
+        """Sends a ping after a silence, to find out whether the server is still there."""
         beat = self._options.heartbeat
         while beat > 0:
             quiet = time.monotonic() - self._last
@@ -325,11 +335,11 @@ class Link(ABC):
                 continue
             asked, unsent = time.monotonic(), self._unsent()
             try:
-                # Where the server reads nothing, it is not even sent.
+                # If the server does not read, the ping is not even sent.
                 await asyncio.wait_for(self.request("ping", {}, 2.0 * beat), beat)
             except asyncio.TimeoutError:
                 if self._last > asked or self._unsent() < unsent:
-                    # It waits behind a large message, which the server is taking.
+                    # The ping waits behind a large message, which the server is reading.
                     continue
                 self.abort(Lost(f"the server did not answer a ping within {beat:g} s"))
                 return
@@ -340,7 +350,7 @@ class Link(ABC):
 
 
 class LoopLink(Link):
-    """Its loop sends and reads."""
+    """A link whose event loop sends and reads."""
 
     def __init__(
         self,
@@ -366,7 +376,7 @@ class LoopLink(Link):
         self._sending.add(number)
         timer = self._loop.call_later(timeout, self._is_late, number, timeout)
         try:
-            # The reader sees why it was closed. Some of this may have gone out.
+            # The reader reports why the connection was closed. Part of the message may have been sent.
             with contextlib.suppress(exceptions.ConnectionClosed):
                 await self._websocket.send(data, text=True)
             self._sending.discard(number)
@@ -429,7 +439,7 @@ class LoopLink(Link):
     async def close(self, lost: Lost) -> None:
         self._end(lost)
         with contextlib.suppress(Exception):
-            # Behind a large call that the server does not take, none goes out.
+            # The close frame is not sent if it waits behind a large call that the server does not read.
             await asyncio.wait_for(self._websocket.close(), FAREWELL)
         self._websocket.transport.abort()
         self._reading.cancel()
@@ -437,5 +447,5 @@ class LoopLink(Link):
 
 
 async def open_link(options: Options, token: str | None, on_item: OnItem, on_over: OnOver) -> Link:
-    """A connection of the asyncio face."""
+    """Opens a connection of the asyncio face."""
     return LoopLink(await dial(options, token), options, on_item, on_over)

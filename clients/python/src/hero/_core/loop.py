@@ -1,4 +1,4 @@
-"""What the asyncio face stands on: the session itself, in the loop of whoever calls. `thread.py` has the same for the sync face."""
+"""The base of the asyncio face: the session, in the loop of the caller. `thread.py` is the base of the sync face."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .feed import Feed
 from .session import Session
 
 CANCELLED = asyncio.CancelledError
-"""What stops a call from outside."""
+"""The exception that interrupts a call."""
 
 __all__ = ["CANCELLED", "Feed", "Session", "ended", "in_thread", "rest"]
 
@@ -18,17 +18,17 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[..., T], *given: Any) -> T:
-    """Does what may block, without holding up the loop."""
+    """Runs work that may block, without blocking the loop."""
     return await asyncio.to_thread(work, *given)
 
 
 async def rest(seconds: float) -> None:
-    """Does nothing for so long."""
+    """Sleeps."""
     await asyncio.sleep(seconds)
 
 
 async def ended(work: Coroutine[Any, Any, T], seconds: float) -> None:
-    """Does a last thing for a call that was stopped: it is not stopped in its turn, and takes no longer than this."""
+    """Runs the final work of an interrupted call. It cannot be interrupted itself, and takes at most `seconds`."""
     task = asyncio.create_task(work)
     done, _ = await asyncio.wait({task}, timeout=seconds)
     for each in done:

@@ -1,4 +1,4 @@
-"""A connection that comes back: calls are sent again where that is harmless, and subscriptions go on where they were."""
+"""A connection that reconnects. Calls are repeated where that is safe, and subscriptions continue where they were."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .link import Link, Lost, Open, Unreachable, open_link
 from .wire import error_of, given, plain, seconds
 
 TRANSIENT = (errors.Code.RATE_LIMITED, errors.Code.STORE_UNAVAILABLE)
-"""A subscription that ends so goes on from its cursor."""
+"""After these errors a subscription continues from its cursor."""
 
 
 MOST_EARLY = 1024
-"""Of so many subscriptions at most items may come before the answer to their call was read."""
+"""Maximum number of subscriptions whose items may arrive before the answer to their call was read."""
 
 
 def pause(options: Options, failures: int) -> float:
-    """Full jitter: anything up to a bound that doubles."""
+    """Returns a pause with full jitter: a random time up to a bound that doubles."""
     return random.uniform(0.0, min(options.longest_backoff, options.backoff * 2.0 ** min(failures, 30)))
 
 
 class Attempt:
-    """A call, over as many connections as it takes: what is sent, until when, and what it means if a connection is lost."""
+    """A call across reconnects: its parameters, its deadline, and what happens if the connection is lost."""
 
     def __init__(self, options: Options, method: str, params: dict[str, Any], again: Again, wait: Wait | None) -> None:
         self._options, self._method, self._again = options, method, again
@@ -50,24 +50,27 @@ class Attempt:
         return max(0.001, self.deadline - time.monotonic())
 
     def params(self) -> dict[str, Any]:
-        """What is sent. A wait goes on for what is left of it."""
+        """Returns the parameters to send. A repeated wait gets the rest of its time."""
         if self._losses and self._ends is not None:
             self._params["wait_timeout"] = max(0.0, round(self._ends - time.monotonic(), 3))
         return self._params
 
     def pause(self) -> float:
-        """How long to wait before it is sent: this very call may be what ends the connection."""
+        """Returns the time to wait before sending: this call itself may be what ends the connection."""
         return min(pause(self._options, self._losses), self.left()) if self._losses > 1 else 0.0
 
     def gone(self, error: errors.ConnectError) -> None:
-        """There is no connection any more. An error of its own if the call may have come through before."""
+        """Handles that no connection can be made.
+
+        Raises an error of its own if an earlier attempt may have been carried out.
+        """
         if self._losses and isinstance(self._again, Keyed):
             what = f"{error}. {self._method} had been sent before the connection broke, so whether it was carried out is not known"
             what = f"{what}: by the `idempotency_key` in `params` it may be made again"
             raise errors.OutcomeUnknown(what, self._method, self._params) from error
 
     def lost(self, lost: Lost, status: Status) -> None:
-        """The connection was lost. An error if the call is not to be sent again."""
+        """Handles a lost connection. Raises an error if the call must not be repeated."""
         self._losses += 1
         if lost.error is not None:
             raise lost.error from None
@@ -92,12 +95,13 @@ class Session:
         self._link: Link | None = None
         self._connecting: asyncio.Task[Link] | None = None
         self._known = False
-        # How many attempts have failed in a row, and why the last one did. What opens and says nothing has failed, too.
+        # The number of failed attempts in a row, and the reason of the last failure. A connection that opens and sends
+        # no message has failed, too.
         self._failures = 0
         self._why = ""
         self._feeds: set[Feed] = set()
         self._by_id: dict[tuple[Link, str], Feed] = {}
-        # Items that came before the answer of their subscribe call was read.
+        # Items that arrived before the answer of their subscribe call was read.
         self._early: dict[tuple[Link, str], deque[tuple[Any, Any, int]]] = {}
         self._early_bytes = 0
         self._subscribing = 0
@@ -106,7 +110,7 @@ class Session:
     # ---- Calls ------------------------------------------------------------------------------------------------------------------------
 
     async def call(self, method: str, params: dict[str, Any], again: Again, wait: Wait | None = None) -> Any:
-        """Calls, over as many connections as it takes. The result, as JSON."""
+        """Makes a call, if necessary over several connections, and returns the result as JSON."""
         attempt = Attempt(self.options, method, params, again, wait)
         while True:
             if delay := attempt.pause():
@@ -123,7 +127,7 @@ class Session:
                 raise await self.older(method, missing) from None
 
     async def within(self, deadline: float, method: str) -> Link:
-        """A connection, if there is one before the deadline."""
+        """Returns a connection. Raises `ConnectError` if there is none before the deadline."""
         if self.link is not None:
             return self.link
         left = deadline - asyncio.get_running_loop().time()
@@ -133,7 +137,7 @@ class Session:
             raise errors.ConnectError(f"{method} was not sent: no connection to {self.options.url} came about in time") from None
 
     async def older(self, method: str, missing: errors.MethodNotFound) -> errors.MethodNotFound:
-        """Says of which version the server is that has no such method."""
+        """Returns the error for a method that the server does not have, with the version of the server."""
         version = "of another version"
         try:
             if self.link is not None and method != "server_info":
@@ -149,12 +153,12 @@ class Session:
 
     @property
     def link(self) -> Link | None:
-        """The connection, if it lives."""
+        """The connection, if it is alive."""
         link = self._link
         return link if link is not None and link.lost is None else None
 
     async def connected(self) -> Link:
-        """The connection, made if there is none."""
+        """Returns the connection, and connects if there is none."""
         if self.status == "closed":
             raise closed()
         if self.link is not None:
@@ -162,13 +166,13 @@ class Session:
         if self._connecting is None:
             self._connecting = asyncio.create_task(self._connect())
             self._connecting.add_done_callback(self._was_connected)
-        # Who stops waiting does not stop the others.
+        # A caller that stops waiting must not cancel the attempt for the others.
         return await asyncio.shield(self._connecting)
 
     def _was_connected(self, task: asyncio.Task[Link]) -> None:
         self._connecting = None
         if not task.cancelled():
-            # Whoever waited has it; nobody has to.
+            # Callers that waited got the exception. Reading it here avoids a warning if nobody waited.
             task.exception()
 
     async def _connect(self) -> Link:
@@ -184,7 +188,7 @@ class Session:
             self._is("connecting")
             try:
                 token = self.token
-                # It may ask somebody, and so block.
+                # The function may block.
                 token = await asyncio.to_thread(token) if callable(token) else token
                 link = await self._open(self.options, token, self._item, self._over)
             except Unreachable as failed:
@@ -200,8 +204,8 @@ class Session:
             return link
 
     def _over(self, link: Link, lost: Lost) -> None:
-        """A connection has ended: brings back what was subscribed on it. Calls look after themselves."""
-        # An open connection alone says nothing: only one that has sent a message counts.
+        """Handles the end of a connection: restores its subscriptions. Calls handle it themselves."""
+        # An open connection is not enough: only one that has sent a message counts as a success.
         self._failures = 0 if link.heard else self._failures + 1
         if lost.told:
             self._why = f"no connection to {self.options.url} lasts until it answers: {lost.reason}"
@@ -222,7 +226,7 @@ class Session:
                 self._go(self._resume(feed))
 
     def use_token(self, token: str) -> None:
-        """What connections show from now on."""
+        """Sets the token for new connections."""
         self.token = token
 
     def _is(self, status: Status) -> None:
@@ -238,7 +242,7 @@ class Session:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Ends everything. What waits gets `Closed`."""
+        """Ends everything. Pending calls raise `Closed`."""
         if self.status == "closed":
             return
         self._is("closed")
@@ -257,7 +261,7 @@ class Session:
     # ---- Subscriptions ----------------------------------------------------------------------------------------------------------------
 
     async def subscribe(self, method: str, unsubscribe: str, params: dict[str, Any], resumable: bool, from_now: bool) -> Feed:
-        """Subscribes. An error if the server refuses; later ones come with the items."""
+        """Subscribes. Raises an error if the server refuses; later errors are raised while reading items."""
         feed = Feed(method, unsubscribe, given(params), resumable, from_now, self.options.buffer, self.options.room)
         self._loop = asyncio.get_running_loop()
         await self._attach(feed)
@@ -278,14 +282,14 @@ class Session:
                 key = (link, name)
                 self._by_id[key], feed.attached, feed.full = feed, key, False
                 if again and feed.from_now and feed.cursor is None:
-                    # Nothing had come, so there was no cursor: what happened meanwhile is not known, and that is said.
+                    # There was no cursor yet, so the items of the meantime are unknown; `lagged` says so.
                     feed.push({"type": "lagged", "cursor": ""}, 0)
                 for result, error, size in self._early.pop(key, ()):
                     self._early_bytes -= size
                     self._give(feed, key, result, error, size)
                 if link.lost is None or key not in self._by_id:
                     return
-                # The connection ended behind these items.
+                # The connection ended after these items.
                 self._detach(feed)
                 again = True
                 if error := link.lost.to(name).error:
@@ -302,7 +306,7 @@ class Session:
                     self._early_bytes = 0
 
     async def _ask(self, link: Link, feed: Feed, params: dict[str, Any], left: float) -> str:
-        """The subscribe call. If the caller leaves meanwhile, what the server began is ended."""
+        """Makes the subscribe call. If the caller leaves meanwhile, the subscription is ended."""
         asking = asyncio.ensure_future(link.request(feed.method, params, max(0.001, left)))
         try:
             return str(await asyncio.shield(asking))
@@ -316,7 +320,7 @@ class Session:
             raise
 
     async def _resume(self, feed: Feed, delay: float = 0.0) -> None:
-        """Subscribes again, behind the last item that came."""
+        """Subscribes again, after the last item that arrived."""
         await asyncio.sleep(delay)
         if feed.over:
             return
@@ -344,7 +348,7 @@ class Session:
                 link.refused = True
                 link.abort(Lost("the server sent too many items of subscriptions that nobody knows"))
                 return
-            # One more than a feed has room for shows that there were more.
+            # One item more than a feed has room for shows that there were more.
             early = self._early.setdefault(key, deque())
             if len(early) <= self.options.buffer:
                 early.append((result, error, size))
@@ -375,12 +379,12 @@ class Session:
 
     async def _unsubscribe(self, feed: Feed, key: tuple[Link, str]) -> None:
         link, name = key
-        # Where the connection has ended, so has the subscription.
+        # If the connection has ended, so has the subscription.
         with contextlib.suppress(errors.Error, Lost):
             await link.request(feed.unsubscribe, {"subscription": name}, self.options.call_timeout)
 
     async def take(self, feed: Feed) -> list[dict[str, Any]]:
-        """The next items of a subscription, at least one; none if nothing follows."""
+        """Returns the next items of a subscription, at least one, or none at its end."""
         items = await feed.take()
         if feed.full and not feed.over:
             feed.full = False
@@ -388,7 +392,7 @@ class Session:
         return items
 
     def forget(self, feed: Feed) -> None:
-        """The same as `leave`, from anywhere, for one that nobody goes through any more."""
+        """The same as `leave`, from any thread, for a subscription that is no longer used."""
         if self._loop is not None and not self._loop.is_closed() and self.status != "closed":
             self._loop.call_soon_threadsafe(lambda: self._go(self.leave(feed)))
 
@@ -407,7 +411,7 @@ def closed() -> errors.Closed:
 
 
 def _items_as_dicts(params: dict[str, Any], again: Again) -> dict[str, Any]:
-    """Items that get keys, as what they are sent as: the caller's stay as they are."""
+    """Returns the parameters with the items that get keys as dicts. The caller's own items stay unchanged."""
     items = getattr(again, "items", None)
     if items is None:
         return params

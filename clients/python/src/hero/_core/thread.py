@@ -1,4 +1,7 @@
-"""What the sync face stands on: a session in an event loop of its own, in a thread, past which calls go. `loop.py` has the same for the asyncio face."""
+"""The base of the sync face: a session in its own event loop and thread. Calls bypass the loop.
+
+`loop.py` is the base of the asyncio face.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from .feed import Feed
 from .link import Lost
 
 CANCELLED = KeyboardInterrupt
-"""What stops a call from outside."""
+"""The exception that interrupts a call."""
 
 __all__ = ["CANCELLED", "Feed", "Session", "ended", "in_thread", "rest"]
 
@@ -26,22 +29,22 @@ T = TypeVar("T")
 
 
 def in_thread(work: Callable[..., T], *given: Any) -> T:
-    """Does what may block, which hurts nobody here."""
+    """Runs work that may block, in the calling thread."""
     return work(*given)
 
 
 def rest(seconds: float) -> None:
-    """Does nothing for so long."""
+    """Sleeps."""
     time.sleep(seconds)
 
 
 def ended(work: T, seconds: float) -> T:
-    """What is done last for a call that was stopped. Here it was done when it was named."""
+    """Returns the result of the final work of an interrupted call. Here it was done when the argument was evaluated."""
     return work
 
 
 class Session:
-    """The same as `session.Session`, from any thread."""
+    """The same as `session.Session`, for any thread."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -63,7 +66,7 @@ class Session:
         try:
             loop.run_forever()
         finally:
-            # Whoever waits for one of these is told.
+            # Cancelling these tasks notifies the threads that wait for them.
             tasks = asyncio.all_tasks(loop)
             for task in tasks:
                 task.cancel()
@@ -84,7 +87,10 @@ class Session:
             return self._core, self._loop
 
     def _wait(self, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
-        """Has the loop do something, which ends by itself: every call has a deadline there. A lock costs half of what a future does."""
+        """Runs work in the loop and waits for it. It ends by itself, because every call has a deadline there.
+
+        A lock costs half as much as a future.
+        """
         done = threading.Lock()
         done.acquire()
         tasks: list[asyncio.Task[T]] = []
@@ -102,7 +108,7 @@ class Session:
         try:
             acquired(done)
         except BaseException:
-            # Ctrl-C. It may not have begun yet.
+            # Ctrl-C. The task may not have begun yet.
             loop.call_soon_threadsafe(lambda: tasks[0].cancel())
             raise
         try:

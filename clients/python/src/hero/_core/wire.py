@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as text, and what an answer means."""
+"""Writes calls as JSON-RPC 2.0 and reads answers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .. import errors
 
 
 def as_object(value: Any) -> dict[str, Any] | None:
-    """A value that came, if it is an object."""
+    """Returns a received value if it is an object."""
     return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def plain(value: Any) -> Any:
-    """What JSON has no word for."""
+    """Converts values that have no form of their own in JSON."""
     kind = type(value).__name__
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
@@ -44,7 +44,7 @@ def plain(value: Any) -> Any:
 
 
 def seconds(value: object, name: str = "wait_timeout") -> float:
-    """A duration that was given, as a number of seconds."""
+    """Returns a duration given by the caller as a number of seconds."""
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -55,13 +55,13 @@ def seconds(value: object, name: str = "wait_timeout") -> float:
 
 
 TOO_DEEP = "something in it has itself within, or is nested too deep for JSON"
-"""What is said of what cannot be written to its end."""
+"""The message for values that are endless or too deep to write."""
 
 _encode = json.JSONEncoder(default=plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False).encode
 
 
 def request(number: int, method: str, params: dict[str, Any]) -> bytes:
-    """A call, by name. A TypeError or ValueError if it cannot be sent."""
+    """Writes a call with named parameters. Raises TypeError or ValueError if it cannot be sent."""
     try:
         return _encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
     except UnicodeEncodeError as wrong:
@@ -75,23 +75,23 @@ def request(number: int, method: str, params: dict[str, Any]) -> bytes:
 
 
 def no_unicode(wrong: UnicodeEncodeError) -> str:
-    """What is said of a text that cannot be written."""
+    """Returns the message for a text that cannot be written."""
     near = wrong.object[max(0, wrong.start - 20) : wrong.end + 20]
     return f"a text in it is no Unicode, which has no lone surrogates: …{near!r}…"
 
 
 def given(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that are given: those that are not None."""
+    """Returns the parameters that are not None."""
     return {name: value for name, value in params.items() if value is not None}
 
 
 def parse(raw: bytes | str) -> Any:
-    """A message; a ValueError if it is no JSON."""
+    """Parses a message. Raises ValueError if it is not JSON."""
     return from_json(raw)
 
 
 def error_of(method: str, error: Any) -> errors.RpcError:
-    """The error of an answer, as its class."""
+    """Returns the error of an answer, as an instance of its class."""
     said = as_object(error)
     if said is None:
         return errors.RpcError(f"{method} was answered with an error that is none: {error!r:.200}", 0, None, method)

@@ -1,4 +1,4 @@
-"""What every generated method of this face goes through."""
+"""The base of the generated methods of this face."""
 
 from __future__ import annotations
 

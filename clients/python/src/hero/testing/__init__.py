@@ -1,4 +1,4 @@
-"""A server for tests: `with serve() as server:`, or the fixtures `hero_server` and `hero_client` of pytest, which this package brings along."""
+"""A server for tests: `with serve() as server:`, or the pytest fixtures `hero_server` and `hero_client`."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ __all__ = ["Server", "serve"]
 
 
 class Server:
-    """A `hero serve` on a free port, with a Redis of its own."""
+    """A `hero serve` on a free port, with a private Redis."""
 
     def __init__(self, process: subprocess.Popen[str], url: str, data: Path, program: str) -> None:
         self.process = process
         self.url = url
-        """Where it is: `Hero(server.url)`."""
+        """The address: `Hero(server.url)`."""
         self.data = data
-        """Its data directory, which also says where its Redis is: `Worker(…, redis=str(server.data))`."""
+        """The data directory, by which workers find the private Redis: `Worker(…, redis=str(server.data))`."""
         self.program = program
-        """The program that runs."""
+        """The process of the server."""
 
     def __repr__(self) -> str:
         return f"<Server {self.url}>"
 
     def log(self) -> str:
-        """What it wrote to stderr."""
+        """Returns the output on stderr."""
         return (self.data / "stderr").read_text(errors="replace")
 
 
 def program() -> str:
-    """The `hero` to start: HERO_BIN, else the one on the PATH."""
+    """Returns the `hero` to start: HERO_BIN, otherwise the one on the PATH."""
     found = os.environ.get("HERO_BIN") or shutil.which("hero")
     if not found:
         raise Error("no `hero` to start: put it on the PATH (`cargo install --path .`), or name it with HERO_BIN")
@@ -55,15 +55,15 @@ def serve(
     env: Mapping[str, str] | None = None,
     timeout: float = 60.0,
 ) -> Generator[Server, None, None]:
-    """Starts `hero serve`, and ends it with the `with`. What it stored goes too, unless `data` names where it stays.
+    """Starts `hero serve`, and stops it at the end of the `with` block. Its data is deleted, unless `data` is given.
 
     Args:
-        arguments: What else to start it with, such as `["--login"]`.
-        binary: The program; else HERO_BIN, else `hero` on the PATH.
-        data: A data directory that stays. Its path is short: sockets are in it.
-        listen: Where it listens; port 0 is a free one.
-        env: More of its environment.
-        timeout: How many seconds it has to be ready.
+        arguments: Further arguments, such as `["--login"]`.
+        binary: The program. By default HERO_BIN, otherwise `hero` on the PATH.
+        data: A data directory to keep. Its path must be short, because it contains sockets.
+        listen: The address to listen on; port 0 is a free one.
+        env: Further environment variables.
+        timeout: Seconds until it must be ready.
     """
     chosen = binary or program()
     home = data or Path(tempfile.mkdtemp(prefix="hero-"))
@@ -92,7 +92,7 @@ def serve(
 
 
 def _url(process: subprocess.Popen[str], home: Path, timeout: float) -> str:
-    """The address in its ready line."""
+    """Returns the address in the ready line."""
     lines: Queue[str] = Queue()
 
     def read() -> None:

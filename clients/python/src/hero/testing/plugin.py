@@ -1,4 +1,4 @@
-"""Fixtures of pytest: a server for the session, and a client of it for each test."""
+"""Pytest fixtures: a server for the session, and a client for each test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import Server, serve
 
 @pytest.fixture(scope="session")
 def hero_server() -> Iterator[Server]:
-    """A `hero serve` on a free port, with a Redis of its own, for all tests."""
+    """A `hero serve` on a free port with a private Redis, shared by all tests."""
     with serve() as server:
         yield server
 

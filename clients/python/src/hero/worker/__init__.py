@@ -1,4 +1,4 @@
-"""Runs jobs in Python: an actor, by the functions that hero keeps in Redis (docs/protocol.md).
+"""Runs jobs in Python: an actor that uses hero's functions in Redis (docs/protocol.md).
 
     from hero.worker import Worker, current
 
@@ -11,9 +11,10 @@
 
     worker.run()
 
-A job of the script type `images` whose script is `resize` runs it: `hero.run("resize", script_type="images", args={"path": "x"})`. A job runs
-at least once: what is killed loses its lease, and the job runs again elsewhere. So a task that is repeated must do no harm. Functions that are
-not `async` run in threads of their own; those that are share one event loop, which they must not block.
+A job of the script type `images` whose script is `resize` runs this task: `hero.run("resize", script_type="images",
+args={"path": "x"})`. A job runs at least once: a killed worker loses its leases, and its jobs run again elsewhere. So a
+repeated task must do no harm. Functions that are not `async` run in threads; `async` functions share one event loop,
+which they must not block.
 """
 
 from .actor import Worker

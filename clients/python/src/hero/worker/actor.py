@@ -24,24 +24,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 log = logging.getLogger("hero.worker")
 
 PRESENCE = 5.0
-"""Seconds between two signs of life; one holds for three times as long."""
+"""Seconds between two heartbeats. A heartbeat is valid for three times as long."""
 SHOWN = 50
-"""So many names of tasks are told of."""
+"""Maximum number of task names that are announced."""
 
 
 class Worker:
-    """An actor of one script type. All that run at one time need an `instance` of their own; by default that is the process id.
+    """An actor of one script type. Actors that run at the same time need different `instance` numbers; the default is
+    the process id.
 
     Args:
-        script_type: The script type of the jobs that it runs.
-        redis: The Redis of the server, as `redis://`, `rediss://` or `unix://`; or the data directory of `hero serve` with a Redis of its own.
-        concurrency: How many jobs run at once.
-        group: Its group among the actors of the type.
-        instance: Its number in the group.
+        script_type: The script type of the jobs.
+        redis: The Redis of the server, as `redis://`, `rediss://` or `unix://`, or the data directory of a `hero serve`
+            that has a private Redis.
+        concurrency: Maximum number of jobs that run at once.
+        group: The group of the actor.
+        instance: The number of the actor in the group.
         context_id: The context whose jobs it runs.
-        lease: For how many seconds a job stays its own after it was killed. It renews three times as often.
-        poll: The longest pause between two looks into the queues, s; normally Redis tells of a job at once.
-        grace: How many seconds jobs have to end when it is told to stop. Then the rest is given back, for others to run.
+        lease: Seconds until another worker takes over the jobs of a killed worker. Leases are renewed three times as
+            often.
+        poll: Maximum seconds between two polls of the queues. Normally Redis announces a job at once.
+        grace: Seconds that running jobs have to end at a shutdown. The others are requeued.
     """
 
     def __init__(
@@ -63,8 +66,8 @@ class Worker:
         self.lease, self.poll, self.grace = lease, poll, grace
         instance = os.getpid() if instance is None else instance
         self.actor = f"{script_type}:{group}:{instance}"
-        """Its name."""
-        # Another one with each start: a lease is not inherited.
+        """The name of the actor."""
+        # Different at each start, because leases are not inherited.
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{time.time_ns():x}"
         self._address = redis
         self._tasks = Tasks()
@@ -78,10 +81,10 @@ class Worker:
         return f"<Worker {self.actor}: {', '.join(self._tasks.names)}>"
 
     def task(self, name: str) -> Callable[[F], F]:
-        """The function runs the jobs whose script is `name`.
+        """Registers a function for the jobs whose script is `name`.
 
-        An object as `args` gives its parameters by name, a list by position, another value is the only one. What it returns is the value
-        of the job, as JSON; what it raises is its error.
+        An object in `args` is passed as named parameters, a list as positional ones, any other value as the only
+        parameter. The return value becomes the value of the job, as JSON; an exception becomes its error.
         """
 
         def register(function: F) -> F:
@@ -91,16 +94,20 @@ class Worker:
         return register
 
     def script(self, function: F) -> F:
-        """The function runs the jobs whose script names no task: it gets the script, as a text."""
+        """Registers a function for the jobs whose script names no task. It gets the script as text."""
         self._tasks.other = function
         return function
 
     def run(self) -> None:
-        """Runs until SIGTERM or SIGINT, then ends gracefully; at once with the second one."""
+        """Runs until SIGTERM or SIGINT, then ends gracefully. The second signal ends it at once."""
         asyncio.run(self.serve(signals=True))
 
     def stop(self) -> None:
-        """Has it end gracefully: it takes no more jobs, and gives back those that do not end in time. At once, the second time. From any thread."""
+        """Stops gracefully: it takes no more jobs, and requeues those that do not end in time. Can be called from any
+        thread.
+
+        The second call requeues them at once.
+        """
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._told)
 
@@ -111,7 +118,7 @@ class Worker:
         self._wake.set()
 
     async def serve(self, *, signals: bool = False) -> None:
-        """The same as `run`, in an event loop that is there already."""
+        """The same as `run`, in an event loop that is already running."""
         if self._tasks.none:
             what = 'register functions with @worker.task("name"), or one for all scripts with @worker.script, before it runs'
             raise errors.Error(f"the worker {self.actor} has no tasks: {what}")
@@ -135,7 +142,7 @@ class Worker:
             for _ in range(5):
                 for task in left:
                     task.cancel()
-                # One that connects may lose a cancellation, so it is told again; nothing holds up the end.
+                # A task that is connecting may lose a cancellation, so it is repeated. Nothing may delay the end.
                 if left:
                     _, left = await asyncio.wait(left, timeout=OBEYING)
             await store.close()
@@ -147,11 +154,11 @@ class Worker:
         if log.hasHandlers():
             log.info(said)
         else:
-            # Where nobody set logging up, nothing below a warning is shown.
+            # Without logging set up, only warnings would be shown.
             print(f"hero.worker: {said}", file=sys.stderr, flush=True)
 
     async def _take(self, store: Store) -> None:
-        """Claims jobs as long as there is room, until it is told to end."""
+        """Claims jobs while there is room, until it is stopped."""
         failures = 0
         while not self._ending:
             self._wake.clear()
@@ -185,7 +192,7 @@ class Worker:
         task.add_done_callback(ended)
 
     async def _drain(self) -> None:
-        """Lets jobs end, then gives back those that are left."""
+        """Lets jobs end, then requeues the others."""
         tasks = {task for _, task in self._runs.values()}
         if not tasks:
             return
@@ -199,12 +206,12 @@ class Worker:
         await asyncio.wait((rest,), timeout=OBEYING * 4)
 
     async def _sleep(self, seconds: float) -> None:
-        """Until there may be something to do."""
+        """Sleeps until there may be something to do."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._wake.wait(), seconds)
 
     async def _present(self, store: Store) -> None:
-        """Says that it is there, so that it is listed and jobs of its type are taken."""
+        """Sends heartbeats, so that the actor is listed and the server accepts jobs of its type."""
         said = json.dumps({"pid": os.getpid(), "hostname": socket.gethostname(), "capabilities": self._tasks.names[:SHOWN]})
         while True:
             with contextlib.suppress(*UNREACHED):
@@ -212,7 +219,10 @@ class Worker:
             await asyncio.sleep(PRESENCE)
 
     async def _listen(self, store: Store) -> None:
-        """Hears of jobs that came and of stops. Both are hints: what is missed is seen by polling and renewing."""
+        """Receives notifications of new jobs and of stop requests.
+
+        Both are hints: polling and renewing find missed ones.
+        """
         failures = 0
         while True:
             try:

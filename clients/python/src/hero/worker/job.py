@@ -1,4 +1,4 @@
-"""A job as the task that runs it sees it."""
+"""A job, as its task sees it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ..errors import Error
 Level = Literal["debug", "info", "warn", "error"]
 
 LINES = 5000
-"""The most lines of one job that wait to be written."""
+"""Maximum number of log lines of one job that wait to be written."""
 LONGEST_TEXT = 60_000
-"""The most bytes of a line, or of what an error says."""
+"""Maximum size of a log line or an error message in bytes."""
 LONGEST_PROGRESS = 1000
-"""The most bytes of what a progress says."""
+"""Maximum size of a progress text in bytes."""
 
 running_here: contextvars.ContextVar[Job] = contextvars.ContextVar("hero_job")
 
 
 class StopRequested(Error):
-    """The job is to end: somebody stopped it, its time is over, or the worker ends."""
+    """The job must end: it was stopped, it timed out, or the worker ends."""
 
 
 def current() -> Job:
-    """The job that runs here."""
+    """Returns the job that runs in this thread or coroutine."""
     try:
         return running_here.get()
     except LookupError:
@@ -39,7 +39,7 @@ def current() -> Job:
 
 
 class Said:
-    """What a task said and is not written yet, and what it is told."""
+    """The log lines and progress of a task that are not written yet, and its stop signal."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()
@@ -54,41 +54,47 @@ class Job:
     def __init__(self, fields: dict[str, str], said: Said) -> None:
         self.id = fields["id"]
         self.claim = fields["claim"]
-        """What shows that this run of it is the one that counts."""
+        """The claim of this run, which Redis checks."""
         self.attempt = int(fields.get("attempt") or 1)
         self.script = fields.get("script", "")
         self.timeout = _number(fields.get("timeout"), 60.0)
         self.fields = fields
-        """All that Redis has of it, as text."""
+        """The fields of its hash in Redis, as text."""
         self.began = time.monotonic()
         self._said = said
 
     @property
     def args(self) -> Any:
-        """What the caller gave it."""
+        """The arguments of the job."""
         return json.loads(self.fields.get("args") or "null")
 
     @property
     def env(self) -> dict[str, str]:
-        """Its environment."""
+        """The environment of the job."""
         return dict(json.loads(self.fields.get("env_vars") or "{}"))
 
     @property
     def stopping(self) -> bool:
-        """Whether it is to end. A task in a thread that takes long looks here now and then."""
+        """Whether the job must end. A long task in a thread must check this from time to time."""
         return self._said.stop.is_set()
 
     def check(self) -> None:
-        """Raises `StopRequested` if it is to end."""
+        """Raises `StopRequested` if the job must end."""
         if self.stopping:
             raise StopRequested("the job is to end")
 
     def progress(self, value: float, text: str = "") -> None:
-        """Says how far it is, in percent usually. The newest is written, twice a second at most. From any thread."""
+        """Reports progress, usually in percent.
+
+        The newest value is written at most twice a second. Works in any thread.
+        """
         self._said.progress = (float(value), cut(text, LONGEST_PROGRESS))
 
     def log(self, text: str, level: Level = "info") -> None:
-        """Adds a line to its log. From any thread. Where too many wait to be written, lines are left out, and the log says how many."""
+        """Adds a line to the job's log. Works in any thread.
+
+        If too many lines wait to be written, further ones are dropped, and the log has their number.
+        """
         if len(self._said.lines) >= LINES:
             self._said.dropped += 1
         else:
@@ -99,7 +105,7 @@ class Job:
 
 
 class LogHandler(logging.Handler):
-    """Has what is logged within a task be in the log of its job: `logging.getLogger().addHandler(LogHandler())`."""
+    """Sends the log records of a task to the log of its job: `logging.getLogger().addHandler(LogHandler())`."""
 
     def emit(self, record: logging.LogRecord) -> None:
         job = running_here.get(None)
@@ -110,7 +116,7 @@ class LogHandler(logging.Handler):
 
 
 def cut(text: str, most: int = LONGEST_TEXT) -> str:
-    """A text of so many bytes at most, which can be written: a lone surrogate stands in it as Python writes it, `\\ud800`."""
+    """Cuts a text to at most `most` bytes and makes it valid UTF-8: a lone surrogate becomes its escape, `\\ud800`."""
     return text.encode(errors="backslashreplace")[:most].decode(errors="ignore")
 
 

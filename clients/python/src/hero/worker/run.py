@@ -1,4 +1,4 @@
-"""One run of one job: its task, its lease, what it says, and how it ends."""
+"""One run of one job: its task, its lease, its log and progress, and its end."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ log = logging.getLogger("hero.worker")
 TELLING = 0.5
 """Seconds between two writes of progress and log."""
 OBEYING = 2.0
-"""Seconds that a task has to end after it was told to stop."""
+"""Seconds that a task has to end after a stop request."""
 
 
 class Run:
-    """A job that was claimed."""
+    """A claimed job."""
 
     def __init__(self, store: Store, tasks: Tasks, fields: dict[str, str], lease: float) -> None:
         self._store, self._tasks, self._lease = store, tasks, lease
@@ -33,16 +33,16 @@ class Run:
         self._giving_back = False
 
     def look(self) -> None:
-        """Something may have been asked of it: it renews at once, and sees."""
+        """Renews the lease at once, because the answer may be a stop request."""
         self._look.set()
 
     def give_back(self) -> None:
-        """Ends it, so that another worker runs it."""
+        """Ends the run and requeues the job."""
         self._giving_back = True
         self._look.set()
 
     async def go(self) -> None:
-        """Runs the task, keeps the lease meanwhile, and records how it ended."""
+        """Runs the task, renews the lease meanwhile, and records the end."""
         token = running_here.set(self.job)
         body = asyncio.create_task(self._tasks.run(self.job))
         running_here.reset(token)
@@ -57,7 +57,7 @@ class Run:
                     body.cancel()
                 await asyncio.wait({body}, timeout=OBEYING)
             end = self._end(body, why)
-            # The lease is kept until the end is recorded.
+            # The lease is renewed until the end is recorded.
             teller.cancel()
             await asyncio.gather(teller, return_exceptions=True)
             if why != "lost":
@@ -70,7 +70,7 @@ class Run:
             await asyncio.gather(renewing, teller, body, return_exceptions=True)
 
     async def _keep(self) -> str:
-        """Renews the lease until the job is to end: "stop", "timeout", "lost", or "release" where it is given back."""
+        """Renews the lease until the job must end: "stop", "timeout", "lost", or "release" if it is requeued."""
         job, every, last = self.job, self._lease / 3, time.monotonic()
         while True:
             left = job.began + job.timeout - time.monotonic()
@@ -85,7 +85,7 @@ class Run:
                 last = time.monotonic()
             except UNREACHED as error:
                 log.warning("the lease of job %s was not renewed: %s", job.id, self._store.hint(error))
-                # Another one may have it by now.
+                # Another worker may have the job by now.
                 if time.monotonic() - last > self._lease:
                     return "lost"
                 await asyncio.sleep(min(1.0, every / 4))
@@ -100,7 +100,7 @@ class Run:
                 await self._write()
 
     async def _write(self) -> None:
-        """Writes the lines that wait, in their order, and the newest progress."""
+        """Writes the pending log lines, in order, and the newest progress."""
         said, job = self._said, self.job
         while said.lines:
             level, text = said.lines[0]
@@ -114,7 +114,7 @@ class Run:
             await self._store.of_job("hero_progress", job, *newest)
 
     def _end(self, body: asyncio.Task[Any], why: str) -> tuple[str, ...]:
-        """The call that records the end. What the task still achieved counts, whatever was asked for meanwhile."""
+        """Returns the call that records the end. A result of the task counts, even after a stop request."""
         name = repr(self.job.script.strip()[:100])
         if body.done() and not body.cancelled() and body.exception() is None:
             try:
@@ -134,12 +134,12 @@ class Run:
         return "hero_fail", cut(_named(raised)), "script"
 
     async def _record(self, end: tuple[str, ...]) -> None:
-        """Records the end, and tries on as long as the lease may last."""
+        """Records the end, and repeats the call while the lease may last."""
         until = time.monotonic() + self._lease
         while True:
             try:
                 if await self._store.of_job(end[0], self.job, *end[1:]) == "lost":
-                    # Or it was recorded, and that answer was lost.
+                    # Or the end was recorded, and the answer was lost.
                     log.info("job %s was not this worker's any more when it ended", self.job.id)
                 return
             except Refused as refused:
@@ -153,7 +153,10 @@ class Run:
 
 
 def _written(value: Any) -> str:
-    """What a task returned, as JSON; a ValueError if it is none. Its objects are those of others, and may raise anything."""
+    """Writes the return value of a task as JSON.
+
+    Raises ValueError if that fails: the task's objects may raise anything.
+    """
     try:
         text = json.dumps(value, default=plain, ensure_ascii=False, allow_nan=False)
         text.encode()
@@ -167,7 +170,7 @@ def _written(value: Any) -> str:
 
 
 def _named(raised: BaseException | None) -> str:
-    """An error by its class, with what it says if it says something: an error of somebody else may fail at that, too."""
+    """Describes an exception by its class and its message, if it has one. Foreign exceptions may fail at that, too."""
     name = type(raised).__name__
     try:
         return f"{name}: {raised}" if str(raised) else name

@@ -1,4 +1,4 @@
-"""The functions of hero in Redis, and how they are reached."""
+"""The connection to Redis, and hero's functions there."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ except ModuleNotFoundError as missing:  # pragma: no cover
     raise ModuleNotFoundError("hero.worker needs the package redis: pip install 'hero-client[worker]'") from missing
 
 UNREACHED = (redis_errors.RedisError, OSError)
-"""What a call raises that did not come through, or was refused."""
+"""The exceptions of a call that did not reach Redis or was refused."""
 Refused = redis_errors.ResponseError
-"""What a call raises that Redis refused."""
+"""The exception of a call that Redis refused."""
 
 HERE = "pass the data directory of a `hero serve` with a Redis of its own, or the address of its Redis: redis://, rediss:// or unix://"
 
 PATIENCE = 10.0
-"""The longest pause between two attempts to reach Redis, s."""
+"""Maximum seconds between two attempts to reach Redis."""
 
 
 class Store:
@@ -37,11 +37,14 @@ class Store:
         self._redis = _connect(address, context_id)
 
     async def greet(self) -> None:
-        """An error if Redis does not know who calls: no second attempt mends that. One that is not there may come."""
+        """Raises an error if Redis refuses the login, because a second attempt would not help.
+
+        An absent Redis is no error here: it may still start.
+        """
         try:
             await self._redis.ping()
         except UNREACHED as error:
-            # One that is refused while it connects comes as the cause of another.
+            # A refusal while connecting is the cause of another exception.
             if any(isinstance(each, redis_errors.AuthenticationError) for each in (error, error.__cause__)):
                 secret = "redis://:PASSWORD@HOST:PORT, or the data directory of the server if the Redis is its own"
                 what = f"the Redis at {self.name()} does not let this worker in ({error or 'it wants a password'}): pass {secret}"
@@ -51,44 +54,44 @@ class Store:
         return await self._redis.execute_command("FCALL", function, len(keys), *keys, self._owner, self._context, *words)
 
     async def claim(self, queues: list[str], lease: float) -> dict[str, str] | None:
-        """The next job, if there is one: its fields."""
+        """Claims the next job and returns its fields, or None."""
         taken = await self._fcall("hero_claim", queues, self._actor, int(lease * 1000))
         return dict(zip(taken[::2], taken[1::2], strict=True)) if taken else None
 
     async def present(self, said: str) -> None:
-        """Says that the actor is there, which holds for 15 s."""
+        """Sends a heartbeat of the actor, which is valid for 15 s."""
         await self._fcall("hero_present", [f"hero:meta:actor:inst:{self._actor}"], said)
 
     async def of_job(self, function: str, job: Job, *words: Any) -> str:
-        """Renews, logs, tells or ends: what a claim of a job may do."""
+        """Calls a function for a claimed job: renew, log, report progress, or end."""
         return str(await self._fcall(function, [f"hero:job:{job.id}"], job.claim, *words))
 
     def hints(self) -> Any:
-        """What tells of jobs and stops."""
+        """Returns the subscription for notifications of jobs and stop requests."""
         return self._redis.pubsub()
 
     async def close(self) -> None:
         await self._redis.aclose()
 
     def hint(self, error: Exception) -> str:
-        """What to do about an error."""
+        """Returns advice for an error."""
         if "Function not found" in str(error):
             return f"{error} (a hero server that uses this Redis puts the functions there: is it this Redis, and did one run?)"
         return str(error) or repr(error)
 
     def name(self) -> str:
-        """Where it is, without a password."""
+        """Returns the address without its password."""
         return without_password(self.address)
 
 
 def pause(failures: int) -> float:
-    """Full jitter: anything up to a bound that doubles, s."""
+    """Returns a pause in seconds with full jitter: a random time up to a bound that doubles."""
     return random.uniform(0, min(PATIENCE, 0.1 * 2 ** min(failures, 10)))
 
 
 def _connect(address: str, context_id: int) -> Any:
     settings: dict[str, Any] = {"db": context_id, "decode_responses": True, "encoding_errors": "replace"}
-    # A claim that is sent twice claims two jobs, so nothing is repeated unseen.
+    # A claim that is sent twice claims two jobs, so the library must not repeat calls.
     settings["retry"] = Retry(NoBackoff(), 0)
     settings["socket_connect_timeout"] = 10
     settings["health_check_interval"] = 10
@@ -103,7 +106,7 @@ def _connect(address: str, context_id: int) -> Any:
 
 
 def _secret(data: Path) -> str:
-    """The password of the Redis in a data directory."""
+    """Reads the password of the Redis in a data directory."""
     try:
         return (data / "redis.secret").read_text().strip()
     except FileNotFoundError:
@@ -120,6 +123,6 @@ def _secret(data: Path) -> str:
 
 
 def without_password(address: str) -> str:
-    """An address as it may be shown."""
+    """Removes the password from an address."""
     head, at, host = address.rpartition("@")
     return f"{head.partition('://')[0]}://{host}" if at else address

@@ -1,4 +1,4 @@
-"""Tasks by their names, and how a job is given to one."""
+"""The registry of tasks, which runs jobs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .job import Job
 
 
 class Tasks:
-    """What a worker can run."""
+    """The tasks of a worker."""
 
     def __init__(self) -> None:
         self._named: dict[str, Callable[..., Any]] = {}
         self.other: Callable[[str], Any] | None = None
-        """What runs scripts that name no task."""
+        """The function for scripts that name no task."""
         self.stuck = 0
-        """How many threads go on although their jobs have ended: each still takes a place."""
+        """The number of threads that go on although their jobs have ended. Each still counts towards `concurrency`."""
 
     def add(self, name: str, function: Callable[..., Any]) -> None:
         if name in self._named:
@@ -30,7 +30,7 @@ class Tasks:
 
     @property
     def none(self) -> bool:
-        """Whether it can run nothing."""
+        """Whether there are no tasks."""
         return not self._named and self.other is None
 
     @property
@@ -38,11 +38,11 @@ class Tasks:
         return sorted(self._named)
 
     def is_async(self, job: Job) -> bool:
-        """Whether it runs in the event loop, so that it can be cancelled."""
+        """Whether the job's task runs in the event loop, so that it can be cancelled."""
         return inspect.iscoroutinefunction(self._named.get(job.script.strip(), self.other))
 
     async def run(self, job: Job) -> Any:
-        """Gives the job to its task. What it returns."""
+        """Runs the job's task and returns its value."""
         name = job.script.strip()
         function = self._named.get(name)
         args: list[Any] = []
@@ -71,7 +71,7 @@ class Tasks:
         return await self._in_own_thread(function, args, named)
 
     async def _in_own_thread(self, function: Callable[..., Any], args: list[Any], named: dict[str, Any]) -> Any:
-        """Calls what may block. The thread does not hold up the end of the process."""
+        """Runs a function that may block, in a daemon thread, which does not delay the end of the process."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         context = contextvars.copy_context()
@@ -91,7 +91,7 @@ class Tasks:
             try:
                 result = context.run(function, *args, **named)
             except StopIteration as odd:
-                # A future takes no such error.
+                # A future does not accept this exception.
                 failed = RuntimeError(repr(odd))
             except Exception as error:
                 failed = error
@@ -105,7 +105,7 @@ class Tasks:
         try:
             return await future
         except asyncio.CancelledError:
-            # It cannot be stopped from here.
+            # The thread cannot be stopped from here.
             self.stuck += 1
             future.cancel()
             raise
