@@ -1,5 +1,5 @@
 # Made of ../aio/client.py by `make clients`. Change that instead.
-"""The client: a connection with all calls, and what is made of them."""
+"""The client: a connection with all calls, and helpers built on them."""
 
 from __future__ import annotations
 
@@ -32,27 +32,35 @@ T = TypeVar("T")
 
 DEFAULT_URL = "ws://127.0.0.1:8700"
 STOPPING = 5.0
-"""How long a caller who is stopped himself waits for a job to be stopped, s."""
+"""Seconds that an interrupted caller waits for the job to be stopped."""
 
 
 class Hero(Methods):
-    """A client of a hero server: every call of the server as a method, and `run`, `submit`, `job`, `flow` made of them.
+    """A client of a hero server: every call of the server as a method, and the helpers `run`, `submit`, `job` and
+    `flow`.
 
-    This is the sync face; the other face is `hero.aio`, with the same names. The first call connects, or `with`. A connection that breaks comes
-    back: reads, waits and creates (which carry a key) go on, subscriptions go on behind their last item, and another change of which
-    nobody knows whether it was carried out is an `OutcomeUnknown`.
+    This is the sync face; the other face is `hero.aio`, with the same names. `with` or the first call connects. A broken
+    connection is restored: reads, waits and creates (which have a key) are repeated, and subscriptions continue after
+    their last item. Any other change that may or may not have been carried out raises `OutcomeUnknown`.
 
     Args:
-        url: Where the server is: `ws://`, `wss://`, `http://`, `https://`, `unix:///path/hero.sock`; else `HERO_SERVER`, else this machine.
-        token: Who calls, or a function that gives it at each connect (it runs in a thread); else `HERO_TOKEN`.
-        ca: A file (PEM) with the authorities of a `wss://` server, instead of those that this machine knows; else `HERO_CA`.
-        reconnect: How many attempts in a row may fail before calls do; None is endless. The first connection has one.
-        call_timeout: How many seconds an answer may take, besides the wait that a call asks for; `math.inf` is no limit.
-        connect_timeout: How many seconds a connection may take; `math.inf` is no limit.
-        heartbeat: After so many seconds of silence a ping finds out whether the server is there; 0 never asks.
-        max_size: The most bytes of one answer.
-        buffer: The most items of one subscription that are held here. Then the server keeps them, and sends them when there is room.
-        on_status: Called with each new status: "connecting", "open", "waiting", "closed". It runs in the event loop, so it must not block.
+        url: The address of the server: `ws://`, `wss://`, `http://`, `https://` or `unix:///path/hero.sock`. By default
+            `HERO_SERVER`, otherwise this machine.
+        token: The token, or a function that returns one for each connection (it runs in a thread). By default
+            `HERO_TOKEN`.
+        ca: A file (PEM) with the authorities of a `wss://` server, instead of those of this machine. By default
+            `HERO_CA`.
+        reconnect: Maximum number of failed attempts in a row before calls fail; None for no limit. The first connection
+            gets one attempt.
+        call_timeout: Timeout for an answer in seconds, in addition to the wait that a call asks for; `math.inf` for
+            none.
+        connect_timeout: Timeout for a connection in seconds; `math.inf` for none.
+        heartbeat: Seconds of silence after which a ping checks whether the server is there; 0 for never.
+        max_size: Maximum size of one answer in bytes.
+        buffer: Maximum number of items of one subscription that are held here. The server keeps further items until
+            there is room.
+        on_status: Called with each new status: "connecting", "open", "waiting", "closed". It runs in the event loop, so
+            it must not block.
     """
 
     def __init__(
@@ -86,23 +94,23 @@ class Hero(Methods):
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The address of the server."""
         return self._session.options.url
 
     @property
     def status(self) -> Status:
-        """Where the connection is: "new", "connecting", "open", "waiting" (between two attempts) or "closed"."""
+        """The status of the connection: "new", "connecting", "open", "waiting" (between two attempts) or "closed"."""
         return self._session.status
 
     def __repr__(self) -> str:
         return f"<Hero {self.url} {self.status}>"
 
     def connect(self) -> None:
-        """Connects now rather than with the first call."""
+        """Connects now instead of with the first call."""
         self._session.connected()
 
     def close(self) -> None:
-        """Ends the connection. What waits gets `Closed`; jobs go on."""
+        """Ends the connection. Pending calls raise `Closed`; jobs go on."""
         self._session.close()
 
     def __enter__(self) -> Hero:
@@ -148,24 +156,25 @@ class Hero(Methods):
         stop_on_cancel: bool = False,
         **options: Unpack[CreateJobOptions],
     ) -> Any:
-        """Runs a script and gives its value: what it returned, or its output as text where the engine gives no values.
+        """Runs a script and returns its value, or its output as text if its engine returns no values.
 
         Args:
             script: The script.
-            result_type: What the value is to be, as pydantic takes types; else it is JSON as it came.
-            wait_timeout: How long to wait, in seconds or as a `timedelta`; `math.inf` waits as long as it takes. By default the server's default.
-            stop_on_cancel: Whether the job is stopped if this call is (by cancellation, or Ctrl-C).
-            options: What else `create_job` takes.
+            result_type: The type of the value, as pydantic accepts types. By default the value is plain JSON.
+            wait_timeout: Timeout for the wait, in seconds or as a `timedelta`; `math.inf` for none. By default the
+                server's default.
+            stop_on_cancel: Whether the job is stopped if this call is interrupted (by cancellation, or Ctrl-C).
+            options: Further parameters of `create_job`.
 
         Raises:
-            JobFailed: It ended badly: `kind`, `message`, `line`, `column`, `stack` and `data` say how.
-            WaitTimeout: The wait ran out, and the job goes on: `hero.job(error.job_id).wait()` waits on.
+            JobFailed: The job ended in error: see `kind`, `message`, `line`, `column`, `stack` and `data`.
+            WaitTimeout: The wait timed out and the job goes on: `hero.job(error.job_id).wait()` continues to wait.
             UnexpectedAnswer: The value is no `result_type`.
         """
         if wait_timeout is not None:
             wait_timeout = seconds(wait_timeout)
         if stop_on_cancel:
-            # By the same key it is the same job, whether or not the call came through that was stopped.
+            # The same key means the same job, whether or not the interrupted call was carried out.
             if options.get("idempotency_key") is None:
                 options["idempotency_key"] = new_key()
             try:
@@ -192,9 +201,9 @@ class Hero(Methods):
         return job.stop()
 
     def submit(self, script: str, **options: Unpack[CreateJobOptions]) -> JobHandle:
-        """Creates a job and starts it, in one call that may be sent again, and does not wait for it.
+        """Creates and starts a job without waiting for it, in one call that can be repeated.
 
-        `create_job` stores one without starting it.
+        `create_job` stores a job without starting it.
         """
         if options.get("idempotency_key") is None and options.get("job_id") is None:
             options["job_id"] = new_id()
@@ -207,7 +216,7 @@ class Hero(Methods):
         return self.job(str(job_id), context_id=options.get("context_id"))
 
     def job(self, job_id: str, *, context_id: int | None = None) -> JobHandle:
-        """A job by its id. Asks nobody."""
+        """Returns a job by its id, without asking the server."""
         return JobHandle(self, job_id, context_id)
 
     # ---- Flows ------------------------------------------------------------------------------------------------------------------------
@@ -217,9 +226,9 @@ class Hero(Methods):
         jobs: Mapping[str, models.FlowJobSpec | Mapping[str, Any]],
         **options: Unpack[CreateFlowOptions],
     ) -> FlowHandle:
-        """Creates a flow and starts it, in one call that may be sent again, and does not wait for it.
+        """Creates and starts a flow without waiting for it, in one call that can be repeated.
 
-        `create_flow` stores one without starting it.
+        `create_flow` stores a flow without starting it.
         """
         try:
             flow_id = (self.run_flow_and_wait(jobs, wait_timeout=0, **options)).flow_id
@@ -230,15 +239,15 @@ class Hero(Methods):
         return self.flow(flow_id, context_id=options.get("context_id"))
 
     def flow(self, flow_id: int, *, context_id: int | None = None) -> FlowHandle:
-        """A flow by its number. Asks nobody."""
+        """Returns a flow by its number, without asking the server."""
         return FlowHandle(self, flow_id, context_id)
 
     # ---- Login ------------------------------------------------------------------------------------------------------------------------
 
     def login(self, pubkey: str, sign: Callable[[str], str]) -> models.LoggedIn:
-        """Logs in by a signature. `sign` signs a text as an Ethereum personal message; it runs in a thread.
+        """Logs in with a signature. `sign` signs a text as an Ethereum personal message; it runs in a thread.
 
-        The connection is that identity from then on, and so are those that come after it.
+        From then on, this connection and all later ones belong to that identity.
         """
         nonce = self.fetch_nonce(pubkey)
         host = urlsplit(self.url).netloc.rpartition("@")[2]
@@ -251,7 +260,7 @@ class Hero(Methods):
 
 
 def value_of(result: models.JobResult, result_type: Any) -> Any:
-    """The value of a result, as a type."""
+    """Returns the value of a result as a type."""
     value = result.value if "value" in result.model_fields_set else result.output
     try:
         return read(result_type, value)
@@ -270,6 +279,6 @@ def run(
     wait_timeout: float | timedelta | None = None,
     **options: Unpack[CreateJobOptions],
 ) -> Any:
-    """Runs a script on a server and gives its value: one line, with a connection of its own."""
+    """Runs a script on a server and returns its value, over a connection of its own."""
     with Hero(url, token=token, ca=ca) as hero:
         return hero.run(script, wait_timeout=wait_timeout, stop_on_cancel=True, **options)

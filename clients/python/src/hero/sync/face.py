@@ -1,5 +1,5 @@
 # Made of ../aio/face.py by `make clients`. Change that instead.
-"""What every generated method of this face goes through."""
+"""The base of the generated methods of this face."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Made of ../aio/handle.py by `make clients`. Change that instead.
-"""A job and a flow by their ids, with what can be done with them."""
+"""Handles for jobs and flows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .methods import WAITS, Methods
 from .stream import Subscription
 
 PAUSE = 0.1
-"""So long a wait rests before it is asked for again, in seconds: a server may answer at once that it was too long."""
+"""Seconds to pause before a wait is repeated: a server may answer at once that the wait timed out."""
 
 
 class JobHandle:
@@ -29,11 +29,14 @@ class JobHandle:
         return f"<Job {self.id}>"
 
     def start(self) -> models.JobStatus:
-        """Starts it, if it was only created."""
+        """Starts it if it was only created."""
         return self._hero.start_job(self.id, context_id=self.context_id)
 
     def wait(self, *, wait_timeout: float | timedelta | None = None) -> models.JobResult:
-        """Waits for its end. `wait_timeout` is in seconds or a `timedelta`; `math.inf` waits as long as it takes. What went wrong with it is a `JobFailed`."""
+        """Waits for its end. Raises `JobFailed` if it ended in error.
+
+        `wait_timeout` is in seconds or a `timedelta`; `math.inf` means no limit.
+        """
         return wait_for(self._hero, self.id, wait_timeout if wait_timeout is None else seconds(wait_timeout), self.context_id)
 
     def stop(self) -> models.JobStatus:
@@ -41,35 +44,35 @@ class JobHandle:
         return self._hero.stop_job(self.id, context_id=self.context_id)
 
     def retry(self) -> models.JobStatus:
-        """Runs it once more after it ended badly."""
+        """Runs it again after it ended in error."""
         return self._hero.retry_job(self.id, context_id=self.context_id)
 
     def status(self) -> models.JobStatus:
-        """Where it is in its life."""
+        """Returns its status."""
         return self._hero.get_status(self.id, context_id=self.context_id)
 
     def info(self) -> models.Job:
-        """All that is known of it."""
+        """Returns everything that the server knows about it."""
         return self._hero.get_job(self.id, context_id=self.context_id)
 
     def result(self) -> models.JobResult:
-        """Its result, if it has ended."""
+        """Returns its result if it has ended."""
         return self._hero.get_result(self.id, context_id=self.context_id)
 
     def explain(self) -> models.Explanation:
-        """Why it does not run now."""
+        """Returns the reason why it does not run now."""
         return self._hero.explain_job(self.id, context_id=self.context_id)
 
     def delete(self) -> bool:
-        """Deletes it, if it has ended."""
+        """Deletes it if it has ended."""
         return self._hero.delete_job(self.id, context_id=self.context_id)
 
     def events(self, *, cursor: str | None = None) -> Subscription[models.JobItem]:
-        """What becomes of it, to its end; first its present state, or what came after a cursor."""
+        """Follows its changes until its end, beginning with its current state or after a cursor."""
         return self._hero.subscribe_job(self.id, cursor=cursor, context_id=self.context_id)
 
     def logs(self, *, cursor: str | None = None) -> Subscription[models.LogsItem]:
-        """Its log, to its end; from the first line, or from what came after a cursor."""
+        """Follows its log until its end, from the first line or after a cursor."""
         return self._hero.subscribe_logs(self.id, cursor=cursor, context_id=self.context_id)
 
 
@@ -85,11 +88,11 @@ class FlowHandle:
         return f"<Flow {self.id}>"
 
     def start(self) -> models.FlowStatus:
-        """Starts it, if it was only created."""
+        """Starts it if it was only created."""
         return self._hero.start_flow(self.id, context_id=self.context_id)
 
     def wait(self, *, wait_timeout: float | timedelta | None = None) -> models.Flow:
-        """Waits for its end. `wait_timeout` is in seconds or a `timedelta`; `math.inf` waits as long as it takes."""
+        """Waits for its end. `wait_timeout` is in seconds or a `timedelta`; `math.inf` means no limit."""
         longest = WAITS["wait_flow"].longest
         if wait_timeout is not None:
             wait_timeout = seconds(wait_timeout)
@@ -109,24 +112,27 @@ class FlowHandle:
         return self._hero.stop_flow(self.id, context_id=self.context_id)
 
     def retry(self) -> models.FlowStatus:
-        """Runs once more what ended badly."""
+        """Runs the jobs again that ended in error."""
         return self._hero.retry_flow(self.id, context_id=self.context_id)
 
     def info(self) -> models.Flow:
-        """All that is known of it."""
+        """Returns everything that the server knows about it."""
         return self._hero.get_flow(self.id, context_id=self.context_id)
 
     def delete(self) -> bool:
-        """Deletes it, if it has ended."""
+        """Deletes it if it has ended."""
         return self._hero.delete_flow(self.id, context_id=self.context_id)
 
     def events(self, **since: Any) -> Subscription[models.FlowItem]:
-        """What becomes of it, to its end; first where it is. `since` is what else `subscribe_flow` takes."""
+        """Follows its changes until its end, beginning with its state.
+
+        `since` are further parameters of `subscribe_flow`.
+        """
         return self._hero.subscribe_flow(self.id, context_id=self.context_id, **since)
 
 
 def wait_for(hero: Methods, job_id: str, wait_timeout: float | None, context_id: int | None) -> models.JobResult:
-    """Waits for the end of a job, in as many calls as it takes."""
+    """Waits for the end of a job, if necessary with several calls."""
     longest = WAITS["wait_job"].longest
     until = time.monotonic() + (wait_timeout or 0.0)
     left = wait_timeout
@@ -141,6 +147,6 @@ def wait_for(hero: Methods, job_id: str, wait_timeout: float | None, context_id:
 
 
 def again(until: float) -> bool:
-    """Rests before a wait is asked for again, if there is time for one."""
+    """Pauses before a wait is repeated. Returns whether time is left."""
     rest(max(0.0, min(PAUSE, until - time.monotonic())))
     return until > time.monotonic()

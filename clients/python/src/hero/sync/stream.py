@@ -1,5 +1,5 @@
 # Made of ../aio/stream.py by `make clients`. Change that instead.
-"""A subscription, to be gone through."""
+"""A subscription to iterate over."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ T = TypeVar("T")
 
 
 class Subscription(Generic[T]):
-    """Items as they come, from `with` or the first `for` on. It ends after the item `ended`, with `close`, or with an error.
+    """The items of a subscription, which begins with `with` or the first iteration. It ends after the item `ended`, by
+    `close`, or with an error.
 
-    What breaks the connection does not end it: it goes on behind the last item, so none is missing and none comes twice. Where the server
-    could not keep items, the item `lagged` says so. If its `cursor` is empty, the connection broke before the first item came.
+    If the connection breaks, the subscription continues after the last item, so no item is missing and none comes
+    twice. If the server could not keep items, it sends the item `lagged`. If the `cursor` of that is empty, the
+    connection broke before the first item arrived.
     """
 
     def __init__(self, session: Session, asked: tuple[str, str, dict[str, Any], bool, bool], item: Any) -> None:
@@ -35,11 +37,11 @@ class Subscription(Generic[T]):
 
     @property
     def cursor(self) -> str | None:
-        """That of the last item that was gone through: another subscription goes on from there."""
+        """The cursor of the last item that was read. Another subscription can continue from there."""
         return self._cursor
 
     def open(self) -> None:
-        """Subscribes, if that was not done. Raises what the server says against it."""
+        """Subscribes, unless that was done before. Raises an error if the server refuses."""
         if self._feed is None and not self._over:
             self._feed = self._session.subscribe(*self._asked)
 
@@ -67,7 +69,7 @@ class Subscription(Generic[T]):
         return item
 
     def close(self) -> None:
-        """Ends it here and at the server."""
+        """Ends the subscription, also on the server."""
         self._ready.clear()
         self._over = True
         feed, self._feed = self._feed, None
