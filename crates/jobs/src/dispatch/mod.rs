@@ -185,7 +185,7 @@ impl Dispatcher {
     #[doc(hidden)]
     pub fn explain_turns(&self, turns: Turns) {
         // There are no other actors in this process.
-        let _ = self.0.turns.set(fetches);
+        let _ = self.0.turns.set(turns);
     }
 
     /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
