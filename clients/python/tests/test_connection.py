@@ -44,6 +44,15 @@ async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do(Hero: 
     assert url in str(told.value) and "hero serve" in str(told.value) and "HERO_SERVER" in str(told.value)
 
 
+@pytest.mark.parametrize(
+    "url", ["ws://me:secret@h:8700", "https://me:secret@h/hero", "me:secret@h:8700", "ws://:secret@h", "ftp://me:secret@h"]
+)
+def test_a_password_in_an_address_is_refused_and_not_repeated(Hero: Any, url: str) -> None:
+    with pytest.raises(errors.ConnectError) as told:
+        Hero(url)
+    assert "secret" not in str(told.value) and ("HERO_TOKEN" in str(told.value) or "***@h" in str(told.value))
+
+
 @pytest.mark.parametrize("url", ["ftp://x", "mailto:x", "localhost", "localhost:", "ws://", "ws://a b", "a:800000000", "unix://"])
 def test_what_is_no_address_is_told_when_the_client_is_made(Hero: Any, url: str) -> None:
     with pytest.raises(errors.ConnectError, match="ws://"):

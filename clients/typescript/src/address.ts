@@ -27,9 +27,24 @@ export const addressOf = (given: string | undefined, overHttp = false): string =
   const [, scheme, rest] = /^(?:([a-z]+):\/\/)?(.*)$/is.exec(url) ?? [];
   const known = scheme === undefined ? "ws" : schemes[scheme.toLowerCase() as keyof typeof schemes];
   const whole = `${known}://${rest ?? ""}`;
-  if (!known || (scheme === undefined && !/^[^/]+:\d+$/.test(url)) || !URL.canParse(whole)) {
+  // `URL` reads ws:///x as ws://x, and accepts the port 0.
+  const [, user, host] = /^(?:([^/?#]*)@)?([^/?#]*)/.exec(rest ?? "") ?? [];
+  if (
+    !known ||
+    !host ||
+    /:0*$/.test(host) ||
+    (scheme === undefined && !/^[^/]+:\d+$/.test(url)) ||
+    !URL.canParse(whole)
+  ) {
+    const shown = user === undefined ? url : url.replace(`${user}@`, "***@");
     throw new TypeError(
-      `${JSON.stringify(url)} is no address of a server: write ws://127.0.0.1:8700, wss://host, or host:port`,
+      `${JSON.stringify(shown)} is no address of a server: write ws://127.0.0.1:8700, wss://host, or host:port`,
+    );
+  }
+  if (user !== undefined) {
+    // Addresses are shown in errors. The password is not repeated here.
+    throw new TypeError(
+      `the address of ${host} has a name or a password in it, which no server takes: remove what stands before the @, and give a token with \`token\` or HERO_TOKEN`,
     );
   }
   return overHttp ? whole.replace(/^ws/, "http") : whole;

@@ -46,10 +46,39 @@ test("the token of the environment is shown unless the program shows who calls",
 });
 
 test("what is no address is told at once, with what would be one", () => {
-  for (const wrong of ["", "localhost", "ftp://127.0.0.1", "ws://", "127.0.0.1:", "ws://a b", "localhost:80000000"]) {
+  for (const wrong of [
+    "",
+    "localhost",
+    "ftp://127.0.0.1",
+    "ws://",
+    "127.0.0.1:",
+    "ws://a b",
+    "localhost:80000000",
+    "ws:///x",
+    "ws://h:0",
+    "ws://h:00/",
+    "h:0",
+    "ws://?x",
+  ]) {
     expect(() => connect(wrong), wrong).toThrow(/is no address of a server: write ws:/);
     expect(() => connectHttp(wrong), wrong).toThrow(/is no address of a server: write ws:/);
   }
+});
+
+test("a password in an address is refused, and not repeated", () => {
+  for (const url of [
+    "ws://me:secret@127.0.0.1:8700",
+    "https://me:secret@host/hero",
+    "me:secret@127.0.0.1:8700",
+    "ws://:secret@h",
+  ]) {
+    for (const make of [connect, connectHttp]) {
+      expect(() => make(url), url).toThrow(/^the address of [a-z0-9.:]+ has a name or a password in it/);
+      expect(() => make(url), url).not.toThrow(/secret/);
+    }
+  }
+  // One that is none for another reason, too.
+  expect(() => connect("ws://me:secret@h:0")).toThrow('"ws://***@h:0" is no address');
 });
 
 test("a program compiles against the declarations with the libraries of ES2022 and browsers alone", async () => {

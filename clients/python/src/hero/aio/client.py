@@ -249,7 +249,7 @@ class Hero(Methods):
         From then on, this connection and all later ones belong to that identity.
         """
         nonce = await self.fetch_nonce(pubkey)
-        host = urlsplit(self.url).netloc.rpartition("@")[2]
+        host = urlsplit(self.url).netloc
         if not self.url.startswith("unix:") and not nonce.startswith(f"hero:{host}:"):
             raise errors.NotHero(f"{self.url} gave a nonce of another server, {nonce!r}: what signs it would log somebody in there")
         signature = await in_thread(sign, nonce)

@@ -250,7 +250,7 @@ class Hero(Methods):
         From then on, this connection and all later ones belong to that identity.
         """
         nonce = self.fetch_nonce(pubkey)
-        host = urlsplit(self.url).netloc.rpartition("@")[2]
+        host = urlsplit(self.url).netloc
         if not self.url.startswith("unix:") and not nonce.startswith(f"hero:{host}:"):
             raise errors.NotHero(f"{self.url} gave a nonce of another server, {nonce!r}: what signs it would log somebody in there")
         signature = in_thread(sign, nonce)
