@@ -6,6 +6,9 @@ import { webSocket, type WebSocketOptions } from "./websocket.js";
 /** Options of a client. */
 export type ClientOptions = SocketOptions & WebSocketOptions;
 
-/** Creates a client over a WebSocket, for the functions of this package. It connects with its first call. */
+/**
+ * Creates a client over a WebSocket, for the functions of this package. It connects with its first call. It sends
+ * parameters as `JSON.stringify` writes them; `checked(client)` refuses those that JSON cannot express.
+ */
 export const createClient = (url: string, options: ClientOptions = {}): Client =>
   new SocketClient(webSocket(url, options), options);

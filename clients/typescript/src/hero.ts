@@ -1,4 +1,5 @@
 import { addressOf, withToken } from "./address.js";
+import { checked } from "./checked.js";
 import type { CallOptions, Client, Status } from "./client.js";
 import type { CheckOptions } from "./schema.js";
 import { type ClientOptions, createClient } from "./create.js";
@@ -160,4 +161,4 @@ export class Hero extends PlainCalls {
  * @throws TypeError if `url` is not an address.
  */
 export const connect = (url?: string, options?: ClientOptions): Hero =>
-  new Hero(createClient(addressOf(url), withToken(options)));
+  new Hero(checked(createClient(addressOf(url), withToken(options))));

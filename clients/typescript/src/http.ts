@@ -1,4 +1,5 @@
 import { addressOf, withToken } from "./address.js";
+import { checked } from "./checked.js";
 import { parse, rpcError } from "./answer.js";
 import { backoff, type Reconnect } from "./backoff.js";
 import { oneLine, readText, redirection } from "./body.js";
@@ -319,4 +320,4 @@ export const createHttpClient = (url: string, options?: HttpOptions): Client => 
 
 /** Returns the object with all calls, over HTTP. The defaults are those of `connect`. */
 export const connectHttp = (url?: string, options?: HttpOptions): Hero =>
-  new Hero(createHttpClient(addressOf(url, true), withToken(options)));
+  new Hero(checked(createHttpClient(addressOf(url, true), withToken(options))));

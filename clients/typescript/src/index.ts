@@ -8,6 +8,7 @@
  */
 export { connect, Flows, Hero, Jobs, Objects } from "./hero.js";
 export { type ClientOptions, createClient } from "./create.js";
+export { checked } from "./checked.js";
 export type { CallOptions, Client, Listener, Sending, Status, Subscribed } from "./client.js";
 export type { Reconnect } from "./backoff.js";
 export type { Login, SocketOptions } from "./options.js";

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { checked } from "./checked.js";
 import { RpcError } from "./errors.js";
 import { type CallError, codes } from "./generated/errors.js";
 import type { Methods } from "./generated/types.js";
@@ -88,4 +89,4 @@ const channel = (ear: Ear, answer: Answer) => {
 
 /** Returns the object with all calls, to a server in memory: `connectMemory({ run_and_wait: () => ({ … }) })`. */
 export const connectMemory = (answers: Answer | Answers, options?: SocketOptions): Hero =>
-  new Hero(new SocketClient(memory(answers), options));
+  new Hero(checked(new SocketClient(memory(answers), options)));
