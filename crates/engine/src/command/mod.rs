@@ -19,6 +19,7 @@ mod python;
 mod result;
 mod shell;
 mod spawned;
+mod starter;
 mod usage;
 mod v;
 mod worker;
@@ -45,6 +46,7 @@ use hero_process::{Init, OURSELVES};
 pub use program::{Command, Program};
 pub use python::Python;
 pub(super) use result::too_much_memory;
+use starter::{Place, Starter};
 pub use v::V;
 use worker::{Said, Worker};
 
@@ -115,13 +117,6 @@ fn serve(directory: &Path) -> Result<(), String> {
     }
 }
 
-/// What starts the processes of jobs.
-enum Starter {
-    Command(Command),
-    Python(python::Runner),
-    V(v::Builder),
-}
-
 struct Supervisor {
     directory: PathBuf,
     /// What it made there.
@@ -129,7 +124,7 @@ struct Supervisor {
     /// The directory that has those of the jobs in it.
     jobs: PathBuf,
     limits: Limits,
-    starter: Starter,
+    starter: Box<dyn Starter>,
     user: JobUser,
     /// Absent where the jobs are in no namespace of their own.
     init: Option<Init>,
@@ -150,24 +145,13 @@ impl Supervisor {
             Ok::<_, String>(path)
         };
         let jobs = make("jobs")?;
-        let starter = match program {
-            Program::Rhai => return Err("there is no program to run".into()),
-            Program::Command(command) => Starter::Command(command),
-            Program::Python(python) => {
-                let runner = python::Runner::new(python, &make("python")?, &jobs, &user);
-                Starter::Python(runner.map_err(|error| format!("the runner of scripts cannot be written: {error}"))?)
-            }
-            Program::V(v) => Starter::V(v::Builder::new(v, make("programs")?)),
-        };
+        let program = program.of_processes().ok_or("there is no program to run")?;
+        let starter = program.starter(&mut Place { make: &mut make, jobs: &jobs, user: &user })?;
         Ok(Self { directory: directory.to_owned(), made, jobs, limits, starter, user, init, count: 0 })
     }
 
     fn rights(&self, directory: &Path) -> JobRights {
-        match &self.starter {
-            Starter::Command(command) => command.rights(directory, &self.user),
-            Starter::Python(runner) => runner.rights(directory),
-            Starter::V(builder) => builder.rights(directory, &self.user),
-        }
+        self.starter.rights(directory, &self.user)
     }
 
     /// How the processes of jobs are confined: tried out with one that says it.
@@ -187,68 +171,54 @@ impl Supervisor {
         if let Some(fault) = fault(job) {
             return refused(fault);
         }
-        let (program, of_build) = match self.build(job, worker, began) {
+        let of_build = match self.build(job, worker, began) {
             Ok(built) => built,
             Err(done) => return done,
         };
         self.count += 1;
-        let (file, answer) = match &self.starter {
-            Starter::Command(command) => (command.file.as_str(), Answer::written(&self.limits)),
-            Starter::Python(_) => (python::FILE, Answer::told(&self.limits)),
-            Starter::V(_) => (v::FILE, Answer::written(&self.limits)),
-        };
-        let files = match JobFiles::create(&self.jobs, self.count, job, file, &self.user) {
+        let files = match JobFiles::create(&self.jobs, self.count, job, self.starter.file(), &self.user) {
             Ok(files) => files,
             Err(error) => return refused(unavailable("the files of the job cannot be written", &error)),
         };
-        let started = match &mut self.starter {
-            Starter::V(builder) => builder.start(&program, job, &files),
-            Starter::Command(command) => command.start(job, &files),
-            Starter::Python(runner) => runner.start(job, &files, &self.limits),
-        };
-        let process = match started {
+        let process = match self.starter.start(job, &files, &self.limits) {
             Ok(process) => process,
             Err(error) => return not_started(self.init.as_ref(), job, &error),
         };
-        let zygote = match &self.starter {
-            Starter::Python(runner) => runner.zygote(),
-            Starter::Command(_) | Starter::V(_) => None,
-        };
         let bounds = Bounds { directory: &files.directory, memory: self.rights(&files.directory).memory };
         let init = self.init.as_ref();
-        let spared: Vec<Pid> = zygote.into_iter().chain(init.map(Init::pid)).collect();
+        let spared: Vec<Pid> = self.starter.zygote().into_iter().chain(init.map(Init::pid)).collect();
+        let answer = self.starter.answer(&self.limits);
         let ended = Attempt { worker, limits: &self.limits, bounds, spared: &spared, init }.watch(job, process, answer, began)?;
-        if let Starter::Python(runner) = &mut self.starter
-            && ended.status.is_none()
-        {
-            runner.give_up_zygote();
+        if ended.status.is_none() {
+            self.starter.give_up_zygote();
         }
         Ok((result::result(&ended, &self.limits), with(ended.usage, of_build)))
     }
 
-    /// The program of a job whose script has to be compiled, and what that took; of others that is nothing. Or how the job ended before it
-    /// could run.
-    fn build(&mut self, job: &EngineJob, worker: &mut Worker, began: Instant) -> Result<(PathBuf, Usage), Done> {
-        let Starter::V(builder) = &mut self.starter else { return Ok((PathBuf::new(), Usage::default())) };
-        if let Some(program) = builder.program(&job.script) {
-            return Ok((program, Usage::default()));
+    /// Compiles the script of a job if it has to be compiled and was not before. Returns what that used, or how the job
+    /// ended before it could run.
+    fn build(&mut self, job: &EngineJob, worker: &mut Worker, began: Instant) -> Result<Usage, Done> {
+        let file = self.starter.file().to_owned();
+        let Some(compiler) = self.starter.compiler() else { return Ok(Usage::default()) };
+        if compiler.has(&job.script) {
+            return Ok(Usage::default());
         }
         self.count += 1;
         let nothing = EngineJob { args: None, ..job.clone() };
-        let files = JobFiles::create(&self.jobs, self.count, &nothing, v::FILE, &self.user);
+        let files = JobFiles::create(&self.jobs, self.count, &nothing, &file, &self.user);
         let files = files.map_err(|error| refused(unavailable("the files of the job cannot be written", &error)))?;
         let init = self.init.as_ref();
-        let started = builder.compile(&files).map_err(|error| not_started(init, job, &error))?;
-        let bounds = Bounds { directory: &files.directory, memory: builder.memory_to_compile() };
+        let started = compiler.compile(&files).map_err(|error| not_started(init, job, &error))?;
+        let bounds = Bounds { directory: &files.directory, memory: compiler.memory() };
         let spared = init.map(Init::pid);
         let mut attempt = Attempt { worker, limits: &self.limits, bounds, spared: spared.as_slice(), init };
         let ended = attempt.watch(job, started, Answer::written(&self.limits), began).map_err(Err)?;
         let done = |error| Err(Ok((Err(error), ended.usage)));
         match result::result(&ended, &self.limits) {
-            Err(error) if error.kind == ErrorKind::Script => done(v::compile_error(&ended.last_lines).unwrap_or(error)),
+            Err(error) if error.kind == ErrorKind::Script => done(compiler.error(&ended.last_lines).unwrap_or(error)),
             Err(error) => done(error),
-            Ok(_) => match builder.keep(&job.script, &files) {
-                Ok(program) => Ok((program, ended.usage)),
+            Ok(_) => match compiler.keep(&job.script, &files) {
+                Ok(()) => Ok(ended.usage),
                 Err(error) => done(unavailable("the program cannot be kept", &error)),
             },
         }

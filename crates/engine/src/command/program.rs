@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::python::Python;
+use super::starter::JobProgram;
 use super::v::V;
 use hero_process::held::MEMORIES;
 
@@ -35,38 +36,41 @@ pub struct Command {
 }
 
 impl Program {
+    /// The language whose jobs are processes below the engine's; none for Rhai.
+    pub(super) fn of_processes(&self) -> Option<&dyn JobProgram> {
+        match self {
+            Self::Rhai => None,
+            Self::Command(command) => Some(command),
+            Self::Python(python) => Some(python),
+            Self::V(v) => Some(v),
+        }
+    }
+
     /// Whether each job is a process of its own below the engine's.
     pub const fn has_processes(&self) -> bool {
         !matches!(self, Self::Rhai)
     }
 
-    /// Lowers the memory for the data of one process, be it a compiler, to `most` bytes, where it is above. In the engine's own process there is another limit.
+    /// Lowers the memory for the data of one process, including a compiler, to `most` bytes. Rhai has another limit.
     pub fn limit_memory(&mut self, most: u64) {
-        match self {
-            Self::Rhai => {}
-            Self::Command(Command { memory, .. }) | Self::Python(Python { memory, .. }) => *memory = (*memory).min(most),
-            Self::V(V { memory, to_compile, .. }) => (*memory, *to_compile) = ((*memory).min(most), (*to_compile).min(most)),
-        }
+        let program: &mut dyn JobProgram = match self {
+            Self::Rhai => return,
+            Self::Command(command) => command,
+            Self::Python(python) => python,
+            Self::V(v) => v,
+        };
+        program.limit_memory(most);
     }
 
-    /// Bytes of memory that all processes of a job may have together, be they those of a compiler.
+    /// Bytes of memory that all processes of a job may have together, including those of a compiler.
     pub fn memory_of_all(&self) -> u64 {
-        let of_one = match self {
-            Self::Rhai => 0,
-            Self::Command(Command { memory, .. }) | Self::Python(Python { memory, .. }) => *memory,
-            Self::V(V { memory, to_compile, .. }) => (*memory).max(*to_compile),
-        };
-        of_one.saturating_mul(MEMORIES)
+        self.of_processes().map_or(0, JobProgram::memory).saturating_mul(MEMORIES)
     }
 
-    /// What the processes of jobs run and read besides the system's programs.
+    /// The paths that the processes of jobs run and read besides the system's programs.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        let (program, readable): (_, &[PathBuf]) = match self {
-            Self::Rhai => (None, &[]),
-            Self::Command(command) => (command.command.first().map(Path::new), &command.readable),
-            Self::Python(python) => (Some(&*python.interpreter), &python.readable),
-            Self::V(v) => (Some(&*v.compiler), &v.readable),
-        };
+        let program = self.of_processes().and_then(JobProgram::program);
+        let readable = self.of_processes().map(JobProgram::readable).unwrap_or_default();
         program.into_iter().chain(readable.iter().map(PathBuf::as_path))
     }
 }

@@ -12,14 +12,15 @@ use sha2::{Digest, Sha256};
 use super::asking::Asking;
 use super::files::JobFiles;
 use super::process::Process;
+use super::starter::{Compiler, JobProgram, Place, Starter};
 use super::{OURSELVES, environment};
-use crate::EngineJob;
 use crate::environment::expected;
+use crate::{EngineJob, Limits};
 use hero_model::{ErrorKind, JobError, hex};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
 
 /// The name of the script's file, and so what the compiler calls it.
-pub(super) const FILE: &str = "main.v";
+const FILE: &str = "main.v";
 /// The name of the program beside it.
 const PROGRAM: &str = "main";
 /// What the compiler is told besides the names: its words go into errors.
@@ -47,8 +48,30 @@ impl V {
     pub const TO_COMPILE: u64 = 4 << 30;
 }
 
+impl JobProgram for V {
+    fn program(&self) -> Option<&Path> {
+        Some(&self.compiler)
+    }
+
+    fn readable(&self) -> &[PathBuf] {
+        &self.readable
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory.max(self.to_compile)
+    }
+
+    fn limit_memory(&mut self, most: u64) {
+        (self.memory, self.to_compile) = (self.memory.min(most), self.to_compile.min(most));
+    }
+
+    fn starter(&self, place: &mut Place<'_>) -> Result<Box<dyn Starter>, String> {
+        Ok(Box::new(Builder { v: self.clone(), directory: (place.make)("programs")?, kept: VecDeque::new() }))
+    }
+}
+
 /// Compiles scripts and starts the processes of jobs.
-pub(super) struct Builder {
+struct Builder {
     v: V,
     /// Where programs are kept. No job can write there.
     directory: PathBuf,
@@ -56,34 +79,26 @@ pub(super) struct Builder {
     kept: VecDeque<String>,
 }
 
-impl Builder {
-    pub(super) fn new(v: V, directory: PathBuf) -> Self {
-        Self { v, directory, kept: VecDeque::new() }
-    }
-
-    pub(super) fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
-        JobRights { readable: self.v.readable.clone(), ..JobRights::new(directory, self.v.memory, user.clone()) }
-    }
-
-    /// The program of a script, if that was compiled before.
-    pub(super) fn program(&mut self, script: &str) -> Option<PathBuf> {
+impl Compiler for Builder {
+    fn has(&mut self, script: &str) -> bool {
         let hash = hash(script);
-        let at = self.kept.iter().position(|kept| *kept == hash)?;
+        let Some(at) = self.kept.iter().position(|kept| *kept == hash) else { return false };
         self.kept.remove(at);
-        let program = self.directory.join(&hash);
         // Something that clears up old temporary files may have removed it.
-        program.is_file().then(|| self.kept.push_back(hash))?;
-        Some(program)
+        let is_there = self.directory.join(&hash).is_file();
+        if is_there {
+            self.kept.push_back(hash);
+        }
+        is_there
     }
 
-    /// Bytes of memory for the data of the compiler.
-    pub(super) fn memory_to_compile(&self) -> u64 {
-        self.v.to_compile.max(self.v.memory)
+    fn memory(&self) -> u64 {
+        JobProgram::memory(&self.v)
     }
 
-    /// Starts to compile the script in a directory. Nothing of a job is there, or the next one with this script might have it, too.
-    pub(super) fn compile(&self, files: &JobFiles) -> io::Result<Process> {
-        let rights = JobRights { memory: self.memory_to_compile(), ..self.rights(&files.directory, &files.user) };
+    // The next job with this script gets the same program, so it must not see anything of this one.
+    fn compile(&self, files: &JobFiles) -> io::Result<Process> {
+        let rights = JobRights { memory: self.memory(), ..self.rights(&files.directory, &files.user) };
         let arguments = ARGUMENTS.into_iter().chain([PROGRAM, FILE]).collect::<Vec<_>>();
         let mut command = confine::plain_command(Path::new(OURSELVES), &Profile::Job(rights), &self.v.compiler, &arguments);
         command.current_dir(&files.directory);
@@ -102,8 +117,7 @@ impl Builder {
         Ok(process)
     }
 
-    /// Keeps the program that was compiled in the directory of a job.
-    pub(super) fn keep(&mut self, script: &str, files: &JobFiles) -> io::Result<PathBuf> {
+    fn keep(&mut self, script: &str, files: &JobFiles) -> io::Result<()> {
         let made = files.directory.join(PROGRAM);
         // The compiler may have been made to leave a link there.
         if !made.symlink_metadata()?.is_file() {
@@ -120,13 +134,31 @@ impl Builder {
         fs::set_permissions(&program, Permissions::from_mode(EXECUTABLE))?;
         files.user.admit(&program, JobUser::USE)?;
         self.kept.push_back(hash);
-        Ok(program)
+        Ok(())
     }
 
-    /// Starts the program of a job.
-    pub(super) fn start(&self, program: &Path, job: &EngineJob, files: &JobFiles) -> io::Result<Process> {
+    fn error(&self, lines: &[String]) -> Option<JobError> {
+        compile_error(lines)
+    }
+}
+
+impl Starter for Builder {
+    fn file(&self) -> &str {
+        FILE
+    }
+
+    fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
+        JobRights { readable: self.v.readable.clone(), ..JobRights::new(directory, self.v.memory, user.clone()) }
+    }
+
+    fn compiler(&mut self) -> Option<&mut dyn Compiler> {
+        Some(self)
+    }
+
+    fn start(&mut self, job: &EngineJob, files: &JobFiles, _: &Limits) -> io::Result<Process> {
+        let program = self.directory.join(hash(&job.script));
         let profile = Profile::Job(self.rights(&files.directory, &files.user));
-        let mut command = confine::plain_command(Path::new(OURSELVES), &profile, program, &[] as &[&str]);
+        let mut command = confine::plain_command(Path::new(OURSELVES), &profile, &program, &[] as &[&str]);
         command.current_dir(&files.directory);
         environment::give(&mut command, environment::of_job(job, files));
         Process::start(command)
@@ -142,7 +174,7 @@ fn hash(script: &str) -> String {
 }
 
 /// The error of the script in what the compiler said, if it names a place: `main.v:3:5: error: …`.
-pub(super) fn compile_error(lines: &[String]) -> Option<JobError> {
+fn compile_error(lines: &[String]) -> Option<JobError> {
     lines.iter().find_map(|line| {
         let rest = line.strip_prefix("./").unwrap_or(line).strip_prefix(FILE)?.strip_prefix(':')?;
         let mut parts = rest.splitn(3, ':');

@@ -13,8 +13,10 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::answer::Answer;
 use super::files::JobFiles;
 use super::process::Process;
+use super::starter::{JobProgram, Place, Starter};
 use super::{OURSELVES, environment};
 use crate::environment::Variables;
 use crate::limits::size;
@@ -24,7 +26,7 @@ use hero_process::confine::{self, JobRights, JobUser, Profile};
 use zygote::Zygote;
 
 /// The name of the script's file, and so of its code in tracebacks.
-pub(super) const FILE: &str = "script.py";
+const FILE: &str = "script.py";
 /// What runs the scripts, and what these import.
 const SOURCES: [(&str, &str); 3] =
     [("runner.py", include_str!("runner.py")), ("hero.py", include_str!("hero.py")), ("confine.py", include_str!("confine.py"))];
@@ -66,7 +68,7 @@ struct ToldLimits {
 }
 
 /// Starts the processes of jobs.
-pub(super) struct Runner {
+struct Runner {
     python: Python,
     runner: PathBuf,
     user: JobUser,
@@ -77,9 +79,33 @@ pub(super) struct Runner {
 /// Has the runner be a zygote.
 const SERVE: &str = "serve";
 
+impl JobProgram for Python {
+    fn program(&self) -> Option<&Path> {
+        Some(&self.interpreter)
+    }
+
+    fn readable(&self) -> &[PathBuf] {
+        &self.readable
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn limit_memory(&mut self, most: u64) {
+        self.memory = self.memory.min(most);
+    }
+
+    fn starter(&self, place: &mut Place<'_>) -> Result<Box<dyn Starter>, String> {
+        let sources = (place.make)("python")?;
+        let runner = Runner::new(self.clone(), &sources, place.jobs, place.user);
+        Ok(Box::new(runner.map_err(|error| format!("the runner of scripts cannot be written: {error}"))?))
+    }
+}
+
 impl Runner {
     /// Writes what is needed into a directory, and starts the zygote for jobs in another.
-    pub(super) fn new(python: Python, sources: &Path, jobs: &Path, user: &JobUser) -> io::Result<Self> {
+    fn new(python: Python, sources: &Path, jobs: &Path, user: &JobUser) -> io::Result<Self> {
         for (name, text) in SOURCES {
             fs::write(sources.join(name), text)?;
             user.admit(&sources.join(name), JobUser::READ)?;
@@ -98,31 +124,38 @@ impl Runner {
         }
     }
 
-    /// The process that is there between jobs.
-    pub(super) fn zygote(&self) -> Option<Pid> {
-        self.zygote.as_ref().map(Zygote::pid)
-    }
-
-    /// Gives up a zygote that did not tell how a job ended.
-    pub(super) fn give_up_zygote(&mut self) {
-        self.zygote = None;
-    }
-
-    pub(super) fn rights(&self, directory: &Path) -> JobRights {
-        JobRights { readable: self.python.readable.clone(), ..JobRights::new(directory, self.python.memory, self.user.clone()) }
-    }
-
     fn command(&self, writable: &Path, what: &str) -> std::process::Command {
         let runner = self.runner.to_string_lossy().into_owned();
         let arguments: Vec<&str> = ARGUMENTS.into_iter().chain([runner.as_str(), what]).collect();
-        let profile = Profile::Job(JobRights { confines_forks: what == SERVE, ..self.rights(writable) });
+        let profile = Profile::Job(JobRights { confines_forks: what == SERVE, ..self.rights(writable, &self.user) });
         let mut command = confine::plain_command(Path::new(OURSELVES), &profile, &self.python.interpreter, &arguments);
         command.current_dir(writable).env_clear();
         command
     }
+}
 
-    /// Starts the process of a job.
-    pub(super) fn start(&mut self, job: &EngineJob, files: &JobFiles, limits: &Limits) -> io::Result<Process> {
+impl Starter for Runner {
+    fn file(&self) -> &str {
+        FILE
+    }
+
+    fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
+        JobRights { readable: self.python.readable.clone(), ..JobRights::new(directory, self.python.memory, user.clone()) }
+    }
+
+    fn answer(&self, limits: &Limits) -> Answer {
+        Answer::told(limits)
+    }
+
+    fn zygote(&self) -> Option<Pid> {
+        self.zygote.as_ref().map(Zygote::pid)
+    }
+
+    fn give_up_zygote(&mut self) {
+        self.zygote = None;
+    }
+
+    fn start(&mut self, job: &EngineJob, files: &JobFiles, limits: &Limits) -> io::Result<Process> {
         let args = job.args.as_ref().map_or("{}", |args| args.as_str());
         let told = serde_json::to_vec(&Told {
             environment: environment::of_job(job, files),
