@@ -68,7 +68,7 @@ local function meets(key, condition)
 end
 
 -- Reads a filter from the arguments: the number of its conditions, each: field · how · text. Returns a function that says of the key of
---  a job whether it may pass. False is certain. Values that foreign programs wrote in other forms may pass, and the caller checks them.
+-- a job whether it may pass. False is certain. Values that foreign programs wrote in other forms may pass, and the caller checks them.
 --   'is'      the value is this text              'status'  the status is this one
 --   'from'    the time is this one or later       'until'   it is earlier
 --   'label'   the JSON of the labels has this member
