@@ -18,8 +18,8 @@ function message_jobs.take_jobs()
 end
 
 -- Why these jobs may not be created now, as an answer, or nil: {'full', 'queue', script type, maximum number of waiting
--- jobs}, where `limit_of_queue` also covers jobs that left the queue but do not run; or {'full', 'rate', maximum number
--- per second} (0: any number).
+-- jobs}, where `limit_of_queue` also covers jobs that left the queue but do not run yet; or {'full', 'rate', maximum
+-- number per second} (0: any number).
 function message_jobs.refuse_jobs(list, limit_of_queue, per_second)
   local lengths, most = {}, math.min(MOST_QUEUED, limit_of_queue)
   for _, job in ipairs(list) do

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Makes the context refuse new jobs and objects, before all of it is deleted.
+-- Makes the context accept nothing new, before all of it is deleted.
 -- ARGV  'stop' (in any case) or 'idle' (only if no job of it runs or waits, and no message waits to be sent, for its
 --       result, or for the other side to know that its job was stopped)
 -- Gives {1, 0, 0, 0, 0}; or {0, number of running jobs · in queues · waiting for their time · such messages} if it has

@@ -35,7 +35,7 @@ local limit_of_queue, given_up, lease_until, has_shadows, room, per_second
 local answers, created = {}, {}
 -- The number of stored jobs of each script type, and the answer for each job that starts at once.
 local created_of, answer_started = {}, nil
--- Whether nobody waits for the actors of a type who would be overtaken.
+-- By script type, whether no waiting job would be overtaken by a direct start.
 local nobody_waits = {}
 -- The length of each queue with the jobs of this call; and the jobs that this call pushes and starts, all together at
 -- the end.

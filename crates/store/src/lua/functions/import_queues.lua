@@ -1,7 +1,7 @@
 -- Flags:
 -- Imports jobs of other layouts: moves them from their queues to ours, where they are taken like any other.
--- ARGV  script type of the pool · how many are wanted · number of queues, each: layout · key · then number of stop queues, each: key
--- Gives {number of elements looked at, script types that have work …}.
+-- ARGV  script type of the pool · number of jobs wanted · number of queues, each: layout · key · then number of stop queues, each: key
+-- Gives {number of elements checked, script types that have work …}.
 local try, try_named = commands.try, commands.try_named
 local read = jobs.end_reader('status', 'group', 'instance', 'priority', 'attempt')
 

@@ -5,7 +5,7 @@
 -- values}: at least one.
 local try = commands.try
 
--- The size from which a text is not even read to be cut, bytes.
+-- The size above which a text is not even read to be cut, bytes.
 local READ = 65536
 -- The memory up to which a hash is read as a whole, bytes.
 local SMALL = 8192
