@@ -1,82 +1,213 @@
-//! Every Redis key: its pattern, its type, who writes it and how long it lives.
+//! Every Redis key: its pattern, its type, its contents, its writers and its lifetime.
 //!
-//! | key | type | written by | lives |
+//! Writers are files of `src/lua/functions`, loops (the releaser, the pruner …), and other programs. Times in sorted sets are milliseconds
+//! since 1970 ("by ms"). An entry or a member is removed as the last column says; everything else is the lifetime of the whole key.
+//!
+//! ## Jobs
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:job:{id}` | hash | a job; `asked`: the answer to the last host call that wrote something | create, fetch, every transition, set_object, delete_object, drop_index; foreign clients and actors | its retention, after its end |
+//! | `hero:log:{id}` | stream | the log of a job | the actor, `hero_log` | that of its job |
+//! | `hero:events` | stream | the changes of all jobs | every transition | about 200,000 entries |
+//! | `hero:idem:{sha256}` | hash | the job, flow or schedule of an idempotency key | create, link_jobs, the releaser, create_flow, schedule | 24 h |
+//!
+//! Jobs that are created together are staged as a group first:
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:staged:{group}` | hash | what is known of the jobs of the group, by their keys | create | until all jobs are at their places, or the releaser removes the group; 30 days |
+//! | `hero:staged:{group}:{place}` | hash | a job of the group | create | that of `hero:staged:{group}` |
+//! | `hero:staged:{group}:lines` | list | the steps that follow once the jobs exist | create, commit_jobs | that of `hero:staged:{group}` |
+//! | `hero:staged:{group}:held` | list | existing jobs that wait for a job of the group | hold_dependents | that of `hero:staged:{group}` |
+//! | `hero:q:staged` | zset by ms | staged groups with their number of places, by the time of their removal; 0: their removal has begun | create | an entry until commit_jobs, unstage_jobs or the releaser takes it |
+//! | `hero:q:holding` | zset by ms | staged groups that existing jobs wait for | hold_dependents | an entry until commit_jobs, unstage_jobs or the releaser takes it |
+//! | `hero:q:created` | list | committed groups whose jobs are still to be put into their places and linked to their prerequisites | commit_jobs | an entry until link_jobs or the releaser has done that |
+//!
+//! ## Queues
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | jobs that are ready to run | create, and every function that makes a job ready (`queues.push`); foreign clients | while not empty |
+//! | `hero:q:ctl:type:{t}[:group:{g}:inst:{i}]` | list | jobs to stop | stop; foreign clients | 60 s |
+//! | `hero:stop_queue:{worker}` | list | jobs to stop that a foreign actor runs | stop | 60 s |
+//! | `hero:q:reply:{id}` | list | the output or error of a job | every end; foreign actors | 5 min |
+//! | `hero:q:scheduled` | zset by ms | delayed jobs and retries, by their due time | every function that delays a job or a retry | an entry until it is due |
+//! | `hero:q:leases` | zset by ms | running jobs, by the end of their lease; jobs that are away by 10^14 ms more | create, fetch, renew, recover | an entry until the job leaves its actor, or its result arrives |
+//! | `hero:q:watched` | zset by ms | enqueued jobs and jobs of foreign actors, by the time of their next check | every function that enqueues a job | an entry until an actor of ours takes the job, or the job ends |
+//! | `hero:q:unwritten` | zset by ms | ids whose hash does not exist yet | fetch, import_queues | an entry 5 s, and 5 s more if nobody looked for a while |
+//! | `hero:q:capped` | zset by ms | script types that found no room in their context | fetch | an entry 5 s |
+//! | `hero:q:fair:{…}:ring` | list | the callers with jobs from the queue `hero:q:work:{…}` | fetch | while not empty |
+//! | `hero:q:fair:{…}:of:{caller}` | list | the jobs of one of them | fetch | while not empty |
+//! | `hero:q:fair:{…}:held` | number | the number of jobs from that queue that are sorted by caller | fetch | while there are any |
+//! | `hero:meta:fair` | set | queues whose jobs are sorted by caller | fetch | a member until these jobs are taken |
+//! | `hero:q:left:{…}` | hash | ids that are left far back in the queue `hero:q:work:{…}` though their jobs do not run from it any more, with their number; `all`: of all | stop, control, delete | until the ids have come out of the queue; 30 days after the last one |
+//! | `hero:meta:left` | set | the queues with such ids | stop, control, delete | a member until the ids have come out of its queue; 30 days after the last one |
+//! | `hero:meta:queues` | set | work queues | every function that pushes into one | swept by the pruner |
+//! | `hero:meta:paused` | set | paused queues | pause | a member until its queue is resumed |
+//! | `hero:meta:queue:stats:{t}` | hash | the counters of a script type | every transition | 30 days after the last change; at most 1,000 types |
+//! | `hero:meta:types` | set | keys of such counters | the first writer of one, the indexer | swept by the pruner |
+//! | `hero:meta:reaped` | string | when leases were last checked, and until when none of them ends, ms; after a setback of the clock also its size, and the progress of the search through waiting jobs | reap | a day |
+//!
+//! ## Relations
+//!
+//! A job in one of these lists names the list in its hash (`waits:{list}:{id}`), else its entry is ignored.
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:rel:{id}:dependents` | list | jobs that wait for the job as a prerequisite | every function that links a job | until they are released |
+//! | `hero:rel:{id}:children` | list | child jobs that wait for the job | every function that links a job | until they are released |
+//! | `hero:rel:{id}:onComplete` | list | continuations of the job | every function that links a job | until they are released |
+//! | `hero:rel:{id}:active` | set | children of the job that may run | release, and every function that links a job | a member until that child is closed |
+//! | `hero:q:release` | list | ended jobs with relations | every end of such a job | an entry until its relatives are released |
+//!
+//! ## Actors and servers
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the heartbeat of an actor | the actor | 15 s |
+//! | `hero:meta:actors` | set | actors | actors | swept by the pruner |
+//! | `hero:meta:displaced:{server}` | string | a live server whose actors lost their registrations | that server | 15 s |
+//! | `hero:meta:calm` | set | script types whose jobs only our actors take | the surveyor, reap | while the surveyor renews it |
+//! | `hero:meta:foreign` | zset by ms | script types with foreign clients or actors, by their last sign | the surveyor, reap | while signs count |
+//! | `hero:meta:identity` | string | 32 random digits that tell this Redis from others | the first job with a log file | for ever |
+//!
+//! ## Schedules
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:schedule:{id}` | hash | a schedule | schedule, create, skip_missed | until it is deleted, or a week after its last occurrence |
+//! | `hero:schedule:{id}:waiting` | list | queued jobs of a schedule that queues them | create | that of its schedule |
+//! | `hero:meta:schedules` | zset by ms | schedules, by their next occurrence | schedule, create, skip_missed, unschedule | an entry as long as its schedule |
+//!
+//! ## Objects
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:meta:collections` | set | collections | set_object, declare_indexes | a member until its collection is dropped, or has no objects and no indexes |
+//! | `hero:osis:{collection}` | hash | the indexes of a collection | set_object, declare_indexes | that of its collection |
+//! | `hero:osis:{collection}:objects` | hash | its objects as JSON | set_object, delete_object, fill_index | a field until its object is deleted |
+//! | `hero:osis:{collection}:entries` | hash | the index entries of each object | set_object, delete_object, fill_index | a field until its object is deleted |
+//! | `hero:osis:{collection}:ids` | zset | the ids of its objects in order | set_object, delete_object, fill_index | an entry until its object is deleted |
+//! | `hero:osis:{collection}:index:{field}` | zset | an index of its objects | set_object, delete_object, fill_index | until its objects are deleted, or the collection is dropped |
+//! | `hero:meta:stored` | string | the size of all objects, bytes | set_object, delete_object, drop_collection | for ever |
+//!
+//! ## Access
+//!
+//! These keys exist in context 0 only. The fields of an identity are those of the coordinator's specification.
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `actor:{n}` | hash | an identity | set_identity, delete_identity; foreign programs | until it is deleted |
+//! | `hero:access:identities` | zset | the numbers of identities | set_identity, admit_identities, delete_identity | an entry as long as its identity |
+//! | `hero:access:numbers` | zset | numbers above the last one given here that identities of other programs have or had | set_identity, admit_identities, delete_identity, create_token, log_in | an entry until numbers above it are given; at most 50,000 |
+//! | `hero:access:pubkeys` | hash | identities by their public key, and public keys by their identity (`of:{n}`) | set_identity, admit_identities, delete_identity | a field as long as its identity |
+//! | `hero:access:tokens` | hash | tokens | create_token, log_in, revoke_token, delete_identity | a field as long as its token |
+//! | `hero:access:tokens:of:{n}` | set | the tokens of an identity | create_token, log_in, revoke_token, delete_identity | a member as long as its token |
+//! | `hero:access:nonce:{random}` | string | a nonce that was used for a login | log_in | at most 6 min |
+//! | `hero:meta:access` | hash | `last`: the last number of an identity; `revision`: grows when tokens end or rights change; `changing:…`: a context is about to change; `login`: whether callers have to log in | set_identity, every function that ends tokens or changes rights, announce_change, note_login | for ever |
+//!
+//! ## Contexts
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `context:{n}` | hash | the rights in this context, and its limits; fields as in the coordinator's specification | found_context, set_context, grant, close_context | until the context is deleted |
+//! | `hero:access:contexts` | zset | in context 0 only: existing contexts, by the revision of their last change; a negative score is the time at which the creation of the context began, ms | new_context, note_context, forget_context | an entry as long as its context |
+//! | `hero:meta:closed` | string | the context is being deleted | close_context, bury_context | a day longer than its context |
+//! | `hero:meta:rate` | string | where jobs per second are limited: until when they are used up, and when that was noted, ms | create, create_flow, receive_message, make_runner_jobs | until then |
+//!
+//! ## Runners
+//!
+//! The fields of a runner are those of the coordinator's specification.
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `runner:{n}` | hash | a runner | set_runner, delete_runner; foreign programs | until it is deleted |
+//! | `hero:meta:runners` | zset | the numbers of runners, in order | set_runner, delete_runner | an entry until its runner is deleted |
+//! | `hero:meta:runners:taken` | zset | numbers above the last one given here that runners of other programs have or had | set_runner, delete_runner | an entry until numbers above it are given; at most 10,000 |
+//! | `hero:meta:topics` | zset by number | the topics that runners were given | set_runner, delete_runner | an entry until its runner is deleted |
+//! | `hero:seq:{kind}` | number | the last number of an object of the coordinator: `runner`, `flow`, `message`, `job` | every function that makes such an object | for ever |
+//! | `hero:meta:revisions` | hash by kind | counters of changes: of runners, which servers follow, and of relations of jobs (`relations`) | every function that changes these | for ever |
+//!
+//! ## Messages
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `message:{caller}:{n}` | hash | a message | send_message, send_jobs, tend_messages, receive_message, receive_result; foreign programs | its timeout and a week |
+//! | `msg_out` | list | messages to send | send_message, send_jobs, tend_messages; foreign programs | while not empty; at most 10,000 |
+//! | `msg_out:sending:{hand}` | list | messages that a node is sending | tend_messages | while not empty; at most 10,000 |
+//! | `msg_in` | list | messages that came | receive_message, receive_result; foreign programs | while not empty; at most 10,000 |
+//! | `hero:q:sent:{group}` | list | messages with jobs of a runner that were sent last | send_jobs | an hour longer than `timeout_ack`; at most 256 |
+//! | `hero:q:unsent` | zset by ms | outgoing messages without a verdict, by their timeout | every function that stores an outgoing message; tend_messages for those of foreign programs | an entry until there is a verdict, or it timed out |
+//! | `hero:q:awaited:{group}` | zset by ms | messages with jobs of a runner whose result is awaited | settle_message | an entry until the result arrives, or the message timed out; at most 2,500 |
+//! | `hero:q:messages` | zset by ms | messages whose result is awaited | settle_message | an entry until the result arrives, or the message timed out |
+//! | `hero:q:resting` | zset by ms | messages that did not arrive and are sent again later | settle_message | an entry until it is sent again, or timed out |
+//! | `hero:q:answers` | zset by ms | jobs that came with a message, whose sender awaits an answer | receive_message | an entry until the job is answered, or timed out |
+//! | `hero:q:results` | list | the ends of these jobs | every end of such a job | an entry until the job is answered |
+//! | `hero:meta:nonces` | zset by ms | messages that came, by signer and nonce | receive_message, receive_stop | an entry until the message cannot come again |
+//! | `hero:meta:known` | hash by signer | the number of entries of each signer in `hero:meta:nonces`; `all`: of all | receive_message, receive_stop | a field while there are such entries |
+//! | `hero:meta:nodes` | zset by ms | servers that send | tend_messages | an entry until its server has been silent for a while |
+//! | `hero:q:stops` | zset by ms | runners some of whose jobs ended here while they were away, by the time of the next notification | stop, control, settle_message, settle_stop, tend_messages | a day after the last job |
+//! | `hero:q:stops:{group}` | zset by ms | the messages of such a runner that the other side is to be told of | stop, control, settle_message, settle_stop, tend_messages | a day after the last one, at most 2,500; an entry until the other side is told |
+//! | `hero:came:{signer}:{nonce}` | string | the local name of a message whose number another message has | receive_message | that of its message |
+//! | `hero:messages:{status}` | zset by ms | the messages of a status | every function that stores a message, or changes its status | an entry while it has that status, at most 10,000; 40 days after the last one |
+//!
+//! ## Bus
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:bus:box:{whom}` | zset by ms | envelopes for a node (`in`: for the server of this context) | the Redis buses of both sides | an hour after the last one |
+//! | `hero:bus:letter:{whom}:{nonce}` | string | an envelope | the Redis bus of the sender | an hour |
+//! | `hero:bus:receipt:{nonce}` | string | the receipt of an envelope | the Redis bus of the recipient | 10 min |
+//!
+//! ## Flows
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `flow:{n}` | hash | a flow; fields as in the coordinator's specification | create_flow, advance_flow, every transition of a job of it | its retention, or 7 days, after its end; 7 days if nobody starts it |
+//! | `hero:meta:flows` | zset by number | flows | create_flow, advance_flow | an entry as long as its flow |
+//! | `hero:q:flows` | zset by ms | flows with a pending operation on all of their jobs | create_flow, advance_flow, the end of a job in error, the end of the last job | an entry until the operation is done |
+//!
+//! ## Indexes
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:index:{yyyymmddhh}` | list | the jobs of an hour | create, and the first function that sees a foreign job | trimmed by the pruner |
+//! | `hero:index:{yyyymmddhh}:front` | list | the front part of that list | prune | while ids of deleted jobs are removed from it |
+//! | `hero:index:error` | zset by ms | jobs that ended in error; a member `''` (the mark of the pruner) says that none is missing | every end in error, the pruner | an entry until its job is retried or gone |
+//! | `hero:index:left` | zset by ms | foreign jobs that were left long ago without an end | discover | an entry until its job is gone or ends |
+//! | `hero:meta:hours` | set | the keys of the indexes of hours | the first writer of one, the indexer | swept by the pruner |
+//! | `hero:meta:strays` | hash by index key | how far ahead of the index and behind it the times of its foreign jobs are, ms; a field with `:back`: how far Redis' clock was set back | the first function that sees such a job, or that setback | swept by the pruner |
+//!
+//! ## Other layouts
+//!
+//! The keys of conveyor itself are in [`ConveyorKeys`].
+//!
+//! | key | type | contents | written by | lifetime |
+//! | --- | --- | --- | --- | --- |
+//! | `hero:work_queue:{worker}` | list | jobs of the legacy layout | foreign clients; create, start, fetch, promote, reap (shadows) | while not empty |
+//! | `hero:job:actor_queue:{t}` | list | jobs of the legacy layout | foreign clients; create, start, fetch, promote, reap (shadows) | while not empty |
+//! | `hero:job:{worker}` | list | jobs of the legacy layout | foreign clients; create, start, fetch, promote, reap (shadows) | while not empty |
+//! | `hero:reply:{id}` | list | the output or error of such a job, or of one with a shadow | every end; foreign actors | 5 min |
+//! | `rhai_tasks:{circle}` | list | tasks | foreign clients | while not empty |
+//! | `rhai_task_details:{id}` | hash | a task | foreign clients, every transition | that of its job |
+//! | `queue:{t}` | list | jobs of the runner layout | foreign clients, create_flow | while not empty |
+//! | `job:{caller}:{n}` | hash | a job of the runner layout | foreign clients, create_flow, every transition | that of its job |
+//! | `hero:q:conveyor` | zset by ms | ended jobs of the conveyor layout | every end of such a job | an entry until the job is closed or waits for its children |
+//!
+//! ## Channels
+//!
+//! Messages on channels are only hints.
+//!
+//! | key | type | contents | written by |
 //! | --- | --- | --- | --- |
-//! | `hero:job:{id}` | hash | create, fetch, every transition, set_object, delete_object, drop_index (`asked`), foreign clients and actors | retention after its end |
-//! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | whoever makes a job ready to run (`queues.push`) or stores it (create); foreign clients | while not empty |
-//! | `hero:q:ctl:type:{t}[:group:{g}:inst:{i}]` | list | stop; foreign clients | 60 s |
-//! | `hero:q:reply:{id}` | list | every end; foreign actors | 5 min |
-//! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign actor runs | 60 s |
-//! | `hero:q:scheduled` | zset by ms | whoever delays a job or a retry | an entry until it is due |
-//! | `hero:q:leases` | zset by ms, of jobs that are away by 10^14 ms more | create, fetch, renew, recover | an entry until the job leaves its actor, or its result is there |
-//! | `hero:q:unwritten` · `hero:q:watched` | zset by ms | fetch, import_queues: ids whose hash is not there yet · whoever enqueues a job | an entry 5 s, and as long again when nobody looked for a while · until an actor of ours takes the job, or it has ended |
-//! | `hero:q:capped` | zset by ms | fetch: types that found no room in their context | an entry 5 s |
-//! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | fetch: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
-//! | `hero:q:release` · `hero:q:created` | list | every end of a job with relations · commit_jobs: groups of jobs that were created together, and are to come to their places and be entered where those have them that they wait for | an entry until its relatives are released · until link_jobs or the releaser has done it |
-//! | `hero:q:staged` | zset by ms | create: groups that are staged, with how many places they have, by when they are taken away; 0 where that has begun | an entry until commit_jobs, unstage_jobs or the releaser takes it |
-//! | `hero:q:holding` | zset by ms | hold_dependents: those of these groups for which jobs wait that are there | a member until commit_jobs, unstage_jobs or the releaser takes it |
-//! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |
-//! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
-//! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |
-//! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
-//! | `hero:meta:displaced:{server}` | string | a server whose actors lost their registrations, while it lives | 15 s |
-//! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
-//! | `hero:q:left:{…}` · `hero:meta:left` | hash · set | stop, control, delete: ids of jobs that do not run from the queue `hero:q:work:{…}` any more and lie far back in it, with how often; `all` counts them · those queues | until they have come out of it; 30 days after the last |
-//! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · fetch: queues that keep jobs sorted by caller | until resumed · until those are taken |
-//! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the surveyor, reap | types that only our actors take · last signs of others |
-//! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
-//! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this Redis from others | for ever |
-//! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
-//! | `hero:meta:strays` | hash by index key | whoever first sees a foreign job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
-//! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms; after a setback of the clock also by how much, and how far what waits was looked through | a day |
-//! | `hero:meta:schedules` | zset by ms | schedule, create, skip_missed, unschedule | an entry as long as its schedule |
-//! | `hero:schedule:{id}` | hash | schedule, create, skip_missed | until it is deleted, or a week after its last occurrence |
-//! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
-//! | `hero:meta:collections` | set | set_object, declare_indexes | a member until its collection is dropped, or has no objects and no indexes |
-//! | `hero:osis:{collection}` | hash | set_object, declare_indexes: its indexes | with its collection |
-//! | `hero:osis:{collection}:objects` · `:entries` · `:ids` | hash · hash · zset | set_object, delete_object, fill_index: objects as JSON, what stands in indexes for each, their ids in order | until deleted |
-//! | `hero:osis:{collection}:index:{field}` | zset | set_object, delete_object, fill_index | until its objects are deleted, or the collection is dropped |
-//! | `actor:{n}` | hash, in context 0 only | set_identity, delete_identity; foreign programs: identities, fields as in the coordinator's specification | until deleted |
-//! | `hero:access:identities` · `:numbers` · `:pubkeys` · `:tokens` · `:tokens:of:{n}` | zset · zset · hash · hash · set, in context 0 only | set_identity, admit_identities, delete_identity, create_token, log_in, revoke_token; numbers: those behind the last one that was given here which identities of other programs have, or had | an entry as long as its identity or token; of numbers until some are given beyond it, 50,000 at most |
-//! | `hero:access:nonce:{random}` | string, in context 0 only | log_in: a nonce that was used | six minutes at most |
-//! | `hero:meta:access` | hash, in context 0 only | set_identity: the number of the last identity; whoever ends tokens or changes rights: a revision; whoever changes a context: that it is about to (`changing:…`); note_login: whether callers have to log in | for ever |
-//! | `context:{n}` | hash | found_context, set_context, grant, close_context: who has which rights in this context, and its limits; fields as in the coordinator's specification | until the context is deleted |
-//! | `runner:{n}` · `hero:meta:runners` · `hero:meta:runners:taken` · `hero:meta:topics` | hash · zset · zset · zset by number | set_runner, delete_runner; foreign programs: runners, fields as in the coordinator's specification · their numbers, in order · those behind the last one that was given here which runners of others have, or had · the topics that they were given | until deleted; of those taken until numbers are given beyond, 10,000 at most |
-//! | `message:{caller}:{n}` · `msg_out` · `msg_out:sending:{hand}` · `msg_in` · `hero:q:sent:{group}` | hash · lists | send_message, send_jobs, tend_messages, receive_message, receive_result; foreign programs | its time and a week · while not empty; 10,000 at most, of a runner 256, an hour longer than `timeout_ack` |
-//! | `hero:q:unsent` | zset by ms | whoever stores a message that goes out; tend_messages, where a foreign program did: those of which nobody has said what became of them, by when they end | an entry until somebody says that, or its time is over |
-//! | `hero:q:awaited:{group}` | zset by ms | settle_message: messages with jobs of a runner whose result is awaited | an entry until it is there, or its time over; 2,500 at most |
-//! | `hero:q:messages` · `:resting` · `:answers` · `:results` · `hero:meta:nonces` · `hero:meta:nodes` | zset by ms, results: list | settle_message: whose result is awaited, and what did not arrive · receive_message: jobs to be answered · their ends · messages that came, by signer and nonce · tend_messages: servers that send | an entry until that is done, or its time over |
-//! | `hero:q:stops` · `hero:q:stops:{group}` · `hero:came:{signer}:{nonce}` | zset by ms · zset by ms · string | stop, control, settle_message, settle_stop, tend_messages: runners of whose jobs some ended here, by when the next is told · the messages of those, until the other side is told · receive_message: what a message is called here whose number another has | a day after the last, 2,500 entries of a runner at most · as long as that message |
-//! | `hero:meta:known` | hash by signer | receive_message, receive_stop: how many of `hero:meta:nonces` are of each, and of all (`all`) | as long as there are such |
-//! | `hero:messages:{status}` | zset by ms | whoever stores a message, or changes its status | an entry as long as it has that status, 10,000 at most; 40 days after the last |
-//! | `hero:bus:box:{whom}` · `hero:bus:letter:{whom}:{nonce}` · `hero:bus:receipt:{nonce}` | zset by ms · string · string | the Redis bus of the other side, and of this one: letters for a node (`in`: whoever serves the context), and what became of them | an hour after the last · an hour · 10 min |
-//! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`), or who waits for whom (`relations`): raises it | for ever |
-//! | `hero:access:contexts` | zset, in context 0 only | new_context, note_context, forget_context: the contexts that exist, by the revision of their last change; below 0: since when one is being made, ms | an entry as long as its context |
-//! | `hero:meta:closed` | string | close_context, bury_context: the context is being deleted | a day longer than its context |
-//! | `hero:meta:rate` | string | create, create_flow, receive_message, make_runner_jobs, where jobs per second are limited: up to when they are used up, and when that was noted, ms | as long as they are |
-//! | `hero:meta:stored` | string | set_object, delete_object, drop_collection: bytes of all objects | for ever |
-//! | `hero:events` | stream | every transition | about 200,000 entries |
-//! | `hero:log:{id}` | stream | the actor, or `hero_log` | as long as its job |
-//! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees a foreign job | trimmed by the pruner |
-//! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
-//! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
-//! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
-//! | `hero:staged:{group}` | hash | create: what is known, by their keys, of jobs that commit_jobs is about to create together | until they are at their places, or the releaser takes them away (`hero:q:staged`); 30 days |
-//! | `hero:staged:{group}:{place}` · `:lines` · `:held` | hash · list · list | create: these jobs · what is to be done then, which commit_jobs adds to · hold_dependents: jobs that wait for one of these | the same |
-//! | `hero:idem:{sha256}` | hash | create, link_jobs, the releaser · create_flow · schedule | 24 h |
-//! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, fetch, promote, reap as shadows | while not empty |
-//! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
-//! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
-//! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients, create_flow · and every transition | while not empty · as long as its job |
-//! | `flow:{n}` | hash | create_flow, advance_flow, every transition of a job of it: fields as in the coordinator's specification | 7 days after its end, or its retention; 7 days if nobody starts it |
-//! | `hero:meta:flows` | zset by number | create_flow, advance_flow | an entry as long as its flow |
-//! | `hero:q:flows` | zset by ms | create_flow, advance_flow, an end of a job in error, or of the last one: flows with all of whose jobs something is to be done | an entry until that is done |
-//! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · fetch, stop | hints only |
+//! | `hero:bell:{ctx}:{t}` | channel | a queue of a script type has a job again | every function that pushes into one |
+//! | `hero:inbox:{server}` | channel | results and stops for a server | fetch, stop |
 //!
-//! A job that stands in a list of `hero:rel` says so in its hash (`waits:{list}:{id}`), else the entry counts for nothing.
+//! # Databases and prefixes
 //!
-//! Conveyor's own keys are in [`ConveyorKeys`]. Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
-//! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
+//! Standalone, context N is database N and keys have no prefix. In Redis Cluster every key of context N begins with the hash tag `{ctx:N}:`.
+//! Channels always name their context, because pub/sub ignores databases.
 
 mod access;
 mod conveyor;

@@ -41,40 +41,21 @@ pub(super) fn table() -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     for line in source.lines().filter(|line| line.starts_with("//! | `")) {
         let cells: Vec<&str> = line.trim_start_matches("//! |").split(" | ").map(str::trim).collect();
-        let (patterns, types): (Vec<&str>, Vec<&str>) = (cells[0].split(" · ").collect(), cells[1].split(" · ").collect());
-        let mut base = String::new();
-        for (at, pattern) in patterns.iter().enumerate() {
-            let pattern = pattern.trim().trim_matches('`');
-            let whole = match pattern.strip_prefix(':') {
-                Some(rest) => format!("{}:{rest}", base.rsplit_once(':').unwrap().0),
-                None => pattern.to_owned(),
-            };
-            if !pattern.starts_with(':') {
-                base.clone_from(&whole);
-            }
-            // One that differs in its type is named behind the others.
-            let own = whole.rsplit(':').next().map(|name| format!("{name}: "));
-            let all = types[at.min(types.len() - 1)];
-            let words = own.and_then(|own| cells[1].split_once(&*own)).map_or(all, |(_, rest)| rest);
-            let kind = words.split([' ', ',']).find_map(|word| match word {
-                "number" => Some("string"),
-                "lists" => Some("list"),
-                "channel" => Some("channel"),
-                word => KINDS.into_iter().find(|kind| *kind == word),
-            });
-            let kind = kind.unwrap_or_else(|| panic!("{line}: {pattern} has no type"));
-            // What is named by no id is looked for without being read.
-            let fixed = Keys::standalone(CONTEXT).kinds();
-            let is_looked_for = fixed.iter().any(|(key, known)| *key == whole && known.as_str() == kind);
-            assert!(is_looked_for || whole.contains('{'), "crates/store/src/keys/kinds.rs does not have {whole}, a {kind}");
-            if kind != "channel" {
-                for key in with_and_without(&whole).iter().map(|pattern| filled(pattern)).filter(|_| !is_looked_for) {
-                    let known = Keys::standalone(CONTEXT).kind_of(&key).map(hero::keys::Kind::as_str);
-                    assert_eq!(known, Some(kind), "crates/store/src/keys/kinds.rs does not have {key}");
-                }
-                found.extend(with_and_without(&whole).into_iter().map(|pattern| (filled(&pattern), kind)));
-            }
+        let pattern = cells[0].trim_matches('`');
+        let kind = match cells[1].split(' ').next() {
+            Some("number") => "string",
+            Some("channel") => continue,
+            word => KINDS.into_iter().find(|kind| Some(*kind) == word).unwrap_or_else(|| panic!("{line}: {pattern} has no type")),
+        };
+        // What is named by no id is looked for without being read.
+        let fixed = Keys::standalone(CONTEXT).kinds();
+        let is_looked_for = fixed.iter().any(|(key, known)| key == pattern && known.as_str() == kind);
+        assert!(is_looked_for || pattern.contains('{'), "crates/store/src/keys/kinds.rs does not have {pattern}, a {kind}");
+        for key in with_and_without(pattern).iter().map(|pattern| filled(pattern)).filter(|_| !is_looked_for) {
+            let known = Keys::standalone(CONTEXT).kind_of(&key).map(hero::keys::Kind::as_str);
+            assert_eq!(known, Some(kind), "crates/store/src/keys/kinds.rs does not have {key}");
         }
+        found.extend(with_and_without(pattern).into_iter().map(|pattern| (filled(&pattern), kind)));
     }
     // That of today, too, into which jobs come.
     found.push((Keys::standalone(CONTEXT).index(Timestamp::local()), "list"));

@@ -1,22 +1,24 @@
--- Identities, the tokens that stand for them, and what changes with them.
+-- Identities, their tokens, and the changes that follow from them.
 --
--- What a foreign program made of one of these keys gives way, but for the hash of an identity, which others may write, too.
+-- A key that a foreign program has replaced by one of another type is deleted, except the hash of an identity, which
+-- other programs may write, too.
 local try = commands.try
 local access = {}
 
--- The most identities, the most tokens that each has made, the most logins of each, and how many numbers that others have taken are passed
--- over at once. Those of other programs are half of the identities at most, and have numbers of the lower half, so that there are always
--- some left.
+-- The maximum number of identities, of tokens that each has created, and of logins of each; and the number of numbers
+-- taken by others that are skipped at once. Identities of other programs are at most half of all, and their numbers are
+-- in the lower half, so some always remain.
 access.MOST_IDENTITIES, access.MOST_TOKENS, access.MOST_LOGINS = 100000, 100, 50
 local MOST_PASSED_OVER, LOOKED_AT = 1000, 1000
 local MOST_FOREIGN, LAST_FOREIGN = 50000, 2147483647
--- The last number.
+-- The highest number.
 local LAST = 4294967295
 
--- Notes that something has changed of what callers may do, so that servers look again.
+-- Notes that rights have changed, so that servers read them again.
 function access.changed() commands.revise(keys.access, 'revision') end
 
--- Whether a number is that of an identity yet, though its hash may be gone: in the list, or with tokens or a key, which it would come by.
+-- True if a number already belongs to an identity, even one whose hash is gone: it is in the list, or has tokens or a
+-- key.
 local function stands(id)
   return try('ZSCORE', keys.identities, id) or redis.call('EXISTS', keys.tokens_of(id)) == 1
     or try('HEXISTS', keys.public_keys, 'of:' .. id) == 1
@@ -24,7 +26,7 @@ end
 
 local function set_last(number) commands.insist('HSET', keys.access, 'last', values.digits(number)) end
 
--- The highest number that is listed, but for those that other programs have taken.
+-- The highest listed number, without those that other programs have taken.
 local function highest_own()
   for from = 0, access.MOST_IDENTITIES, LOOKED_AT do
     local listed = try('ZREVRANGE', keys.identities, from, from + LOOKED_AT - 1) or {}
@@ -38,8 +40,9 @@ local function highest_own()
   return 0
 end
 
--- The last number that was given here. Where that is lost, those were given that are listed. Numbers that other programs have taken beyond
--- it are no matter of it, so that none of ours is used up by that: they are remembered, so that nobody gets one again.
+-- The last number that was given here. If it is lost, it is the highest listed one. Numbers above it that other
+-- programs have taken do not count, so that they use up none of ours; they are remembered, so that nobody gets one of
+-- them again.
 local function last()
   local text = try('HGET', keys.access, 'last') or nil
   local number = tonumber(text)
@@ -56,7 +59,7 @@ local function lists_no_more()
   return (try('ZCARD', keys.identities) or 0) >= MOST_FOREIGN or (try('ZCARD', keys.taken_numbers) or 0) >= MOST_FOREIGN
 end
 
--- Counts those numbers as given that follow the last one and that others have taken, so that these need not be remembered.
+-- Counts the numbers after the last one that others have taken as given, so that they need not be remembered.
 local function pass_over_taken()
   local number, passed = last(), 0
   while passed < MOST_PASSED_OVER and is_taken(values.digits(number + passed + 1)) do
@@ -66,8 +69,9 @@ local function pass_over_taken()
   if passed > 0 then set_last(number + passed) end
 end
 
--- A number that no identity has had, and that has no roles: `held` are those that have some among the next ones behind `from`. Nil and why:
--- 'none' is left, or others have taken so many that the next call goes on looking, with the roles of the next ones, 'later'.
+-- Returns a number that no identity has had and that has no roles. `held` contains the numbers with roles among the
+-- next ones after `from`. Otherwise returns nil and the reason: 'none' (no number is left), or 'later' (others have
+-- taken so many that the next call has to go on, with the roles of the next numbers).
 function access.next_identity(from, held)
   local number = last()
   for _ = 1, MOST_PASSED_OVER do
@@ -77,15 +81,15 @@ function access.next_identity(from, held)
     local id = values.digits(number)
     set_last(number)
     if not held[id] and not access.is_identity(id) and not stands(id) and not is_taken(id) then return id end
-    -- From now on it counts as given, so that it could not be listed later.
+    -- It counts as given from now on, because it could not be listed later.
     if not is_taken(id) and access.is_hash(id) and not lists_no_more() then commands.insist('ZADD', keys.identities, 'NX', id, id) end
     try('ZREM', keys.taken_numbers, id)
   end
   return nil, 'later'
 end
 
--- Why an identity that another program has written is not listed, or nil. A number that was given is not given again: where rights are left
--- of an identity that was deleted, nobody gets them by its number.
+-- Why an identity that another program has written is not listed, or nil. A number that was given once is not given
+-- again: the rights of a deleted identity may remain, and nobody may get them by its number.
 local function refuse_foreign(id)
   if tonumber(id) <= last() or is_taken(id) then return 'given' end
   if tonumber(id) > LAST_FOREIGN then return 'beyond' end
@@ -93,9 +97,9 @@ local function refuse_foreign(id)
   return lists_no_more() and 'full' or nil
 end
 
--- Sees to it that an identity is listed that is to log in, or to get a token or a role: another program may have written it just now. Nil:
--- it is. Else why it is none: 'none' has such a hash, identities had its number before ('given'), others have none so high ('beyond'), or
--- as many as may be ('full').
+-- Lists an identity that is to log in, or to get a token or a role, because another program may have just written it.
+-- Returns nil on success, otherwise the reason: 'none' (it has no hash), 'given' (an identity had its number before),
+-- 'beyond' (the number is too high for identities of other programs) or 'full' (the list is full).
 function access.admit(id)
   if not access.is_hash(id) then return 'none' end
   if not stands(id) then
@@ -107,37 +111,37 @@ function access.admit(id)
   return nil
 end
 
--- Takes an identity out of the list. Gives whether it was there. Nobody gets its number again.
+-- Removes an identity from the list and returns whether it was listed. Its number is not given again.
 function access.unlist(id)
   if not try('ZSCORE', keys.identities, id) then return false end
   if tonumber(id) > last() then commands.insist('ZADD', keys.taken_numbers, id, id) end
   return try('ZREM', keys.identities, id) == 1
 end
 
--- The key by which an identity logs in, as it was noted.
+-- The noted public key by which an identity logs in.
 function access.noted_key(id) return try('HGET', keys.public_keys, 'of:' .. id) or nil end
 
--- Notes the key by which it does from now on.
+-- Notes the public key by which an identity logs in from now on.
 function access.note_key(id, key) commands.insist('HSET', keys.public_keys, key, id, 'of:' .. id, key) end
 
--- Forgets it, and the key, unless another one has that by now.
+-- Forgets the noted key of an identity, and the entry of that key unless another identity has it by now.
 function access.forget_key(id)
   local key = access.noted_key(id)
   if key and try('HGET', keys.public_keys, key) == id then try('HDEL', keys.public_keys, key) end
   try('HDEL', keys.public_keys, 'of:' .. id)
 end
 
--- Takes the key from an identity by which it logged in, because another program has taken that out of its hash, and ends its logins.
+-- Removes the login key of an identity, because another program has removed it from the hash, and ends its logins.
 function access.drop_key(id)
   local before = access.noted_key(id)
-  -- It may have it again by now.
+  -- The hash may have the key again by now.
   if not before or access.has_key(id, before) then return end
   access.forget_key(id)
   access.end_logins(id)
 end
 
--- Has an identity log in by the public key that another program has written into its hash, unless another one has that. Each has one such
--- key, and its logins end when that changes.
+-- Lets an identity log in by the public key that another program has written into its hash, unless another identity has
+-- that key. Each identity has one such key, and its logins end when the key changes.
 function access.admit_key(id, key)
   if not access.has_key(id, key) then return false end
   access.drop_key(id)
@@ -153,32 +157,33 @@ function access.is_identity(id) return redis.call('EXISTS', keys.identity(id)) =
 
 function access.is_hash(id) return redis.call('TYPE', keys.identity(id)).ok == 'hash' end
 
--- The identity that has a public key, as its own hash says it: other programs may have taken the key from there. Nil: none has.
+-- The identity that has a public key according to its own hash, because other programs may have removed the key there.
+-- Nil: none.
 function access.with_public_key(key)
   local id = try('HGET', keys.public_keys, key) or nil
   return id and access.has_key(id, key) and id or nil
 end
 
--- Whether the hash of an identity has this public key, in whatever case it is written there.
+-- True if the hash of an identity has this public key, in upper or lower case.
 function access.has_key(id, key)
   local own = try('HGET', keys.identity(id), 'pubkey') or nil
   return own and string.gsub(string.lower(own), '^0x', '') == key
 end
 
--- Whose token a record is of.
+-- The identity that a token record belongs to.
 function access.owner(record) return string.match(record, '"identity_id":(%d+)') end
 
--- The token by which one was made, of the same identity. Nil: none.
+-- The token by which a token was created, of the same identity. Nil: none.
 function access.parent(record) return string.match(record, '"parent":"(%x+)"') end
 
--- Forgets a token, though not those that were made by it: they are over, too, or go with their identity.
+-- Forgets a token, but not the tokens created by it, which have expired, too, or are deleted with their identity.
 function access.forget_alone(token, record)
   redis.call('HDEL', keys.tokens, token)
   local owner = access.owner(record)
   if owner then try('SREM', keys.tokens_of(owner), token) end
 end
 
--- Forgets a token, and those that were made by it. Gives whether there was one.
+-- Forgets a token and the tokens created by it. Returns whether it existed.
 function access.forget(token)
   local record = try('HGET', keys.tokens, token)
   if not record then return false end
@@ -191,7 +196,8 @@ function access.forget(token)
   return true
 end
 
--- What an identity has of tokens: how many were made, how many are of logins, and which of these ends first. What is over is forgotten.
+-- The tokens of an identity: the number of created ones, the number of logins, and the login that expires first.
+-- Expired tokens are forgotten.
 function access.tokens_of(identity)
   local made, logins, first, first_ends = 0, 0, nil, nil
   for _, token in ipairs(try('SMEMBERS', keys.tokens_of(identity)) or {}) do
@@ -209,7 +215,7 @@ function access.tokens_of(identity)
   return made, logins, first
 end
 
--- Forgets the logins of an identity, whose public key has changed.
+-- Forgets the logins of an identity whose public key has changed.
 function access.end_logins(identity)
   for _, token in ipairs(try('SMEMBERS', keys.tokens_of(identity)) or {}) do
     local record = try('HGET', keys.tokens, token)
@@ -220,14 +226,14 @@ function access.end_logins(identity)
   end
 end
 
--- Notes that the context of a number has changed, so that servers read it again. One that is not listed is listed. One that is in a Redis
--- of its own stays listed so: only settings know of that.
+-- Notes that a context has changed, so that servers read it again. An unlisted context becomes listed. A context in a
+-- Redis of its own keeps its score, because only the settings know of it.
 function access.context_changed(id)
   local revision, listed = commands.revise(keys.access, 'revision'), commands.try('ZSCORE', keys.contexts, id)
   if tonumber(listed or nil) ~= math.huge then commands.insist('ZADD', keys.contexts, revision, id) end
 end
 
--- Sees to it that the context of this call has a hash, and notes that it changes.
+-- Creates the hash of the context of this call if it is missing, and notes that it changes.
 function access.change_context()
   local now = access.seconds()
   if not commands.try('HGET', keys.rights, 'created_at') then
@@ -237,10 +243,10 @@ function access.change_context()
   commands.insist('HSET', keys.rights, 'updated_at', now)
 end
 
--- Whether the context of this call is being deleted, or was. Only a text says so.
+-- True if the context of this call is being deleted, or was. Only a string key says so.
 function access.is_closed() return (try('STRLEN', keys.closed) or 0) > 0 end
 
--- A time as the coordinator's specification has it, in seconds.
+-- The current time as in the coordinator's specification, in seconds.
 function access.seconds() return values.digits(math.floor(request.now / 1000)) end
 
 return access

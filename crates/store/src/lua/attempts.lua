@@ -1,19 +1,19 @@
--- The attempts of a job before its last one: how each ended, in the field `attempts`, a line of JSON for each. Of the last one the other
--- fields of its hash say so. A job that ends with its first attempt has no such field.
+-- The attempts of a job before its last one. The field `attempts` has a line of JSON with the end of each. The end of
+-- the last attempt is in the other fields of the hash. A job that ends with its first attempt has no such field.
 local try = commands.try
 local attempts = {}
 
--- How many are kept, the newest, and how long the message of an error may be there, bytes.
+-- The number of attempts that are kept (the newest ones), and the maximum size of an error message in one, bytes.
 local MOST, LONGEST = 16, 1024
--- How long one is there, bytes, as JSON, in which a character may take six; and all of them.
+-- The maximum size of one as JSON, in which a character may take six bytes, and of all together, bytes.
 local LONGEST_LINE, LONGEST_OF_ALL = 4096, 65536
--- How many lines of a log are kept, and how long, s, if its job vanishes; as in log.rs.
+-- The number of log lines that are kept, and the time for which the log of a vanished job is kept, s; as in log.rs.
 local LOG_LINES, LOG_SECONDS = '10000', 691200
 
 local read = jobs.reader('attempts', 'actor', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column',
   'error_limit')
 
--- The beginning of a text, so many bytes, not into the middle of a character.
+-- The first bytes of a text, without cutting a character.
 local function cut(text, longest)
   if #text <= longest then return text end
   local at = longest
@@ -21,7 +21,7 @@ local function cut(text, longest)
   return string.sub(text, 1, at) .. '…'
 end
 
--- Writes a line about an attempt that failed into the log of its job.
+-- Writes a line about a failed attempt into the log of its job.
 local function log(id, attempt, message, line, column, rest)
   local place = ''
   if line and line ~= '' then place = ' (line ' .. line .. (column and column ~= '' and ', column ' .. column or '') .. ')' end
@@ -31,7 +31,8 @@ local function log(id, attempt, message, line, column, rest)
   end
 end
 
--- An attempt as a line of JSON. Its message is cut until that is short; without one, only a foreign program made it long.
+-- An attempt as a line of JSON. The message is cut until the line is short enough. Without a message, only a foreign
+-- program can have made it long.
 local function line_of(number, one)
   local message, longest = one.error, LONGEST
   local text = values.json(one)
@@ -44,20 +45,21 @@ local function line_of(number, one)
   return text and '{"attempt":' .. values.digits(number) .. ',' .. string.sub(text, 2) .. '\n'
 end
 
--- Has the log of a job that goes on be there for as long as one whose job has vanished.
+-- Keeps the log of a job that goes on as long as that of a vanished job.
 function attempts.keep_log(id) redis.call('EXPIRE', keys.log(id), LOG_SECONDS) end
 
--- Keeps how an attempt ended that is about to be followed by another, as the hash of its job says it, which has its end already. Of one
--- whose actor died under it that says nothing: `death` is told instead. `was_last`: no other was to follow.
+-- Records the end of an attempt that another one is about to follow, from the hash of its job, which already has that
+-- end. If the actor died, the hash says nothing of it, and `death` is the message. `was_last`: no other attempt was to
+-- follow.
 function attempts.keep(id, attempt, status, death, was_last)
   local job = read(id)
   local number = tonumber(attempt) or 0
   if not job or number < 1 then return end
   local known = job.attempts or ''
-  -- Only a foreign program writes so much. The newest are kept.
+  -- Only a foreign program writes more than that. The newest attempts are kept.
   if #known > LONGEST_OF_ALL then known = string.match(string.sub(known, -LONGEST_OF_ALL), '\n(.*)$') or '' end
   local is_logged = was_last and known ~= ''
-  -- It was stopped, say, while it waited for the next.
+  -- The job was stopped, for example, while it waited for the next attempt.
   if number <= (tonumber(string.match(known, '"attempt":(%d+)[^\n]*\n$')) or 0) then return end
   local function some(value) return value and value ~= '' and value or nil end
   local ended_at = was_last and some(job.finished_at) or request.now_text
@@ -83,7 +85,7 @@ function attempts.keep(id, attempt, status, death, was_last)
   log(id, attempt, one.error, one.error_line, one.error_column, was_last and '' or '; it is tried again')
 end
 
--- Has the log of a job that was tried several times say how the last one failed.
+-- Writes the failure of the last attempt into the log of a job that was tried several times.
 function attempts.log_last(id, attempt, failure)
   log(id, attempt, failure.message, failure.line, failure.column, '')
 end

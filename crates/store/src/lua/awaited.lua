@@ -1,50 +1,54 @@
--- What jobs of the runner layout wait for. Their prerequisites are names of such jobs, `job:{caller}:{n}`, or numbers of jobs of the same
--- caller, which may run anywhere. So nobody says when they have ended: they are looked at, some with each look, in rounds.
+-- Prerequisites of jobs in the runner layout: names of such jobs (`job:{caller}:{n}`), or numbers of jobs of the same
+-- caller, which may run anywhere. Nobody reports their ends, so each check looks at some of them, in rounds.
 --
--- The hash of a job that waits has `waits_at`: where in its prerequisites the next look goes on, and whether one was open and one was
--- missing in this round. `missing_at` is since when one of them has no hash, ms.
+-- The hash of a waiting job has `waits_at`: the place in its prerequisites at which the next check continues, and
+-- whether a prerequisite was open and whether one was missing in this round. `missing_at` is the time since when one of
+-- them has no hash, ms.
 local try = commands.try
 local awaited = {}
 
--- The most prerequisites of a job, and the longest text that names so many.
+-- The maximum number of prerequisites of a job, and the maximum size of the text that names them, bytes.
 local MOST, LONGEST = 1000, 65536
--- How much is looked at in a call, and followed to see whether a job would wait for itself; how much of a job at least in a look, and how
--- much where few wait.
+-- The number of prerequisites that a call checks, and that it follows to find a job that would wait for itself; the
+-- number that a check looks at in one job at least, and where only few jobs wait.
 local A_CALL, A_WALK, A_LOOK, WHERE_FEW = 1000, 2000, 64, 4096
--- How often a job is looked at that waits, ms; where very many wait, as often as takes about a tenth of the time: of each look, and of each
--- prerequisite that it looks at, ms.
+-- The time between two checks of a waiting job, ms. Where very many jobs wait, they are checked as often as takes about
+-- a tenth of the time: the time of each check, and of each prerequisite in it, ms.
 local PAUSE, OF_A_LOOK, OF_EACH = 1000, 0.2, 0.03
--- And no less often than this, ms: what seems to wait for longer has been looked at before the clock of Redis was set back.
+-- The maximum time between two checks, ms. A job that seems to wait for longer was checked before the clock of Redis
+-- was set back.
 awaited.LONGEST_PAUSE = 60000
 local ELEMENT = layouts.named.runner.element
 
 local READ = { 'status', 'updated_at', 'timeout', 'flow', 'job_id', 'waits_at', 'missing_at' }
 local named = values.naming(READ)
 
--- What a call may still look at.
+-- What a call may still check and follow.
 function awaited.begin() return { left = A_CALL, walk = A_WALK } end
 
--- Reads what decides whether a job may run. What else it has may be long, and is not read with each look. Nil: the key is no hash.
+-- Reads the fields that decide whether a job may run. Other fields may be long, and are not read with each check. Nil:
+-- the key is no hash.
 function awaited.read(element)
   local list = try('HMGET', keys.prefix .. element, unpack(READ))
   return list and named(list)
 end
 
--- The text that names the prerequisites of a job. Nil: it is longer than any may be.
+-- The text that names the prerequisites of a job. Nil: it is too long.
 local function list_of(element)
   local key = keys.prefix .. element
   if (try('HSTRLEN', key, 'prerequisites') or 0) > LONGEST then return nil end
   return try('HGET', key, 'prerequisites') or ''
 end
 
--- The name behind a place of a list, of a job of that caller where it is a number, and the place behind it. Nil: there is none.
+-- Returns the name after a place in a list (a number names a job of that caller) and the place after it. Nil: there is
+-- none.
 local function name_at(list, at, element)
   local _, last, word = string.find(list, '([^%s%[%],"]+)', at)
   if not word then return nil end
   return string.find(word, '^%d+$') and string.match(element, '^job:%d+:') .. word or word, last + 1
 end
 
--- Whether a text names jobs, as a list of so many as may be; else why it does not.
+-- Why a text is no valid list of prerequisites, or nil.
 local function refuse(list, element)
   local many, at = 0, 1
   while true do
@@ -59,7 +63,7 @@ local function refuse(list, element)
   end
 end
 
--- The jobs through which one waits for itself; nil: it does not. True: there are more than `call.walk` to follow.
+-- The jobs through which a job waits for itself. Nil: it does not. True: there are more than `call.walk` to follow.
 local function circle_of(element, list, call)
   local seen, path = {}, {}
   local function visit(from, text)
@@ -74,7 +78,7 @@ local function circle_of(element, list, call)
       if not seen[name] and #name <= 128 and string.find(name, ELEMENT) then
         seen[name] = true
         local status = try('HGET', keys.prefix .. name, 'status')
-        -- What ends by itself for the length of its list holds nobody up.
+        -- A job that ends by itself because its list is too long blocks nobody.
         local others = status and not values.is_final(status) and list_of(name)
         path[#path + 1] = name
         local found = others and visit(name, others)
@@ -86,8 +90,8 @@ local function circle_of(element, list, call)
   return visit(element, list)
 end
 
--- Why a job can never run, as far as that depends on what it waits for; nil: it may. False: the call has looked at so much that the next
--- one has to.
+-- Why a job can never run because of its prerequisites; nil: it can. False: this call has followed too much, and the
+-- next one has to check.
 local function check(element, list, call)
   local before = call.walk
   local found = circle_of(element, list, call)
@@ -100,7 +104,7 @@ local function check(element, list, call)
   return 'it would wait for itself, through job ' .. table.concat(found, ', ', 1, last)
 end
 
--- Has those wait for a job that it names as its dependents, and that nobody has taken yet.
+-- Makes the jobs that a job names as its dependents wait for it, unless somebody has taken them already.
 local function have_wait(element)
   local key = keys.prefix .. element
   if (try('HSTRLEN', key, 'dependends') or 0) > LONGEST then return end
@@ -123,14 +127,14 @@ local function have_wait(element)
       local inside = not known and string.match(list, '^%s*%[(.-)%]%s*$') or ''
       if not known then
         redis.call('HSET', theirs, 'prerequisites', '["' .. element .. '"' .. (inside == '' and '' or ',' .. inside) .. ']')
-        -- What it waits for is looked at from the beginning.
+        -- Its prerequisites are checked from the beginning.
         redis.call('HDEL', theirs, 'waits_at')
       end
     end
   end
 end
 
--- Notes where the next look at a job goes on, and that it waits.
+-- Notes where the next check of a job continues, and that it waits.
 local function note(element, job, waits_at, missing_at)
   if job.status == 'waiting_for_prerequisites' and job.waits_at == waits_at and (job.missing_at or nil) == missing_at then return end
   redis.call('HSET', keys.prefix .. element, 'status', 'waiting_for_prerequisites', 'updated_at', coordinator.seconds(),
@@ -142,8 +146,8 @@ local function note(element, job, waits_at, missing_at)
   end
 end
 
--- Looks at some prerequisites of a job that nobody has taken. `call` is what this call has begun with. Gives 'runs'; 'waits' and for how
--- long until the next look, ms; 'again': this call has no room for it; or 'fails' and why.
+-- Checks some prerequisites of a job that nobody has taken. `call` is the result of `awaited.begin`. Returns 'runs';
+-- 'waits' and the time until the next check, ms; 'again' (this call has no room for it); or 'fails' and the reason.
 function awaited.look(element, job, call)
   local list = list_of(element)
   if not list then return 'fails', 'its prerequisites have more than ' .. LONGEST .. ' bytes' end
@@ -176,14 +180,14 @@ function awaited.look(element, job, call)
   missing = missing or not_there ~= nil
   local is_round = not name_at(list, at, element)
   if is_round and not open then return 'runs' end
-  -- A clock that was set back since then begins anew.
+  -- A time after now was written before the clock was set back, and starts anew.
   local since = values.number(job.missing_at or nil, nil)
   if since and since > request.now then since = nil end
   if not_there and since and request.now - since >= jobs.HASH_MILLIS then
     return 'fails', 'prerequisite ' .. not_there .. ' does not exist'
   end
   local is_found = since and is_round and not missing
-  -- One that was not there may lead back to this one.
+  -- A prerequisite that was missing may lead back to this job.
   if is_new or is_found then
     local wrong = check(element, list, call)
     if wrong == false then return 'again' end

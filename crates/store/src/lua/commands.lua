@@ -1,14 +1,15 @@
 -- Redis commands on keys that foreign programs may have spoilt.
 local commands = {}
 
--- How many keys of another type are kept of a context that calls have met, and left out or deleted; of how many contexts; and how long a
--- key may be, bytes.
+-- The maximum number of spoilt keys (of another type, left out or deleted by calls) that are kept of a context; the
+-- maximum number of such contexts; and the maximum length of such a key, bytes.
 local MOST_SPOILT, MOST_CONTEXTS, LONGEST_KEY = 200, 32, 512
--- Those keys by their contexts, and these in the order in which the first of each was met. They outlast the call, until a server takes them
--- (take_spoilt.lua) to name them in its log. Where nobody serves a context, its keys make way for those of others.
+-- The spoilt keys by context, and the contexts in the order in which they first had one. They outlast the call, until a
+-- server takes them (take_spoilt.lua) to name them in its log. The keys of a context that nobody serves make room for
+-- those of others.
 local spoilt, met, context = {}, {}, ''
 
--- Says which context the keys of the call are of.
+-- Sets the context of the keys of this call.
 function commands.of_context(now) context = now end
 
 local function spoilt_here()
@@ -29,7 +30,8 @@ local function note_spoilt(key, gave_way)
   if gave_way then here.keys[key] = '1' end
 end
 
--- The keys of the context that calls have met since this was asked for last, each followed by '1' if it was deleted, or ''.
+-- The spoilt keys that calls have met in the context since the last request, each followed by '1' if it was deleted, or
+-- ''.
 function commands.take_spoilt()
   local taken = {}
   for at, one in ipairs(met) do
@@ -45,11 +47,12 @@ function commands.take_spoilt()
   return taken
 end
 
--- Texts of errors with the code ERR, which Redis 7.0 gives for other reasons than the type of a key.
+-- Texts of errors with the code ERR that Redis 7.0 returns for other reasons than the type of a key.
 local NOT_OF_THE_KEY = { 'non local key', 'cluster', 'executing the script' }
 
--- Runs a command on a key that foreign programs may have spoilt. Nil instead of an error that comes from what the key is. Any other error,
--- such as that of a hash slot that moves, or of a right that is missing, ends the call: what cannot be read now may be there all the same.
+-- Runs a command on a key that foreign programs may have spoilt. Returns nil instead of an error that is caused by the
+-- key itself. Any other error (a hash slot that moves, a missing right) ends the call, because a key that cannot be
+-- read now may still exist.
 function commands.try(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
@@ -60,10 +63,10 @@ function commands.try(...)
   end
   if not of_key then error(reply) end
   if code == 'WRONGTYPE' then note_spoilt((select(2, ...))) end
-  return nil -- And not no value at all, which `tonumber` does not take.
+  return nil -- Nil instead of no value, because `tonumber` needs an argument.
 end
 
--- The same for a key that foreign programs named, or the operator: this user of Redis may have no right to it, which is no reason to stop.
+-- The same for a key that foreign programs or the operator named. A missing right to it is ignored, too.
 function commands.try_named(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
@@ -71,13 +74,13 @@ function commands.try_named(...)
   return nil
 end
 
--- Deletes a key of ours that a foreign program made of another type.
+-- Deletes a key of ours that a foreign program has replaced by one of another type.
 function commands.give_way(key)
   note_spoilt(key, true)
   redis.call('DEL', key)
 end
 
--- Writes to a key of ours with a command. A key of another type, which a foreign program made, is deleted first.
+-- Writes to a key of ours. A key of another type, which a foreign program made, is deleted first.
 function commands.insist(command, key, ...)
   local reply = redis.pcall(command, key, ...)
   if type(reply) ~= 'table' or not reply.err then return reply end
@@ -86,8 +89,8 @@ function commands.insist(command, key, ...)
   return redis.call(command, key, ...)
 end
 
--- Adds to a number in a hash. What a foreign program made of it, so that it is none, counts as 0. A key of another type stays as it is, and
--- what it would be is given all the same, unless it `gives_way`.
+-- Adds to a number in a hash. A value that is no number counts as 0. A key of another type stays as it is, unless it
+-- `gives_way`; the result is returned in both cases.
 function commands.increase(key, field, by, gives_way)
   local value = commands.try('HINCRBY', key, field, by)
   if value then return value end
@@ -96,19 +99,22 @@ function commands.increase(key, field, by, gives_way)
   return by
 end
 
--- Raises a revision, a number in a hash by which others see that something has changed. It grows by chance, about: after a failover that
--- has lost a change the next one would have its revision else, and whoever has seen the lost one would not look again.
+-- Raises a revision, a number in a hash by which others see that something has changed. It grows by a number that is
+-- nearly random: after a failover that lost a change, the next change would otherwise have the same revision, and a
+-- reader that has seen the lost one would not read again.
 function commands.revise(key, field)
   local _, micros = unpack(redis.call('TIME'))
   return commands.increase(key, field, 1 + tonumber(micros), true)
 end
 
--- So far from either end of a list an element is looked for that is to be taken out: the time of Redis must not depend on how long it is.
+-- The distance from either end of a list within which an element that is to be removed is searched, so that the time of
+-- a command does not depend on the length of the list.
 commands.SOUGHT = 1000
--- So often, at most, one is taken out of a list that is longer than that.
+-- The maximum number of times that an element is removed from a longer list.
 local MOST_REMOVED = 16
 
--- The end of a list that an element lies near: the head (1) or the tail (-1), which is looked at first if it is `rank`. Nil: neither.
+-- The end of a list that an element is near: the head (1) or the tail (-1). The end `rank` is searched first. Nil:
+-- neither.
 function commands.near(list, element, rank)
   for _, from in ipairs({ rank, -rank }) do
     if commands.try('LPOS', list, element, 'RANK', from, 'MAXLEN', commands.SOUGHT) then return from end
@@ -116,16 +122,17 @@ function commands.near(list, element, rank)
   return nil
 end
 
--- Takes an element out of a list, unless it lies far from both ends. It is looked for from the end `rank` first. True: it did.
+-- Removes an element from a list, unless it is far from both ends. The end `rank` is searched first. Returns whether it
+-- was removed.
 function commands.remove(list, element, rank)
   local from = commands.near(list, element, rank)
   return from ~= nil and commands.try('LREM', list, from, element) == 1
 end
 
--- Whether a list is so long that what is not found in it may lie far from both ends.
+-- True if a list is so long that an element that was not found may still be in its middle.
 function commands.is_long(list) return (commands.try('LLEN', list) or 0) > 2 * commands.SOUGHT end
 
--- Takes an element out of a list as often as it is there; out of a long one, near its ends.
+-- Removes all occurrences of an element from a list; from a long list only those near its ends.
 function commands.remove_all(list, element)
   if not commands.is_long(list) then return commands.try('LREM', list, 0, element) end
   for _ = 1, MOST_REMOVED do

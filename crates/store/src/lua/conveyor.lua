@@ -1,32 +1,34 @@
--- What the functions of the conveyor layout share. `prefix` is what its keys begin with (crates/store/src/keys/conveyor.rs).
+-- Shared by the functions of the conveyor layout. `prefix` is the prefix of its keys
+-- (crates/store/src/keys/conveyor.rs).
 local try = commands.try
 local conveyor = {}
 
--- How many failed jobs are kept.
+-- The number of failed jobs that are kept.
 local FAILED = 1000
--- How long failed jobs are kept, s.
+-- The time for which failed jobs are kept, s.
 local FAILED_SECONDS = 604800
 
 function conveyor.job_key(prefix, id, what) return prefix .. 'jobs:' .. id .. (what and ':' .. what or '') end
 
--- What `rel` of a job of the layout says, in place of a parent.
+-- The value of `rel` in a job of the layout, in place of a parent.
 function conveyor.relation(prefix) return 'conveyor/' .. prefix end
 
--- Whether `rel` of a job says that it is of the layout.
+-- True if `rel` of a job says that it is of the layout.
 function conveyor.is_relation(rel)
   local start = conveyor.relation(keys.prefix)
   return string.sub(rel, 1, #start) == start
 end
 
--- Whether an element is still in a list. It is taken out last, so that a Redis without memory refuses before anything is lost.
+-- True if an element is still in a list. It is removed last, so that a Redis without memory refuses the call before
+-- anything is lost.
 function conveyor.lies_in(list, element) return try('LPOS', list, element, 'RANK', -1) and true or false end
 
--- Keeps what failed for good, the latest first. False: the key is no list.
+-- Keeps a job that has failed for good, the latest first. False: the key is no list.
 function conveyor.set_aside(prefix, element)
   local key = prefix .. 'failed'
   local reply = redis.pcall('LPUSH', key, element)
   if type(reply) == 'table' and reply.err then
-    -- Anything else, such as no memory, passes: then the whole call is tried again.
+    -- Any other cause, such as missing memory, passes, and the whole call is repeated.
     if string.find(reply.err, 'WRONGTYPE', 1, true) then return false end
     redis.call('LPUSH', key, element)
   end
@@ -35,21 +37,21 @@ function conveyor.set_aside(prefix, element)
   return true
 end
 
--- Has the end of a conveyor job worked off. `relation` is what its `rel` says.
+-- Queues the end of a conveyor job for processing. `relation` is the value of its `rel`.
 function conveyor.note_end(id, status, relation)
   redis.call('ZADD', keys.conveyor_ends, 'NX', request.now, id .. ' ' .. status .. ' ' .. relation)
 end
 
 function conveyor.ended(prefix, id, status) conveyor.note_end(id, status, conveyor.relation(prefix)) end
 
--- A child is closed, however it ended: its parent may close in turn.
+-- A child is closed, with whatever outcome. Its parent may close next.
 function conveyor.leave_parent(prefix, id, parent)
   if not values.is_uuid(parent) then return end
   local active = conveyor.job_key(prefix, parent, 'active')
   if try('SREM', active, id) ~= 1 or redis.call('EXISTS', active) == 1 then return end
   local status = jobs.status(parent)
   if status and not values.is_final(status) then return end -- It still runs, and closes when it has ended.
-  -- A job that has no hash and no entry has not begun, or is closed.
+  -- A job without a hash and an entry has not begun, or is closed.
   if status or redis.call('EXISTS', conveyor.job_key(prefix, parent)) == 1 then conveyor.ended(prefix, parent, status or 'finished') end
 end
 

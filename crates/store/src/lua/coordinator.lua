@@ -1,23 +1,26 @@
--- What the objects of the coordinator have in common: numbers that are given once, and revisions by which servers see a change.
+-- Shared by the objects of the coordinator: numbers that are given once, and revisions by which servers notice a
+-- change.
 local try = commands.try
 local coordinator = {}
 
--- The last number; how many numbers a call looks at, and how many of them in a row: then it goes on by so many.
+-- The highest number; the number of numbers that a call tries; and the number that it tries in a row before it advances
+-- by the stride.
 local LAST, MOST_LOOKED_AT, MOST_IN_A_ROW, STRIDE = 4294967295, 1000, 500, 1000
 
 local function last(kind) return tonumber(try('GET', keys.sequence(kind)) or nil) or 0 end
 
--- Has a number not be given again, whoever gave it.
+-- Reserves a number that anybody has given, so that it is not given again.
 function coordinator.keep_number(kind, number)
   number = tonumber(number)
   if number and number <= LAST and number > last(kind) then redis.call('SET', keys.sequence(kind), values.digits(number)) end
 end
 
--- How many numbers of runners are remembered that other programs have taken.
+-- The number of runner numbers taken by other programs that are remembered.
 local MOST_TAKEN = 10000
 
--- Has the number of a runner of another program not be given. Where it is beyond the last one that was given here it is remembered, so that
--- it uses up none of ours; of very many the highest are forgotten: it takes longest until one of those is given.
+-- Reserves the number of a runner of another program. A number above the last one given here is remembered, so that it
+-- uses up none of ours. If there are very many, the highest are forgotten, because it takes longest until one of them
+-- is given.
 function coordinator.keep_runner(id)
   local number = tonumber(id)
   if not number or number > LAST or number <= last('runner') then return end
@@ -25,8 +28,7 @@ function coordinator.keep_runner(id)
   for _, highest in ipairs(redis.call('ZRANGE', keys.taken_runners, MOST_TAKEN, -1)) do redis.call('ZREM', keys.taken_runners, highest) end
 end
 
--- Sees to it that it is known which numbers of runners were given here: where that is lost, those that are listed, but for those of other
--- programs.
+-- Restores the last runner number given here if it is lost: from the listed runners, without those of other programs.
 function coordinator.recover_runners()
   if tonumber(try('GET', keys.sequence('runner')) or nil) then return end
   for _, id in ipairs(try('ZREVRANGE', keys.runners, 0, MOST_TAKEN - 1) or {}) do
@@ -34,7 +36,7 @@ function coordinator.recover_runners()
   end
 end
 
--- A number of a runner that none has had. Nil and why, as `next_number` says.
+-- Returns a number that no runner has had; otherwise nil and the reason, as `next_number`.
 function coordinator.next_runner()
   local function key_of(number)
     return try('ZSCORE', keys.taken_runners, number) and keys.taken_runners or keys.runner(number)
@@ -44,8 +46,9 @@ function coordinator.next_runner()
   return number, why
 end
 
--- A number that no object of a kind has had, whose objects are at `key_of(number)`; `reserved` has keys that are about to be made. Else nil
--- and why: 'none' is left, or others have taken so many that the next call goes on looking, 'later'.
+-- Returns a number that no object of a kind has had; `key_of(number)` is the key of such an object, and `reserved`
+-- contains keys that are about to be created. Otherwise returns nil and the reason: 'none' (no number is left) or
+-- 'later' (others have taken so many that the next call has to go on).
 function coordinator.next_number(kind, key_of, reserved)
   local number, digits = last(kind)
   for looked = 1, MOST_LOOKED_AT do
@@ -62,10 +65,10 @@ function coordinator.next_number(kind, key_of, reserved)
   return nil, 'later'
 end
 
--- How many keys one command looks at.
+-- The number of keys that one command checks.
 local AT_ONCE = 500
 
--- So many numbers of a kind, as `next_number` gives one: those that follow, where none of them was taken.
+-- Returns several numbers of a kind, as `next_number` does: the ones that follow, if none of them is taken.
 function coordinator.next_numbers(kind, key_of, many)
   local from, digits, taken = last(kind), {}, false
   for first = 1, many, AT_ONCE do
@@ -88,10 +91,10 @@ function coordinator.next_numbers(kind, key_of, many)
   return digits
 end
 
--- Notes that something of a kind has changed, so that servers look again.
+-- Notes that something of a kind has changed, so that servers read it again.
 function coordinator.changed(kind) commands.revise(keys.revisions, kind) end
 
--- A time as the coordinator's specification has it, in seconds.
+-- The current time as in the coordinator's specification, in seconds.
 function coordinator.seconds() return values.digits(math.floor(request.now / 1000)) end
 
 return coordinator

@@ -1,25 +1,26 @@
--- Whether a job would wait for itself.
+-- Finds jobs that would wait for themselves.
 local try = commands.try
 local cycles = {}
 
--- How many relations are followed to see whether one job of ours would wait for itself.
+-- The number of relations that are followed for one job of ours.
 cycles.MOST_FOLLOWED = 4000
--- How many relations are followed for all jobs of a call.
+-- The number of relations that are followed for all jobs of a call.
 cycles.MOST_FOLLOWED_IN_ALL = 5000
 
 local read_relations = jobs.reader('status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id', 'more_prerequisites')
 
--- What a job waits for that is there, or was created and is about to be. Nil: it is more than `most`, and is not even read.
+-- The jobs that an existing job (or one that was created and is about to exist) waits for. Nil: there are more than
+-- `most`, and they are not read.
 function cycles.relations_of(id, most)
   local job = read_relations(id) or {}
   if not job.status then
     links.show(keys.job(id))
     job = read_relations(id) or {}
   end
-  -- What has begun waits for nothing any more.
+  -- A job that has begun waits for nothing.
   if not values.is_waiting(job.status) then return { prerequisite = {} } end
   local text, added = job.prerequisites or '', tonumber(job.more_prerequisites) or 0
-  -- Nearly always it is one.
+  -- Usually there is one.
   if #text == 40 and added == 0 and (not job.dependencies or job.dependencies == text) then
     return { prerequisite = { string.sub(text, 3, 38) }, parent = job.parent_id, predecessor = job.predecessor_id }
   end
@@ -29,25 +30,25 @@ function cycles.relations_of(id, most)
   return { prerequisite = others, parent = job.parent_id, predecessor = job.predecessor_id }
 end
 
--- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `walk.left`
--- relations to follow, or nil. A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and
--- for the close of the predecessor; a close waits for the job's own start, and for the closes of its children. `known`: others may name
--- the new jobs already. What `walk` holds serves the next search of the same call, too, so that nothing is followed twice; `walk.left`
--- is lessened.
+-- Returns the jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true if there are
+-- more than `walk.left` relations to follow; or nil. A node is the start or the close of a job. A start waits for the
+-- starts of prerequisites and parent, and for the close of the predecessor; a close waits for the job's own start, and
+-- for the closes of its children. `known`: others may name the new jobs already. The contents of `walk` also serve the
+-- next search of the same call, so that nothing is followed twice; `walk.left` is reduced.
 function cycles.find(new, walk, known)
   local before, path, visit, comes_back = {}, {}, nil, known
-  -- Nodes from which all has been followed; children that are named here; jobs whose ancestors are.
+  -- Nodes from which everything has been followed; children that are named here; jobs whose ancestors are.
   walk.done, walk.children, walk.climbed = walk.done or {}, walk.children or {}, walk.climbed or {}
   local function add(to, kind, id, other)
-    -- A job that exists leads back to a new one only if that one names it as dependent or parent.
+    -- An existing job leads back to a new one only if the new one names it as dependent or parent.
     comes_back = comes_back or not new[id]
-    -- From there it goes on now.
+    -- There is a new way from that node.
     if walk.done[kind .. id] then walk.done = {} end
     to[id] = to[id] or {}
     table.insert(to[id], other)
   end
   local function parent_of(id) return try('HGET', keys.job(id), 'parent_id') end
-  -- Children that were not started stand in no list of their parents.
+  -- Children that were not started are in no list of their parents.
   local function climb(id, parent)
     while parent and parent ~= '' and walk.left > 0 do
       add(walk.children, 'close ', parent, id)
@@ -89,7 +90,7 @@ function cycles.find(new, walk, known)
   visit = function(kind, id)
     local node, found = kind .. id
     if walk.done[node] == 'visiting' then return cycle_through(node) end
-    -- One that leads to where the walk has been costs little.
+    -- A node that was followed already costs little.
     if comes_back and not new[id] then walk.left = walk.left - (walk.done[node] and 0.1 or 1) end
     if walk.left < 0 then return true end
     if walk.done[node] then return nil end

@@ -1,19 +1,20 @@
--- How a job ends.
+-- Ends of jobs.
 local try, insist = commands.try, commands.insist
 local ends = {}
 
--- Seconds to keep a job that has ended.
+-- The time for which an ended job is kept, s.
 function ends.seconds_kept(status, job)
   local retention = values.seconds_kept(job.retention)
   local kept = request.keep_finished
   if status ~= 'finished' then kept = request.keep_error elseif job.reply == 'none' then kept = request.keep_waited end
-  -- Nearly always as it came.
+  -- Usually it is the given value.
   if not retention and not job.idempotency_key then return kept end
   local seconds = retention or math.max(math.ceil(tonumber(kept)), 1)
   return job.idempotency_key and math.max(seconds, jobs.IDEMPOTENCY_SECONDS) or seconds
 end
 
--- Has the relatives of a job released that has ended, or was 'deleted' before it did. `rel` is its parent, or '-'.
+-- Queues the release of the relatives of a job that has ended, or was 'deleted' before its end. `rel` is its parent, or
+-- '-'.
 function ends.release(id, status, rel)
   -- A foreign program may have written anything.
   if string.find(rel, '%s') or rel == '' then rel = '-' end
@@ -21,23 +22,24 @@ function ends.release(id, status, rel)
   request.releases = request.releases + 1
 end
 
--- Pushes the end of a job to the list that its caller named. `said` is the beginning of the message in a layout that has its own.
+-- Pushes the end of a job to the list that its caller named. `said` is the beginning of the message, in a layout that
+-- has its own.
 local function reply_to(list, id, status, text, said)
-  -- In a cluster a key of another context may be in reach, and of ours only replies are lists for others.
+  -- In a cluster, a key of another context may be in reach. Of our own lists, only replies are for others.
   local rest = string.sub(list, 1, #keys.prefix) == keys.prefix and string.sub(list, #keys.prefix + 1) or ''
   local is_ours = string.sub(rest, 1, 5) == 'hero:'
   if rest == '' or is_ours and not (string.find(rest, '^hero:reply:') or string.find(rest, '^hero:q:reply:')) then return end
   local message = said or { job_id = id, status = status }
   message[status == 'finished' and 'output' or 'error'] = text
-  -- A list that was there before has an owner; and this user of Redis may have no right to this one.
+  -- An existing list has another owner, and is not given an expiry. This user of Redis may have no right to the list.
   if commands.try_named('LPUSH', list, cjson.encode(message)) == 1 then redis.call('EXPIRE', list, jobs.REPLY_SECONDS) end
 end
 
--- Ends a job: `text` is its output or its error, `job` what `jobs.end_reader` read of it. The caller has written the other fields of the
--- end; the reply comes last. `replied`: the actor was a foreign one, and has pushed its reply itself.
+-- Ends a job: `text` is its output or its error, `job` is what `jobs.end_reader` read. The caller has written the other
+-- fields of the end; the reply comes last. `replied`: the actor was a foreign one, and has pushed its reply itself.
 function ends.end_job(id, status, attempt, text, kind, logged, job, replied)
   local seconds = ends.seconds_kept(status, job)
-  -- One with relations is kept until they are released, which has to know of it.
+  -- A job with relations is kept until they are released, because the release reads it.
   if not job.rel then redis.call('EXPIRE', keys.job(id), seconds) end
   if logged then redis.call('EXPIRE', keys.log(id), seconds) end
   local said = job.dialect and layouts.mirror(id, job.dialect, status, text, seconds, replied or job.reply == 'none')
@@ -56,16 +58,16 @@ function ends.end_job(id, status, attempt, text, kind, logged, job, replied)
   if job.rel then ends.release(id, status, job.rel) end
 end
 
--- When a job ends: now, or when it started, if the clock of Redis was turned back meanwhile.
+-- The time of a job's end: now, or its start if the clock of Redis was set back since.
 function ends.ends_at(started_at)
   local later = started_at and started_at > request.now_text and string.find(started_at, '^20%d%d%-%d%d%-%d%dT[%d:]+%.%d%d%dZ$')
   return later and started_at or request.now_text
 end
 
--- Ends a job that did not get an output.
+-- Ends a job without an output.
 function ends.fail(id, attempt, kind, text, job)
   local key = keys.job(id)
-  -- What is watched when it has ended would count as ended by a foreign actor, too.
+  -- A watched job that has ended would count as ended by a foreign actor, too.
   try('ZREM', keys.watched, id)
   local ended = ends.ends_at(redis.call('HGET', key, 'started_at'))
   redis.call('HSET', key, 'status', 'error', 'lease', '', 'error', text, 'error_kind', kind, 'finished_at', ended, 'updated_at', ended)
@@ -73,7 +75,7 @@ function ends.fail(id, attempt, kind, text, job)
   ends.end_job(id, 'error', attempt, text, kind, true, job)
 end
 
--- Counts a death of the actor under a job, and ends the job at the last that it may have. True: it has ended.
+-- Counts a crash of a job, and ends the job at the last one that is allowed. True: it has ended.
 function ends.crashed(id, attempt, crashes, script_type, job)
   crashes = (tonumber(crashes) or 0) + 1
   redis.call('HSET', keys.job(id), 'crashes', crashes)

@@ -1,15 +1,16 @@
--- Envelopes that came: what is known of them, so that each counts once.
+-- Known envelopes that came, so that each counts once.
 local try, insist = commands.try, commands.insist
 local envelopes = {}
 
--- How many messages are known at most that came, and how many of those that cannot come again are forgotten in a call.
+-- The maximum number of known messages, and the number of those that cannot come again that a call forgets.
 local MOST_KNOWN, MOST_FORGOTTEN = 200000, 1000
--- How many of them are of one signer, also where those leave less room than they have; and the field with how many all have.
+-- The number of them that one signer may always have, even if others leave less room; and the field with the number of
+-- all.
 local MOST_OF_SIGNER, ALL = 25000, 'all'
--- How much of a key tells it from others: nobody finds another one with the same beginning.
+-- The length of the part of a key that identifies it: nobody can find another key with the same beginning.
 local KEY = 32
 
--- How many messages of a signer are known; `ALL`: of all.
+-- The number of known messages of a signer; `ALL`: of all.
 local function count_of(who) return tonumber(try('HGET', keys.known, who) or nil) or 0 end
 
 -- Forgets messages that came and cannot come again.
@@ -17,7 +18,8 @@ function envelopes.forget()
   local over = insist('ZRANGEBYSCORE', keys.nonces, '-inf', request.now, 'LIMIT', 0, MOST_FORGOTTEN)
   if #over > 0 then redis.call('ZREM', keys.nonces, unpack(over)) end
   local left, counted = redis.call('ZCARD', keys.nonces), count_of(ALL)
-  -- Where another program has changed what is known, counts that do not agree with it would keep a signer out, and are begun anew.
+  -- Counts that do not agree with the known messages, because another program changed these, would lock a signer out,
+  -- so they start anew.
   if left == 0 or counted - #over ~= left then
     redis.call('DEL', keys.known)
     if left > 0 then redis.call('HSET', keys.known, ALL, values.digits(left)) end
@@ -35,23 +37,24 @@ function envelopes.forget()
   if #over > 0 then redis.call('HSET', keys.known, ALL, values.digits(left)) end
 end
 
--- Whether no more messages of a signer may be known: it has its share, and those of all leave less room than it has, so that it does not
--- keep out others.
+-- True if a signer may have no more known messages: it has its share, and all together leave less room than it has, so
+-- that it does not lock out others.
 function envelopes.is_crowded(signer)
   local room, own = MOST_KNOWN - redis.call('ZCARD', keys.nonces), count_of(string.sub(signer, 1, KEY))
   return room <= 0 or own >= MOST_OF_SIGNER and own >= room
 end
 
--- What a message that came is known by. A nonce is its signer's own: who guesses one cannot have the message of another pass for known.
+-- The name by which a message is known. A nonce belongs to its signer: guessing one does not make the message of
+-- another signer known.
 function envelopes.known(signer, nonce) return string.sub(signer, 1, KEY) .. ':' .. nonce end
 
--- Has something that a signer sent known until then, ms.
+-- Remembers something that a signer sent, until a time, ms.
 function envelopes.know(signer, known, again)
   if redis.call('ZADD', keys.nonces, again, known) == 0 then return end
   for _, who in ipairs({ string.sub(signer, 1, KEY), ALL }) do commands.increase(keys.known, who, 1) end
 end
 
--- What stands beside that, once the sender has stopped its jobs.
+-- The name that is known in addition once the sender has stopped the jobs of the message.
 function envelopes.stop_of(known) return known .. ' stop' end
 
 return envelopes

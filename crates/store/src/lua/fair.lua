@@ -1,9 +1,9 @@
--- Takes jobs from queues so that their callers take turns.
--- A queue is the intake: its jobs go into a list for each caller, and the callers stand in a ring. A caller that is new comes last in it.
+-- Takes jobs from queues so that their callers take turns. The jobs of a queue move into a list for each caller, and
+-- the callers form a ring. A new caller comes last in the ring.
 local try, insist = commands.try, commands.insist
 local fair = {}
 
--- How many jobs are sorted in a call.
+-- The number of jobs that are sorted in a call.
 local MOST_SORTED = 256
 local left_to_sort = 0
 
@@ -26,7 +26,7 @@ local function put(queue, caller, id, again)
   if ring then ring[caller] = true end
 end
 
--- Counts how many jobs of a queue are sorted. What a foreign program made of the number, so that it is none, counts as 0.
+-- Counts the sorted jobs of a queue. A value that is no number counts as 0.
 local function count_sorted(queue, by)
   local key = keys.fair_part(queue, 'held')
   if not try('INCRBY', key, by) then redis.call('SET', key, math.max(by, 0)) end
@@ -40,14 +40,14 @@ local function sort(queue)
   left_to_sort = left_to_sort - #ids
   local ring = keys.fair_part(queue, 'ring')
   local is = redis.call('TYPE', ring).ok
-  -- Only a foreign program makes this key anything but a list. Then callers have jobs here and stand in no ring.
+  -- Only a foreign program makes this key anything but a list. Then callers have jobs here and are in no ring.
   if is ~= 'none' and is ~= 'list' then commands.give_way(ring) end
   if is ~= 'list' then anew[queue] = {} end
   for _, id in ipairs(ids) do
     local job = values.is_uuid(id) and read_caller(id) or {}
     local caller = redis.sha1hex(job.caller_id or '')
     if job.started_at and not job.failures then
-      -- It was requeued, so it is the next of its caller.
+      -- It was requeued, so it is the next job of its caller.
       table.insert(back, 1, { caller = caller, id = id })
     else
       put(queue, caller, id)
@@ -59,14 +59,15 @@ local function sort(queue)
   insist('SADD', keys.fair, queue)
 end
 
--- The next id of a queue. Without `sorts` the jobs that are sorted already go first, and then the queue as it is.
+-- Returns the next id of a queue. Without `sorts`, the jobs that are already sorted go first, and then the queue as it
+-- is.
 function fair.take(queue, sorts)
   if sorts then sort(queue) end
   local ring = keys.fair_part(queue, 'ring')
   while true do
     local caller = try('LMOVE', ring, ring, 'RIGHT', 'LEFT')
     if not caller then
-      -- Nil, not false: a foreign program made it anything but a list.
+      -- Nil instead of false: a foreign program made it anything but a list.
       if caller == nil then commands.give_way(ring) end
       break
     end

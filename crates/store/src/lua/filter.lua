@@ -1,16 +1,17 @@
--- What jobs pass the filter of a list.
+-- The filter of a list of jobs.
 local try = commands.try
 local filter = {}
 
--- Labels of one job that are longer are not read, bytes.
+-- Labels of a job that are longer are not read, bytes.
 local LONG = 65536
--- How much of the labels of all jobs is searched in a call, bytes.
+-- The size of labels that a call searches, bytes.
 local MOST_SEARCHED = 16777216
--- How much of the labels of all jobs is decoded in a call, bytes.
+-- The size of labels that a call decodes, bytes.
 local MOST_DECODED = 262144
 
--- Makes a function that says whether a job has some labels. They are given twice: `texts` are JSON texts "name":"value" as we write them,
--- `entries` is a table of names and values. False is certain. What cannot be told, or would take long, is true.
+-- Returns a function that says whether a job has some labels. They are given twice: `texts` are JSON texts
+-- "name":"value" as we write them, `entries` is a table of names and values. False is certain. True also means that it
+-- is unknown, or would take long.
 local function labels_from(texts, entries)
   local to_search, to_decode = MOST_SEARCHED, MOST_DECODED
   local function has(labels, text)
@@ -27,7 +28,7 @@ local function labels_from(texts, entries)
       if missing then break end
     end
     if not missing then return true end
-    -- What is missing may be there in another form than ours.
+    -- A label that was not found may be written in another form than ours.
     if not (has(labels, '\\') or string.find(labels, '"%s*:%s+"') or string.find(labels, '"%s+:')) then return false end
     if size > to_decode then return true end
     to_decode = to_decode - size
@@ -45,14 +46,14 @@ local KNOWN = {
   created = true, scheduled = true, waiting_for_prerequisites = true, dispatched = true, started = true, finished = true, error = true,
 }
 
--- Whether a job meets a condition.
+-- True if a job meets a condition.
 local function meets(key, condition)
   local field, how, text = condition.field, condition.how, condition.text
   local size = try('HSTRLEN', key, field)
   if not size then return false end
   if how == 'is' then return size == #text and redis.call('HGET', key, field) == text end
   if how == 'status' then
-    -- An unknown word is that of a foreign actor that runs the job.
+    -- An unknown word comes from a foreign actor that runs the job.
     if size == 0 then return text == 'dispatched' and redis.call('EXISTS', key) == 1 end
     if size > 32 then return text == 'started' end
     local word = redis.call('HGET', key, field)
@@ -66,8 +67,8 @@ local function meets(key, condition)
   return time_of_job < text
 end
 
--- Reads a filter from the arguments: the number of its conditions, each: field · how · text. Gives what says of the key of a job whether it
--- may pass. False is certain. What foreign programs wrote in forms of their own may pass, and the caller looks closer.
+-- Reads a filter from the arguments: the number of its conditions, each: field · how · text. Returns a function that says of the key of
+-- a job whether it may pass. False is certain. Values that foreign programs wrote in other forms may pass, and the caller checks them.
 --   'is'      the value is this text              'status'  the status is this one
 --   'from'    the time is this one or later       'until'   it is earlier
 --   'label'   the JSON of the labels has this member

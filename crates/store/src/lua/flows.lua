@@ -1,25 +1,29 @@
--- Flows: jobs that belong together, as the coordinator's specification has them. The hash of a flow says where it is; `open` counts its
--- jobs that have not ended, `failed` those that ended in error. `busy` is what is being done with all of its jobs, round by round:
--- 'storing', 'starting', 'stopping', 'counting' (after a stop), 'retrying' or 'deleting'; 'ending' when all have ended, and 'keeping' when
--- one of an ended flow goes on. `at` is how many of them that was done with. `failing` says that the others have been stopped, or are to
--- be.
+-- Flows: jobs that belong together, as in the coordinator's specification. The hash of a flow has its state. `open`
+-- counts its jobs that have not ended, `failed` those that ended in error. `busy` is the pending operation on all of
+-- its jobs, which goes on in rounds: 'storing', 'starting', 'stopping', 'counting' (after a stop), 'retrying' or
+-- 'deleting'; 'ending' when all have ended, and 'keeping' when a job of an ended flow goes on. `at` is the number of
+-- jobs that are done. `failing` means that the others have been stopped, or are to be.
 local try, insist = commands.try, commands.insist
 local flows = {}
 
--- The most jobs of a flow; how long the jobs of one that has not ended are kept after their ends, s; how long a flow is kept that nobody
--- has started, s (an hour longer than its jobs wait, which end it), and by default after its end.
+-- The maximum number of jobs of a flow; the time for which the jobs of an open flow are kept after their ends, s; and
+-- the time for which a flow is kept that nobody has started (an hour longer than its jobs wait, which end it), and by
+-- default after its end, s.
 flows.MOST_JOBS, flows.OPEN_SECONDS, flows.CREATED_SECONDS, flows.KEPT_SECONDS = 1000, 2592000, 608400, 604800
--- With how many jobs something is done in a round, and in a call in which other things end flows or have them go on.
+-- The number of jobs in a round, and in a call in which other things end flows or make them go on.
 local A_ROUND, AT_ONCE = 64, 192
--- The longest output, and the longest of all together, that the result of a flow has, bytes; and after how many a round ends.
+-- The maximum size of one output and of all together in the result of a flow, and the size after which a round ends,
+-- bytes.
 local LONGEST, LONGEST_TOGETHER, LONGEST_ROUND = 65536, 1048576, 262144
--- For how much longer the first jobs of a flow are kept than it, s, where its end takes more than a round.
+-- The extra time for which the first jobs of a flow are kept, s, where its end takes more than a round.
 local SPARE = 60
--- A flow that takes more than a round does not end more often than this, ms: somebody may have a job of it run again and again.
+-- The minimum time between two ends of a flow that takes more than a round, ms: somebody may run a job of it again and
+-- again.
 local BETWEEN_ENDS = 1000
--- When others look at a flow where nobody goes on with what was begun, ms.
+-- The time after which others continue a flow whose operation nobody continues, ms.
 flows.GONE = 5000
--- What is noted until rounds have come to their end; and where each round of an end leaves what it has gathered: there are never so many.
+-- Fields that exist until all rounds are done; and fields in which each round of an end leaves its result: there are
+-- never more rounds than these.
 local OF_ROUNDS = {
   'gathered_bytes', 'gathered_any', 'gathered_parts', 'left_out', 'counted_to', 'counted_open', 'counted_failed', 'goes',
 }
@@ -27,7 +31,8 @@ local PARTS = {}
 for at = 1, 32 do PARTS[at] = 'gathered_' .. at end
 local join = values.joining(#PARTS + 3)
 
--- The keys of jobs of a flow, in the order of their prerequisites: so many behind the first `at`. And how many it has.
+-- Returns the keys of some jobs of a flow, in the order of their prerequisites, after the first `at`; and the number of
+-- all its jobs.
 function flows.jobs_of(flow, at, many)
   local read, numbers = pcall(cjson.decode, flow.jobs or '[]')
   if not read or type(numbers) ~= 'table' then return {}, 0 end
@@ -42,7 +47,7 @@ function flows.jobs_of(flow, at, many)
   return found, place
 end
 
--- What every flow is read for.
+-- Fields that are read of every flow.
 local FIELDS = {
   'status', 'caller_id', 'jobs', 'busy', 'at', 'open', 'failed', 'begun_at', 'policy', 'retention', 'started_at', 'awaits', 'ends_after',
 }
@@ -56,36 +61,36 @@ function flows.read(number)
   return flow
 end
 
--- Has the servers look at a flow in so many ms.
+-- Makes the servers look at a flow after a time, ms.
 function flows.look_at(number, ms) insist('ZADD', keys.flows_to_do, request.digits_in(ms), number) end
 
--- Whether a flow has come to an end.
+-- True if a flow has ended.
 function flows.is_over(status) return status == 'finished' or status == 'error' end
 
--- Whether a job is that of a flow. Another one may have the id of one that was deleted.
+-- True if a job is one of a flow. Another job may have the id of a deleted one.
 function flows.has(number, id) return id and values.is_uuid(id) and try('HGET', keys.job(id), 'flow') == number end
 
--- Forgets what rounds have noted.
+-- Forgets the fields of rounds.
 function flows.forget_rounds(number)
   try('HDEL', keys.flow(number), unpack(OF_ROUNDS))
   try('HDEL', keys.flow(number), unpack(PARTS))
 end
 
--- Begins something with all jobs of a flow, which the servers go on with.
+-- Begins an operation on all jobs of a flow, which the servers continue.
 function flows.begin(number, what, ms)
   flows.forget_rounds(number)
   insist('HSET', keys.flow(number), 'busy', what, 'at', '0')
   flows.look_at(number, ms)
 end
 
--- Whether this call may do something with so many more jobs of flows.
+-- True if this call may still handle this number of jobs of flows.
 local function has_room(many)
   if request.of_flows + many > AT_ONCE then return false end
   request.of_flows = request.of_flows + many
   return true
 end
 
--- Keeps a job of a flow that goes on, with its hash in the runner layout, until the flow has ended.
+-- Keeps a job of a flow that goes on, and its hash in the runner layout, until the flow has ended.
 function flows.keep(number, of_job, id)
   redis.call('PERSIST', of_job)
   if not flows.has(number, id) then return end
@@ -93,13 +98,13 @@ function flows.keep(number, of_job, id)
   redis.call('EXPIRE', keys.job(id), flows.OPEN_SECONDS, 'GT')
 end
 
--- A flow goes on that had ended, or that nobody has started, because one of its jobs does.
+-- Opens a flow again that had ended or was not started, because one of its jobs goes on.
 local function open_again(number)
   local key, flow = keys.flow(number), flows.read(number)
   if not flow then return end
   redis.call('HDEL', key, 'finished_at', 'left_out', 'stopped', 'failing')
   redis.call('PERSIST', key)
-  -- What else is being done with all of its jobs keeps them, or deletes them.
+  -- Any other pending operation on all of its jobs keeps them, or deletes them.
   if flow.busy and flow.busy ~= '' and flow.busy ~= 'ending' and flow.busy ~= 'keeping' then return end
   local of_jobs, many = flows.jobs_of(flow, 0, A_ROUND)
   if many > #of_jobs or not has_room(many) then return flows.begin(number, 'keeping', 0) end
@@ -111,8 +116,9 @@ local function open_again(number)
   end
 end
 
--- Gathers what some jobs of a flow gave, by their names, as the inside of a JSON object; it goes on with what was gathered before. Each is
--- kept for so long from now on. Gives how many it has done that with, and the text.
+-- Gathers the outputs of some jobs of a flow, by their names, as the inside of a JSON object, which continues what was
+-- gathered before. Each job is kept for `seconds` from now on. Returns the number of jobs that it has handled, and the
+-- text.
 local function gather(number, of_jobs, gathered, retention, seconds)
   local parts, before = { gathered.any and '' or nil }, gathered.bytes
   for at, key in ipairs(of_jobs) do
@@ -137,7 +143,7 @@ local function gather(number, of_jobs, gathered, retention, seconds)
   return #of_jobs, table.concat(parts, ',')
 end
 
--- What so many rounds have gathered, as a JSON object with what the last one has.
+-- The results of several rounds as a JSON object, with that of the last one.
 local function object_of(key, rounds, last)
   if rounds == 0 then return '{' .. last .. '}' end
   local texts = { '{' }
@@ -147,7 +153,7 @@ local function object_of(key, rounds, last)
   return join(texts)
 end
 
--- A round of the end of a flow whose jobs have all ended. True: it is over.
+-- Does a round of the end of a flow whose jobs have all ended. True: the end is complete.
 function flows.end_some(number, flow)
   local key, at = keys.flow(number), tonumber(flow.at) or 0
   local of_jobs, many = flows.jobs_of(flow, at, A_ROUND)
@@ -179,14 +185,15 @@ function flows.end_some(number, flow)
   return true
 end
 
--- For how long the end of a flow has to wait, ms.
+-- The time that the end of a flow has to wait, ms.
 function flows.pause_of(flow)
   local pause = (tonumber(flow.ends_after or nil) or 0) - request.now
-  -- A clock that was set back since then keeps nobody waiting.
+  -- A time that a setback of the clock left far ahead delays nobody.
   return pause <= BETWEEN_ENDS and math.max(pause, 0) or 0
 end
 
--- Ends a flow whose jobs have all ended, unless something is still being done with them: now, or from now on where it has many.
+-- Ends a flow whose jobs have all ended, unless an operation on them is pending: at once, or from now on in rounds if
+-- it has many.
 function flows.settle(number, flow)
   local gives_way = not flow.busy or flow.busy == '' or flow.busy == 'stopping' or flow.busy == 'counting'
   if (tonumber(flow.open) or 0) > 0 or not gives_way then return end
@@ -197,7 +204,7 @@ function flows.settle(number, flow)
   if not flows.end_some(number, flow) then flows.look_at(number, 0) end
 end
 
--- The first job that fails stops the others, where that is what is wanted.
+-- Stops the other jobs at the first failure, if the policy says so.
 local function stop_others(number, key)
   local policy, busy = unpack(try('HMGET', key, 'policy', 'busy') or {}, 1, 2)
   local goes = busy == 'deleting' or busy == 'storing'
@@ -205,13 +212,13 @@ local function stop_others(number, key)
   flows.begin(number, 'stopping', 0)
 end
 
--- Notes that a job of a flow was something in the words of its layout, and is something else now. `job` is its number there.
+-- Notes that the status of a job of a flow has changed, in the words of its layout. `job` is its number there.
 function flows.note(number, was, is, job)
   if was == is or not string.find(number, '^%d+$') then return end
   local key = keys.flow(number)
   if redis.call('EXISTS', key) == 0 then return end
   local status, begun_at, busy, counted_to = unpack(try('HMGET', key, 'status', 'begun_at', 'busy', 'counted_to') or {}, 1, 4)
-  -- What has been counted already where jobs are just being counted anew.
+  -- While jobs are being counted anew: this one has been counted already.
   local is_counted = busy == 'counting' and job <= (tonumber(counted_to or nil) or -1)
   local function add(field, by)
     if is_counted then commands.increase(key, 'counted_' .. field, by) end
@@ -229,7 +236,7 @@ function flows.note(number, was, is, job)
   end
   if had_ended and not has_ended then
     add('open', 1)
-    -- It goes on.
+    -- The job goes on.
     if flows.is_over(status) or busy == 'ending' then open_again(number) end
     insist('HSET', key, 'status', 'started', 'updated_at', coordinator.seconds())
   elseif has_ended and not had_ended and add('open', -1) <= 0 then

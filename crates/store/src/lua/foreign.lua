@@ -2,27 +2,28 @@
 local try, insist = commands.try, commands.insist
 local foreign = {}
 
--- How many relations of a foreign job are followed to see whether it would wait for itself.
+-- The number of relations that are followed to see whether a foreign job would wait for itself.
 local FOLLOWED = 500
--- How many relations are followed for all foreign jobs of a call.
+-- The number of relations that are followed for all foreign jobs of a call.
 local FOLLOWED_IN_ALL = 1000
--- A foreign job may say a time that differs by so much from the one at which it came into the index, ms, and nothing is noted.
+-- The maximum difference between the time that a foreign job says and the time at which it came into the index, ms,
+-- that is not noted.
 local NEAR = 1000
--- A difference that is larger counts as this one, ms.
+-- A larger difference counts as this one, ms.
 local FAR = 1e14
--- How many ids of an hour are looked through for one that is ours.
+-- The number of ids of an hour that are searched for one of ours.
 local LOOKED_THROUGH = 20000
 -- The wait before the first retry of a job that says none, s.
 local DEFAULT_BACKOFF = 1
--- The longest wait before a retry, s.
+-- The maximum wait before a retry, s.
 local LONGEST_BACKOFF = 300
--- How often the wait is doubled at most.
+-- The maximum number of times that the wait is doubled.
 local MOST_DOUBLINGS = 20
 
 local read_marks = jobs.reader('indexed', 'lease', 'open', 'unseen')
 
--- Whether a job was made here or discovered before: then it stands in one of these sets, or bears the mark of a transition. A key of
--- another type is none to be discovered.
+-- True if a job was created here or discovered before: it is in one of these sets, or has the mark of a transition. A
+-- key of another type also counts as known, so that it is not discovered.
 function foreign.is_known(id)
   local job = read_marks(id)
   if not job then return true end
@@ -30,7 +31,7 @@ function foreign.is_known(id)
   return redis.call('ZSCORE', keys.watched, id) or redis.call('ZSCORE', keys.scheduled, id) or redis.call('ZSCORE', keys.leases, id)
 end
 
--- Makes a job wait that a foreign program put into a queue, if its relations are open. False: it does not run now.
+-- Makes a job wait that a foreign program put into a queue, if it has open relations. False: it does not run now.
 local function make_wait(id, open, attempt)
   if open <= 0 then return true end
   redis.call('HSET', keys.job(id), 'status', 'waiting_for_prerequisites', 'open', open, 'updated_at', request.now_text)
@@ -38,24 +39,24 @@ local function make_wait(id, open, attempt)
   return false
 end
 
--- The jobs that would wait for each other, as `cycles.find` says it. `walk` is that of all such jobs of this call. False: it has no room
--- for this job.
+-- The jobs that would wait for each other, as `cycles.find` returns them. `walk` is shared by all such jobs of this
+-- call. False: it has no room for this job.
 local function cycle_of(id, of, walk)
   walk.for_all = walk.for_all or FOLLOWED_IN_ALL
-  -- Where the walk has met this job it may go on from there now.
+  -- If the walk has met this job before, there may be a new way from it now.
   if walk.done and (walk.done['start ' .. id] or walk.done['close ' .. id]) then walk.done = nil end
   local most = math.min(walk.for_all, FOLLOWED)
   walk.left = most
   local cycle = cycles.find({ [id] = of }, walk, true)
   walk.for_all = math.max(walk.for_all - most + walk.left, 0)
-  -- It may have stopped half way up.
+  -- It may have stopped half-way up.
   if cycle == true then walk.climbed = nil end
   if cycle == true and most < FOLLOWED then return false end
   return cycle
 end
 
--- Since when a job of ours is in the index, ms; nil for what a foreign program wrote. A call that broke off may have left one in none
--- of the sets, and then it is found like those of foreign programs.
+-- The time since when a job of ours is in the index, ms; nil for a job of a foreign program. A call that broke off may
+-- have left one of ours in none of the sets, and it is then found like a foreign one.
 local function own_listing(id, created_at)
   local at = created_at and try('HEXISTS', keys.job(id), 'queued_at') == 1 and time.millis(created_at)
   local list = at and keys.index(created_at)
@@ -64,8 +65,8 @@ local function own_listing(id, created_at)
   end
 end
 
--- Puts a foreign job into the index. The time that it says may be another one; how far those of an hour are off is noted, because
--- lists of a time look so much further.
+-- Puts a foreign job into the index. The time that it says may differ; the differences of an hour are noted, because
+-- lists of a time have to look that much further.
 function foreign.list(id, created_at)
   local list = keys.index(request.now_text)
   local own = own_listing(id, created_at)
@@ -79,8 +80,9 @@ end
 local read_admitted = jobs.end_reader('indexed', 'linked', 'prerequisites', 'dependencies', 'predecessor_id', 'parent_id', 'attempt',
   'open', 'finished_at', 'created_at')
 
--- Admits a foreign job, or one that a foreign program put into a queue (nil: it is in none). False: its relations keep it from running now.
--- Nil: `walk`, in which the call notes what was followed for such jobs, has no room for it; nothing was done, and it comes again.
+-- Admits a foreign job, or one that a foreign program put into a queue (nil: it is in none). False: its relations keep
+-- it from running now. Nil: `walk`, in which the call notes the relations that it followed for such jobs, has no room
+-- for it; nothing was done, and it comes again.
 function foreign.admit(id, queue, walk)
   local key, job = keys.job(id), read_admitted(id)
   local attempt = job.attempt or 0
@@ -96,7 +98,7 @@ function foreign.admit(id, queue, walk)
     if cycle == false then return nil end
   end
   if not job.indexed then foreign.list(id, job.created_at) end
-  -- The queue says which actors may run it; it goes back there if it is requeued.
+  -- The queue decides which actors may run it. It goes back there if it is requeued.
   local group, instance = string.match(queue or '', ':group:([^:]+)'), string.match(queue or '', ':inst:(%d+)')
   local script_type = string.match(queue or '', ':type:([%w_.-]+)')
   if script_type then redis.call('HSETNX', key, 'script_type', script_type) end
@@ -104,7 +106,7 @@ function foreign.admit(id, queue, walk)
   if instance then redis.call('HSETNX', key, 'instance', instance) end
   redis.call('HDEL', key, 'unseen')
   if job.linked then
-    -- One that has ended before waits for nothing any more: nothing would let it go.
+    -- A job that has ended before waits for nothing any more, because nothing would release it.
     local open = job.finished_at and 0 or tonumber(job.open) or 0
     -- It was created here and started by a foreign program.
     if parent and job.rel ~= parent then open = open + relations.link_parent(id, parent) end
@@ -133,20 +135,21 @@ function foreign.admit(id, queue, walk)
   return make_wait(id, open, attempt)
 end
 
--- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time, give or
--- take a quarter; `chance` is from 0 to 1. The same as in crates/model/src/retry.rs; a test compares the two.
+-- The wait of a job before its next retry, ms: after the first failure its `retry_backoff`, then twice as long each
+-- time, plus or minus a quarter; `chance` is from 0 to 1. The same as in crates/model/src/retry.rs; a test compares the
+-- two.
 function foreign.backoff(retry_backoff, failures, chance)
   local first = values.number(retry_backoff, DEFAULT_BACKOFF)
   local seconds = math.min(first * 2 ^ math.min(failures - 1, MOST_DOUBLINGS), math.max(first, LONGEST_BACKOFF))
   return math.floor(seconds * (0.75 + 0.5 * chance) * 1000)
 end
 
--- A number from 0 to 1 that is another one for each failure of each job. Functions of Redis have no random numbers of their own.
+-- A number from 0 to 1 that differs for each failure of each job. Redis functions have no random numbers of their own.
 local function chance_of(id, failures) return tonumber(string.sub(redis.sha1hex(id .. failures), 1, 4), 16) / 65535 end
 
 local read_refused = jobs.reader('status', 'script')
 
--- Ends a job that a foreign program pushed under an id that is no UUID, so that its waiters learn why.
+-- Ends a job that a foreign program pushed under an id that is no UUID, so that its waiters learn the reason.
 function foreign.refuse_id(id)
   local job = values.is_name(id) and read_refused(id)
   if not job or not job.script or job.status and job.status ~= 'dispatched' and job.status ~= '' then return end
@@ -161,7 +164,7 @@ end
 
 local read_backoff = jobs.reader('retry_backoff', 'failures')
 
--- How long a job waits for its next attempt if it fails now, ms.
+-- The wait of a job before its next attempt if it fails now, ms.
 function foreign.next_backoff(id)
   local job = read_backoff(id) or {}
   local failures = values.number(job.failures, 0) + 1
@@ -171,19 +174,20 @@ end
 local read_ended = jobs.end_reader('attempt', 'failures', 'retries', 'retry_backoff', 'error', 'output', 'stop_requested_at', 'seen_at',
   'finished_at', 'started_at', 'group', 'instance', 'priority')
 
--- Takes note of an end that a foreign actor wrote: its retries apply, and everything happens that follows an end. Gives the status then.
+-- Handles an end that a foreign actor wrote: applies retries and everything that follows an end. Returns the status
+-- after that.
 function foreign.settle(id, status)
   local key = keys.job(id)
   redis.call('ZREM', keys.watched, id)
   local counted = redis.call('ZREM', keys.leases, id) == 1
   local job = read_ended(id)
   local attempt, ended = tonumber(job.attempt) or 0, job.finished_at or request.now_text
-  -- It was so quick that no server saw it run.
+  -- No server saw it run, because it was so quick.
   if not job.seen_at and not counted then
     attempt = attempt + 1
     if redis.call('HDEL', key, 'released') == 0 and job.script_type then news.count(job.script_type, 'started') end
   end
-  -- It was seen to run later than that: its actor's clock is slow.
+  -- It was seen to run later than that: the clock of its actor is slow.
   if (time.millis(ended) or request.now) < (time.millis(job.started_at) or 0) then ended = ends.ends_at(job.started_at) end
   redis.call('HDEL', key, 'seen_at', 'missing_at')
   if job.dialect == 'legacy' then

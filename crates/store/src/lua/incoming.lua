@@ -1,4 +1,4 @@
--- Jobs that a call brings to be stored, as create.lua describes its arguments.
+-- Jobs in the arguments of a call that stores them; create.lua describes these arguments.
 local incoming = {}
 
 local function take_relations()
@@ -10,7 +10,7 @@ local function take_relations()
   return of
 end
 
--- Reads a job from the arguments. Its fields stay there: `first` and `last` are their places.
+-- Reads a job from the arguments. Its fields stay there, from `first` to `last`.
 function incoming.take()
   local id, idempotency, digest = request.take(), nil, nil
   local script_type, queue, actor, new, start, waited, due, keyed, related = unpack(request.take_list(), 1, 9)
@@ -27,16 +27,16 @@ function incoming.take()
   }
 end
 
--- What is written into every job, and what of it is its caller's, each field followed by its value.
+-- The fields of every new job and those of its caller, each followed by its value.
 local function fields_of(job) return jobs.new_fields(job.id, job.script_type, unpack(request.argv, job.first, job.last)) end
 
--- The same, and where its claims are counted from if others may have had its id.
+-- The same, with the start of its claim numbers if others may have had its id.
 local function counted_fields_of(job)
   if job.is_new then return fields_of(job) end
   return 'given_back', jobs.first_claim(), fields_of(job)
 end
 
--- The fields of the hash of a job but for those that its status brings along, with who waits for it.
+-- The fields of the hash of a job except those of its status, with the server that waits for it.
 function incoming.hash_of(job)
   if not job.is_waited then return counted_fields_of(job) end
   return 'origin', request.server, 'reply', 'none', counted_fields_of(job)

@@ -1,14 +1,14 @@
--- The index of an hour: the ids of its jobs in the order in which they came.
--- While ids of jobs that are gone are taken out, the front part of the list stands under a name of its own.
+-- The index of an hour: the ids of its jobs in the order in which they came. While ids of deleted jobs are removed, the
+-- front part of the list is under a key of its own.
 local try = commands.try
 local index = {}
 
 function index.front_of(list) return list .. ':front' end
 
--- How many ids an hour has.
+-- The number of ids of an hour.
 function index.length(list) return (try('LLEN', index.front_of(list)) or 0) + (try('LLEN', list) or 0) end
 
--- The ids from one position up to another, from 0.
+-- The ids from one position to another, from 0.
 function index.range(list, from, to)
   local front = try('LLEN', index.front_of(list)) or 0
   if front == 0 then return try('LRANGE', list, from, to) or {} end
@@ -19,10 +19,11 @@ function index.range(list, from, to)
   return ids
 end
 
--- Of how many ids the time is looked for.
+-- The number of ids whose time is looked up.
 local LOOKED_AT = 64
 
--- Since when the first job that still exists is in the index, of those from one position up to another, ms, or nil. Looked for only so far.
+-- The time since when the first existing job from one position to another is in the index, ms, or nil. Only the first
+-- ids are tried.
 function index.time_at(list, from, to)
   for _, id in ipairs(index.range(list, from, math.min(to, from + LOOKED_AT - 1))) do
     local of = try('HMGET', keys.job(id), 'indexed', 'created_at') or {}

@@ -1,29 +1,34 @@
--- The hash of a job, what stands beside it, and where it is listed.
+-- The hash of a job, the keys that belong to it, and the lists that contain it.
 local try, insist = commands.try, commands.insist
 local jobs = {}
 
--- How often a job's actor may die under it; for how long a reply, a request to stop and an idempotency key are kept, seconds.
+-- The maximum number of crashes of a job; the time for which a reply, a request to stop and an idempotency key are
+-- kept, s.
 jobs.CRASHES, jobs.REPLY_SECONDS, jobs.CONTROL_SECONDS, jobs.IDEMPOTENCY_SECONDS = 3, 300, 60, 86400
--- A foreign actor has so much longer than a job's time limit before it counts as gone, s; and the limit of a job that has none.
+-- The time after a job's time limit at which a foreign actor counts as gone, s; and the limit of a job that has none,
+-- s.
 jobs.GRACE_SECONDS, jobs.DEFAULT_TIMEOUT_SECONDS = 30, 60
--- How long an id waits for its hash, ms, which may come after it.
+-- The time for which an id waits for its hash, which may come later, ms.
 jobs.HASH_MILLIS = 5000
 -- The script type of a job that names none.
 jobs.DEFAULT_TYPE = 'osis'
 
--- The fields of a claimed job that its actor is given, in this order; claimed.rs has the same, and a test compares the two. `created_at`
--- stands first, because it is compared with the note of a job. What a noted job does not have stands last.
+-- The fields of a claimed job that its actor gets, in this order; claimed.rs has the same, and a test compares the two.
+-- `created_at` comes first, because it is compared with the note of a job. Fields that a noted job does not have come
+-- last.
 jobs.GIVEN = {
   'created_at', 'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'queued_at', 'concurrent', 'retry_backoff', 'failures',
 }
 
--- What a job has of the error of its last attempt: the message, the kind, and then what not every error has; codec.rs has the same.
+-- The fields of the error of the last attempt: the message, the kind, and then fields that not every error has;
+-- codec.rs has the same.
 jobs.ERROR = { 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'error_data' }
 
--- What the end of a job needs of it.
+-- The fields of a job that its end needs.
 local OF_END = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel', 'dialect' }
 
--- What reads these fields of a job: a table by their names, false where one is missing. Nil: the key is no hash.
+-- Returns a function that reads these fields of a job: a table by their names, false where one is missing. Nil: the key
+-- is no hash.
 function jobs.reader(...)
   local names = { ... }
   local named = values.naming(names)
@@ -33,7 +38,7 @@ function jobs.reader(...)
   end
 end
 
--- These names with those that the end of a job needs, each once.
+-- These names and those that the end of a job needs, each once.
 local function with_end(names)
   local all, seen = { unpack(names) }, {}
   for _, name in ipairs(names) do seen[name] = true end
@@ -43,12 +48,12 @@ local function with_end(names)
   return all
 end
 
--- What reads these fields of a job and what its end needs.
+-- Returns a function that reads these fields of a job and those that its end needs.
 function jobs.end_reader(...) return jobs.reader(unpack(with_end({ ... }))) end
 
 jobs.read_for_end = jobs.end_reader()
 
--- What is read when a run ends, of any job and of a noted one.
+-- The fields that are read when a run ends, of any job and of a noted one.
 local RUN = with_end({ 'status', 'attempt', 'lease', 'failures', 'given_back', 'started_at' })
 local read_run, read_noted_run = jobs.reader(unpack(RUN)), jobs.reader(unpack(notes.usual(RUN)))
 
@@ -60,10 +65,11 @@ function jobs.read_run(id)
   return read_run(id)
 end
 
--- What decides whether a job that lies in a queue may run.
+-- The fields that decide whether a queued job may run.
 local DECIDING = { 'status', 'script_type', 'attempt', 'stop_requested_at', 'unseen', 'dialect', 'given_back', 'released' }
 
--- What reads fields that decide and fields that are given: the former by their names (`job`), the latter from `first_given` on in `list`.
+-- Returns a function that reads deciding fields by their names (`job`), and fields for the actor from `first_given` on
+-- in `list`.
 local function waiting_reader(deciding, given)
   local names, named = { unpack(deciding) }, values.naming(deciding)
   for _, name in ipairs(given) do names[#names + 1] = name end
@@ -76,11 +82,11 @@ end
 local read_waiting = waiting_reader(DECIDING, jobs.GIVEN)
 local read_noted_waiting = waiting_reader(notes.usual(DECIDING), notes.usual(jobs.GIVEN))
 
--- Reads a job that lies in a queue, so, and how many `fields` it has if it was noted. Nil: the key is no hash.
+-- Reads a queued job in this way, and the number of its `fields` if it was noted. Nil: the key is no hash.
 function jobs.read_waiting(id)
   local fields, since = notes.take(id)
   local one = since and read_noted_waiting(id)
-  -- One that ran was noted at its start, which says nothing of one that waits.
+  -- The note of a job that ran was made at its start, and does not hold for a waiting one.
   local still_waits = one and one.list[one.first_given] == since and one.job.status == 'dispatched' and not one.job.attempt
   if not still_waits then return read_waiting(id) end
   for at = #one.list + 1, one.first_given + #jobs.GIVEN - 1 do one.list[at] = false end
@@ -88,8 +94,8 @@ function jobs.read_waiting(id)
   return one
 end
 
--- The fields of a new job, each followed by its value: what the legacy layout has in each, also where it is empty, and then those
--- that it was given, which count where both say something. The server sends none that would say the same.
+-- The fields of a new job, each followed by its value: first those that the legacy layout has in each job, even empty,
+-- and then the given ones, which override them. The server sends no fields that would be equal.
 function jobs.new_fields(id, script_type, ...)
   return 'script_type', script_type, 'updated_at', request.now_text, 'id', id, 'created_at', request.now_text, 'worker_id', script_type,
     'context_id', keys.context, 'caller_id', '', 'timeout', '', 'retries', '0', 'concurrent', 'false', 'log_path', '', 'env_vars', '{}',
@@ -100,40 +106,40 @@ function jobs.status(id) return try('HGET', keys.job(id), 'status') end
 
 function jobs.exists(id) return redis.call('EXISTS', keys.job(id)) == 1 end
 
--- Whether there is a job with an id. A key of another type is none: old layouts have lists by such names.
+-- True if there is a job with an id. A key of another type is no job: old layouts have lists with such names.
 function jobs.is_job(id) return values.is_uuid(id) and redis.call('TYPE', keys.job(id)).ok == 'hash' end
 
--- Whether the end of a job was written past whoever was to say it.
+-- True if the end of a job was written without the server that was to report it.
 function jobs.is_unsettled(id) return try('ZSCORE', keys.watched, id) or try('ZSCORE', keys.leases, id) end
 
--- The number of the claim. An attempt that is requeued leaves its number to the next, which must not be mistaken for it.
+-- The number of the claim. A requeued attempt leaves its number to the next one, and the two must not be confused.
 function jobs.claim_of(attempt, given_back)
   local times = tonumber(given_back) or 0
-  -- A foreign program may have written anything; what is no count is none.
+  -- A foreign program may have written anything. A value that is no count is ignored.
   if not (times >= 0 and times < 2100000000 and times % 1 == 0) then times = 0 end
   return (tonumber(attempt) or 0) + times
 end
 
--- The `given_back` of a job whose id others may have had: claims are counted from a number of its own, because a run of theirs may not have
--- ended.
+-- The `given_back` of a job whose id others may have had. Its claims are counted from a different number, because a run
+-- of the others may not have ended.
 function jobs.first_claim() return values.digits(request.now % 2000000000) end
 
--- Whether a started job has been given up by whoever started it.
+-- True if a started job has been given up by its starter.
 function jobs.is_abandoned(id, started_at, timeout)
   local lease = try('ZSCORE', keys.leases, id)
   if lease then return leases.over_at(tonumber(lease)) <= request.now end
-  -- A foreign actor may have written no more than this; whoever watches the job knows when it is over.
+  -- A foreign actor may have written only this much. The watch of the job knows when it has timed out.
   if try('ZSCORE', keys.watched, id) then return false end
   local since = time.millis(started_at)
   return not since or since + ((tonumber(timeout) or jobs.DEFAULT_TIMEOUT_SECONDS) + jobs.GRACE_SECONDS) * 1000 <= request.now
 end
 
--- Lists jobs in the index of an hour. Who lists its first says that there is one.
+-- Lists jobs in the index of an hour. The first entry also notes that the index exists.
 function jobs.list_in(index, ...)
   if insist('RPUSH', index, ...) == select('#', ...) then try('SADD', keys.hours, index) end
 end
 
--- Notes that a time of a job is so far ahead of that of the index it stands in, ms; behind, if that is less than 0.
+-- Notes the difference between a time of a job and the time of its index, ms; negative: it is behind.
 function jobs.note_offset(list, off)
   local ahead, behind = string.match(try('HGET', keys.time_offsets, list) or '', '^(%d+) (%d+)$')
   ahead, behind = tonumber(ahead or 0), tonumber(behind or 0)
@@ -142,18 +148,18 @@ function jobs.note_offset(list, off)
   end
 end
 
--- Among so many of the newest ids of an hour one is looked for to be taken out.
+-- The number of the newest ids of an hour among which an id to remove is searched.
 local LOOKED_AMONG = 4096
 
--- Takes a job that is deleted out of the index of its hour, so that the next of its id stands there once. Among many newer ones it stays:
--- looking for it would take long.
+-- Removes a deleted job from the index of its hour, so that the next job with its id is there once. It stays if there
+-- are many newer ones, because searching for it would take long.
 function jobs.unlist(id, created_at)
   local list = keys.index(created_at)
   if try('LPOS', list, id, 'RANK', -1, 'MAXLEN', LOOKED_AMONG) then try('LREM', list, -1, id) end
 end
 
--- Since when a job is in the index of an hour, ms, as these fields of it say; nil where they do not. The first was a mere mark for some of
--- former versions, and may be anything where a foreign program wrote it.
+-- The time since when a job is in the index of an hour, ms, from these fields; nil if they do not say. In older
+-- versions the first field was a mere mark for some jobs, and it may be anything if a foreign program wrote it.
 function jobs.time_listed(indexed, created_at)
   local at = values.number(indexed, 0)
   if at >= 1e12 and at <= 1e14 then return at end
@@ -162,20 +168,21 @@ end
 
 local read_listing = jobs.reader('indexed', 'created_at', 'unseen')
 
--- Since when a job is in the index of an hour, ms. Nil: it is in none, because it was only heard of.
+-- The time since when a job is in the index of an hour, ms. Nil: it is in none, because it is only known from others.
 function jobs.listed_at(id)
   local job = read_listing(id)
   if not job or job.unseen then return nil end
   return jobs.time_listed(job.indexed, job.created_at) or request.now
 end
 
--- Lists a job among those that ended in error. Seldom enough that those are found without looking at all others.
+-- Lists a job among those that ended in error. These are few, so they are found without reading all others.
 function jobs.list_error(id)
   local at = jobs.listed_at(id)
   if at then insist('ZADD', keys.index_of_status('error'), values.digits(at), id) end
 end
 
--- Takes back the stops of a job that nobody has read: they meant a run that is over, and the next job of that id is none of theirs.
+-- Removes requests to stop a job that nobody has read: they meant a run that is over, and must not stop the next job
+-- with that id.
 function jobs.forget_stops(id, script_type, actor, worker)
   commands.remove_all(keys.control(script_type), id)
   local control = actor and keys.control_instance(actor)
@@ -183,7 +190,7 @@ function jobs.forget_stops(id, script_type, actor, worker)
   if worker then commands.remove_all(keys.stop_queue(worker), id) end
 end
 
--- Deletes what jobs that had an id before left for readers.
+-- Deletes the keys that former jobs with an id left for readers.
 function jobs.clear_leftovers(id) redis.call('UNLINK', keys.reply(id), keys.legacy_reply(id), keys.log(id)) end
 
 return jobs

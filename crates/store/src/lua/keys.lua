@@ -1,13 +1,13 @@
 -- The keys of the context of a call. They are the same as in keys.rs; a test compares the two.
 local keys = { prefix = nil, context = nil }
 
--- How many keys of control queues are kept, by actor: each fetch needs those of its pool.
+-- The maximum number of keys of control queues that are cached, by actor: each fetch needs those of its pool.
 local MOST_KEPT = 1024
 local control_instances, kept = {}, 0
--- The job whose key was asked for last, and that key: what is done with a job is done in a row.
+-- The last job whose key was requested, and that key: the commands on a job follow each other.
 local last_job, last_key
 
--- Makes the keys of a context; nearly always they are those of the call before.
+-- Builds the keys of a context; usually it is the context of the call before.
 function keys.of_context(prefix, context)
   if prefix == keys.prefix and context == keys.context then return end
   keys.prefix, keys.context = prefix, context
@@ -98,7 +98,8 @@ function keys.stop_queue(worker) return keys.prefix .. 'hero:stop_queue:' .. wor
 
 function keys.work_queue(worker) return keys.prefix .. 'hero:work_queue:' .. worker end
 
--- Whom a legacy work queue is named after, and whether only a queue is named so: the hash of a job may be, too. Nil: it is none of these.
+-- The worker that a legacy work queue is named after, and whether only a queue has such a name (the hash of a job may
+-- have it, too). Nil: it is no such queue.
 function keys.worker_of(queue)
   local rest = string.sub(queue, 1, #keys.prefix) == keys.prefix and string.sub(queue, #keys.prefix + 1) or ''
   local worker = string.match(rest, '^hero:work_queue:(.+)$') or string.match(rest, '^hero:job:actor_queue:(.+)$')
@@ -108,8 +109,8 @@ end
 
 function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
 
--- A job that is to be created together with others and is not there yet: the place of it among them. What is known of these by the keys
--- that they are to have; their lines; and which jobs that are there wait for some of them.
+-- A staged job, by its place in its group. The other keys of a group: its jobs by the keys that they will have, its
+-- lines, and the existing jobs that wait for some of its jobs.
 function keys.staged(group, place) return keys.prefix .. 'hero:staged:' .. group .. ':' .. place end
 
 function keys.staged_at(place) return keys.prefix .. 'hero:staged:' .. place end
@@ -124,34 +125,35 @@ function keys.wake_up(script_type) return 'hero:bell:' .. keys.context .. ':' ..
 
 function keys.inbox(server) return 'hero:inbox:' .. server end
 
--- A list of those who wait for a job: 'dependents', 'children' or 'onComplete'; or the set of its children that may run: 'active'.
+-- A list of the jobs that wait for a job: 'dependents', 'children' or 'onComplete'; or the set of its children that may
+-- run: 'active'.
 function keys.relatives(id, what) return keys.prefix .. 'hero:rel:' .. id .. ':' .. what end
 
--- The index of the hour of a time, which is RFC 3339 in UTC.
+-- The index of the hour of a time (RFC 3339 in UTC).
 function keys.index(time) return keys.prefix .. 'hero:index:' .. (string.gsub(string.sub(time, 1, 13), '[-T]', '')) end
 
 -- The jobs of a status, by the time since when they are in the index of an hour.
 function keys.index_of_status(status) return keys.prefix .. 'hero:index:' .. status end
 
--- What a queue keeps of jobs sorted by caller: 'ring', 'held', or 'of:' and a digest of the caller.
+-- A part of the jobs of a queue that are sorted by caller: 'ring', 'held', or 'of:' and a digest of the caller.
 function keys.fair_part(queue, what)
   return keys.prefix .. 'hero:q:fair:' .. string.sub(queue, #keys.prefix + #'hero:q:work:' + 1) .. ':' .. what
 end
 
--- Ids that were left in a queue, and how often, though their jobs do not run from there.
+-- Ids that were left in a queue and their number, though their jobs do not run from there.
 function keys.left(queue) return keys.prefix .. 'hero:q:left:' .. string.sub(queue, #keys.prefix + #'hero:q:work:' + 1) end
 
 -- The tokens of an identity.
 function keys.tokens_of(id) return keys.prefix .. 'hero:access:tokens:of:' .. id end
 
--- That a nonce was used to log in.
+-- A nonce that was used to log in.
 function keys.nonce(id) return keys.prefix .. 'hero:access:nonce:' .. id end
 
 function keys.identity(id) return keys.prefix .. 'actor:' .. id end
 
 function keys.message(caller, number) return keys.prefix .. 'message:' .. caller .. ':' .. number end
 
--- The number that a message has here which came with one that another has, by the beginning of its signer's key and its nonce.
+-- The local number of a message whose number another one has, by the beginning of its signer's key and its nonce.
 function keys.came(known) return keys.prefix .. 'hero:came:' .. known end
 
 -- The messages of a status.
@@ -166,7 +168,7 @@ function keys.sent(group) return keys.prefix .. 'hero:q:sent:' .. group end
 -- The messages with jobs of a runner whose result is awaited.
 function keys.awaited(group) return keys.prefix .. 'hero:q:awaited:' .. group end
 
--- The messages whose jobs were stopped here, and of whose runner the other side is to be told.
+-- The messages whose jobs were stopped here, which the other side of a runner is to be told.
 function keys.stops_of(group) return keys.prefix .. 'hero:q:stops:' .. group end
 
 -- The jobs of runners of a script type.
@@ -187,7 +189,7 @@ function keys.schedule(id) return keys.prefix .. 'hero:schedule:' .. id end
 
 function keys.schedule_waiting(id) return keys.prefix .. 'hero:schedule:' .. id .. ':waiting' end
 
--- An instance without a group is one of the group 'default'; normal priority has no suffix.
+-- An instance without a group belongs to the group 'default'; normal priority has no suffix.
 function keys.work(script_type, group, instance, priority)
   local key = keys.prefix .. 'hero:q:work:type:' .. script_type
   if instance and instance ~= '' then

@@ -1,25 +1,26 @@
--- Leases: who holds a job, and until when.
+-- Leases: the holder of a job, and the end of its time.
 --
--- `hero:q:leases` has all of them by the time when they are over. That of a job that is away (its runner is elsewhere) is entered so much
--- later that it stands behind all others. So one command counts what runs here, and no second list can differ from the first.
+-- `hero:q:leases` has all of them by their end. The lease of a job that is away (its runner is elsewhere) has a much
+-- later time, so that it is after all others. So one command counts the jobs that run here, and no second list can
+-- differ from the first.
 local leases = {}
 
--- By how much, ms; and where others end and those begin, as commands take it.
+-- The difference, ms; and the border between both kinds of leases, as commands take it.
 leases.AWAY = 1e14
 local LAST_HERE, FIRST_AWAY = '(100000000000000', '100000000000000'
--- How many are entered by one command.
+-- The number of entries that one command adds.
 local TOGETHER = 1000
 
--- How many jobs of the context run here: with actors, on whichever machine.
+-- The number of jobs of the context that run here: with actors, on any machine.
 function leases.here() return redis.call('ZCOUNT', keys.leases, '-inf', LAST_HERE) end
 
--- How many are away.
+-- The number of jobs that are away.
 function leases.away() return redis.call('ZCOUNT', keys.leases, FIRST_AWAY, '+inf') end
 
--- When a lease is over, ms, by how it is entered.
+-- The end of a lease by its entry, ms.
 function leases.over_at(entered) return entered < leases.AWAY and entered or entered - leases.AWAY end
 
--- Jobs whose lease is over by now, at most so many.
+-- At most `most` jobs whose lease has expired.
 function leases.over(most)
   local over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', request.now, 'LIMIT', 0, most)
   local away = redis.call('ZRANGEBYSCORE', keys.leases, FIRST_AWAY, values.digits(leases.AWAY + request.now), 'LIMIT', 0, most - #over)
@@ -27,8 +28,8 @@ function leases.over(most)
   return over
 end
 
--- After the clock was set back by so many ms: has leases end as much sooner that were not over before, at most so many of each kind. Others
--- were, or were entered just now: here they end within `lease`, ms.
+-- After the clock was set back by `ms`: ends leases that had not expired before as much sooner, at most `most` of each
+-- kind. Others had expired, or have been entered just now: these end within `lease`, ms.
 function leases.end_sooner(ms, lease, most)
   for base, last in pairs({ [0] = LAST_HERE, [leases.AWAY] = '+inf' }) do
     local from = '(' .. values.digits(base + request.now)
@@ -47,7 +48,7 @@ function leases.end_sooner(ms, lease, most)
   end
 end
 
--- When the first lease is over, ms; nil: there is none.
+-- The end of the first lease, ms; nil: there is none.
 function leases.first_over()
   local first
   for _, from in ipairs({ '-inf', FIRST_AWAY }) do

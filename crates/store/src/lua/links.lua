@@ -1,45 +1,48 @@
--- What is still to be done of groups of jobs that were created together (commit_jobs.lua): `keys.linking` has the groups, and `keys.lines`
+-- The remaining work on groups of jobs that were created together (commit_jobs.lua): `keys.linking` has the groups, and `keys.lines`
 -- of each has texts of lines:
---   'created' · where it is staged · its id · a letter · until when it is kept unless somebody starts it, ms · and if it has an idempotency
---     key: digest of caller and key · digest of its parameters. The letter: 'n' (nobody can know the id), 'r' (others may lead to it
---     already), 'o' (others may have the id), 'u' (others may, and an earlier one left something for readers)
---   'dependents' or 'onComplete' · another job · ids of those that wait for it. Their hashes say so already, so that they wait in any
---     case. An end of that one which comes before the line counts when the line comes.
--- `keys.group` has how many are staged (`many`), and the first kind of line by the keys of those that others could ask for, of the job and
--- of its idempotency key: whoever asks has the job be there first.
+--   'created' · place in the staging · id · a letter · time until which it is kept unless somebody starts it, ms · and if it has an
+--     idempotency key: digest of caller and key · digest of its parameters. The letter: 'n' (nobody can know the id), 'r' (others may
+--     lead to it already), 'o' (others may have the id), 'u' (others may, and an earlier job left something for readers)
+--   'dependents' or 'onComplete' · another job · ids of the jobs that wait for it. Their hashes say so already, so they wait in any
+--     case. If the other job ends before the line is processed, its end counts at that point.
+-- `keys.group` has the number of staged jobs (`many`), and the first kind of line by the keys that others could ask for, of the job and
+-- of its idempotency key: a caller that asks for one makes the job exist first.
 local try, insist = commands.try, commands.insist
 local links = {}
 
--- For how long a group is staged after its last slice, ms, and how long its keys last if it is lost from those, s.
+-- The time for which a group is staged after its last slice, ms, and the time for which its keys last if the entry is
+-- lost, s.
 links.STAGED, links.STAGED_SECONDS = 20000, 2592000
--- How long a job is kept at least that ended while those were staged that wait for it, s: they find it there when they are entered.
+-- The minimum time for which an ended job is kept that staged jobs wait for, s: they find it when they are linked.
 links.AWAITED_SECONDS = 300
--- The most jobs of a group; and how many that were staged a call takes away.
+-- The maximum number of jobs of a group; and the number of staged jobs that a call removes.
 links.MOST = 1000
 local MOST_TAKEN = 250
--- How many jobs outside are let go by a call, about; a line has up to as many as hold_dependents.lua is given.
+-- The number of jobs outside that a call lets go, about; a line has up to as many as hold_dependents.lua is given.
 local LET_GO = 64
--- How many ids a line has at most, and how long a text is, bytes. What another program made longer is cut, or left out.
+-- The maximum number of ids in a line, and the maximum size of a text, bytes. Longer ones of other programs are cut, or
+-- left out.
 local MOST_IN_LINE, LONGEST = 64, 65536
--- How many groups are staged at a time in a context, at most.
+-- The maximum number of groups that are staged at a time in a context.
 local MOST_STAGED = 64
--- How many groups that were created are looked into. There are no more of which something is still to be done.
+-- The maximum number of created groups with remaining work, all of which are read.
 local MOST_LINKED = 4
--- So many digits a time in a line has at most.
+-- The maximum number of digits of a time in a line.
 local LONGEST_TIME = 15
--- Others count as listed when they were staged, if that is not longer ago, ms.
+-- Other jobs count as listed when they were staged, if that is not longer ago, ms.
 local NEAR = 1000
 
 local read = jobs.reader('status', 'rel')
 
--- The jobs of some lines that are not at their places yet. Each key that `show` writes to is looked for before the first is written: an
--- error of the hash slot leaves all of them, and they are shown by the next call.
+-- The jobs of some lines that are not at their places yet. Each key that `show` writes to is read before the first
+-- write: an error of the hash slot leaves all of them, and the next call shows them.
 local function unshown(lines)
   local found, index = {}, keys.index(request.now_text)
   redis.call('EXISTS', keys.scheduled, index, keys.hours, keys.time_offsets, keys.events)
   for _, line in ipairs(lines) do
     local place, id, letter, at, digest, params = string.match(line, '^created (%S+) (%S+) (%a) (%d+) ?(%S*) ?(%S*)$')
-    -- Another program wrote a time that is none. Redis would refuse it, when others of the text are at their places and in no list yet.
+    -- Another program wrote an invalid time. Redis would refuse it, after other jobs of the text are at their places
+    -- and in no list.
     if place and #at <= LONGEST_TIME and redis.call('EXISTS', keys.staged_at(place)) == 1 then
       redis.call('EXISTS', keys.job(id), digest ~= '' and keys.idempotency(digest) or keys.job(id))
       found[#found + 1] = { from = keys.staged_at(place), id = id, letter = letter, at = at, digest = digest, params = params }
@@ -48,7 +51,7 @@ local function unshown(lines)
   return found, index
 end
 
--- Has jobs be there that were created, by their lines: all but those that are already.
+-- Makes created jobs exist, by their lines, unless they exist already.
 local function show(lines)
   local found, index = unshown(lines)
   if #found == 0 then return end
@@ -70,13 +73,13 @@ local function show(lines)
   news.created_together(ids)
 end
 
--- The groups of which something is still to be done.
+-- The groups with remaining work.
 local function linked() return try('LRANGE', keys.linking, 0, MOST_LINKED - 1) or {} end
 
--- Whether there are as many as may be.
+-- True if no further group may be created now.
 function links.is_full() return (try('LLEN', keys.linking) or 0) >= MOST_LINKED end
 
--- Has a job be there that was created already, by its key or that of its idempotency key.
+-- Makes a created job exist, by its key or that of its idempotency key.
 function links.show(key)
   for _, group in ipairs(linked()) do
     local line = try('HGET', keys.group(group), key)
@@ -84,7 +87,7 @@ function links.show(key)
   end
 end
 
--- What a reader says of a job, which is there by then if it was created.
+-- Reads a job, after making it exist if it was created.
 function links.read(read_job, id)
   local job = read_job(id)
   if job and (job.status or job.id) or redis.call('EXISTS', keys.linking) == 0 then return job end
@@ -92,7 +95,7 @@ function links.read(read_job, id)
   return read_job(id)
 end
 
--- Whether a group that was created has a job with one of these keys.
+-- True if a created group has a job with one of these keys.
 function links.has_any(...)
   for _, group in ipairs(linked()) do
     for _, line in ipairs(try('HMGET', keys.group(group), ...) or {}) do
@@ -102,7 +105,7 @@ function links.has_any(...)
   return false
 end
 
--- The line of a job that is staged.
+-- The line of a staged job.
 function links.line(group, place, job, letter, given_up)
   local line = 'created ' .. group .. ':' .. place .. ' ' .. job.id .. ' ' .. letter .. ' ' .. given_up
   return job.idempotency and line .. ' ' .. job.idempotency .. ' ' .. job.digest or line
@@ -126,15 +129,15 @@ local function enter(line)
   return #ids
 end
 
--- Does so much of that, and what is left of one text more at most. A text goes when it is done: what an error leaves is done again, and who
--- stands in a list twice is let go once.
+-- Processes at most `most` of these lines, and the rest of one text. A text is removed when it is done: the work that
+-- an error left is repeated, and a job that is in a list twice is released once.
 function links.enter_some(most)
   local done = 0
   while done < most do
     local group = try('LINDEX', keys.linking, 0)
     if not group then break end
     local text, created = try('LINDEX', keys.lines(group), 0), {}
-    -- A text counts, too, and a line.
+    -- A text and a line count, too.
     done = done + 1
     for line in string.gmatch(text and #text <= LONGEST and text or '', '[^\n]+') do
       done = done + 1
@@ -153,17 +156,17 @@ end
 
 function links.has_more() return redis.call('EXISTS', keys.linking) == 1 end
 
--- How many jobs may be created that are not at their places yet.
+-- The number of created jobs that are not at their places yet.
 function links.many_unshown()
   local many = 0
   for _, group in ipairs(linked()) do many = many + math.max(tonumber(try('HGET', keys.group(group), 'many') or nil) or 0, 1) end
   return many
 end
 
--- How a group that is staged stands among those. One that is to be taken away stands there with the time 0.
+-- The entry of a group in the set of staged groups. A group that is to be removed has the time 0.
 function links.member(group, many) return group .. ' ' .. many end
 
--- Whether a group is staged.
+-- True if a group is staged.
 function links.is_staged(group)
   for _, member in ipairs(try('ZRANGE', keys.staging, 0, MOST_STAGED) or {}) do
     if string.match(member, '^(%S+)') == group then return true end
@@ -171,10 +174,10 @@ function links.is_staged(group)
   return false
 end
 
--- Whether so many groups are staged already that another one has to wait.
+-- True if so many groups are staged that another one has to wait.
 function links.are_too_many() return (try('ZCARD', keys.staging) or 0) >= MOST_STAGED end
 
--- Keeps a group among those that are staged. False: it is to be taken away, or is not there. `is_first`: it comes there now.
+-- Keeps a group staged. False: it is to be removed, or does not exist. `is_first`: it is staged now.
 function links.keep(group, many, is_first)
   local member = links.member(group, many)
   if not is_first and (tonumber(try('ZSCORE', keys.staging, member) or nil) or 0) <= 0 then return false end
@@ -182,7 +185,7 @@ function links.keep(group, many, is_first)
   return true
 end
 
--- Lets some of those go that were there before and wait for a group that is not to be created. Gives whether there are more.
+-- Lets some existing jobs go that wait for a group that is not created. Returns whether there are more.
 local function let_go_some(group)
   local held, done = keys.held(group), 0
   while done < LET_GO do
@@ -200,8 +203,8 @@ local function let_go_some(group)
   return redis.call('EXISTS', held) == 1
 end
 
--- Takes away some of what was staged of a group that is not to be created: first those wait for none of it who were there before. One that
--- was created stays. Gives how many places are left, or the same if it may be more.
+-- Removes some staged jobs of a group that is not created, after letting the existing jobs go that wait for it. A group
+-- that was created stays. Returns the number of places that are left, or the same number if that is unknown.
 function links.unstage(group, many)
   local member = links.member(group, many)
   if try('LPOS', keys.linking, group) then
@@ -233,8 +236,8 @@ local function unstage_member(key, member)
   return false
 end
 
--- Goes on with taking away a group that nobody has created in time; or one that holds others, though it is not among those that are staged
--- any more. Gives whether there is more of it.
+-- Continues the removal of a group that nobody has created in time; or of one that holds others, though it is not
+-- staged any more. Returns whether there is more of it.
 function links.unstage_some()
   local due = unpack(request.due(keys.staging, links.STAGED, 1))
   if due then return unstage_member(keys.staging, due) end

@@ -1,34 +1,36 @@
--- Takes the values of a job's environment out of what actors in other languages say of it, as crates/model/src/secrets.rs does for ours.
+-- Masks the values of a job's environment in texts of actors in other languages, as crates/model/src/secrets.rs does
+-- for ours.
 local masks = {}
 
--- What stands in the place of a value. Shorter ones, bytes, are no secrets, and those below `LONG` only where they stand as words; and no
--- job that was created here has more of them.
+-- The replacement for a value. Shorter values, bytes, are no secrets, and those below `LONG` only where they are words.
+-- No job that was created here has more of them than the last number.
 local MASKED, SHORTEST, LONG, MOST = '***', 3, 8, 256
--- The variable that names those that are no secrets, with commas or spaces between.
+-- The variable with the names of those that are no secrets, separated by commas or spaces.
 local PLAIN = 'HERO_PLAIN'
--- More of them, bytes, are not read for each line.
+-- A larger environment, bytes, is not read for each line.
 local LONGEST = 1048576
--- Of how many lines values are known one by one.
+-- The number of lines of a value that are masked one by one.
 local MOST_LINES = 500
 
--- How often they may stand in a text, places where they are no words counted. In one with more somebody plays with us.
+-- The maximum number of occurrences in a text, including those that are no words. A text with more is an attack.
 local MOST_FOUND = 20000
--- So many bytes of how a secret begins are looked for. How many are searched and compared for a text at most: 64 secrets in 64 KB.
+-- The search looks for the first bytes of a secret. The number of bytes that are searched and compared for a text at
+-- most: 64 secrets in 64 KB.
 local BEGINNING, MOST_SEARCHED, MOST_COMPARED = 8, 4194304, 16777216
--- The first and the last of characters beyond ASCII that count as letters, as crates/model/src/secrecy.rs has them.
+-- The ranges of characters beyond ASCII that count as letters, as in crates/model/src/secrecy.rs.
 local LETTERS = {
   { 0xaa, 0xaa }, { 0xb5, 0xb5 }, { 0xba, 0xba }, { 0xc0, 0xd6 }, { 0xd8, 0xf6 }, { 0xf8, 0x2af }, { 0x386, 0x386 }, { 0x388, 0x38a },
   { 0x38c, 0x38c }, { 0x38e, 0x3a1 }, { 0x3a3, 0x3f5 }, { 0x3f7, 0x3ff }, { 0x400, 0x481 }, { 0x48a, 0x52f }, { 0x1e00, 0x1eff },
 }
 
--- Adds a value to those that are masked, also as it is written within JSON.
+-- Adds a value to the masked ones, also in its form within JSON.
 local function add(secrets, value)
   if #value < SHORTEST then return end
   local within = string.gsub(string.sub(cjson.encode(value), 2, -2), '\\/', '/')
   secrets[value], secrets[within] = true, true
 end
 
--- The values of env_vars, and the lines of those that have several, each as a key. Nil: there are too many.
+-- The values of env_vars, and the lines of multi-line values, each as a key. Nil: there are too many.
 local function secrets_of(env_vars)
   local is_read, variables = pcall(cjson.decode, env_vars)
   variables = is_read and type(variables) == 'table' and variables or {}
@@ -51,7 +53,7 @@ local function secrets_of(env_vars)
   return secrets
 end
 
--- Whether the character that begins at a place of a text is a letter or a digit.
+-- True if the character that begins at a place of a text is a letter or a digit.
 local function is_of_word(text, at)
   local first, second, third = string.byte(text, at, at + 2)
   if not first then return false end
@@ -68,7 +70,7 @@ local function is_of_word(text, at)
   return false
 end
 
--- Whether a letter or a digit ends before a place in a text, and another one begins there.
+-- True if a letter or a digit ends before a place in a text, and another one begins there.
 local function joins(text, at)
   if at == 1 or not is_of_word(text, at) then return false end
   local before = at - 1
@@ -76,11 +78,11 @@ local function joins(text, at)
   return is_of_word(text, before)
 end
 
--- Where secrets stand in a text. Nil: in too many places.
+-- The places of secrets in a text. Nil: there are too many.
 local function found_in(text, secrets)
   local found, number, compared, searched = {}, 0, 0, 0
   for secret in pairs(secrets) do
-    -- How a secret begins is looked for, so that one that nearly stands everywhere takes no longer than one that does.
+    -- The search looks for the beginning of a secret, so that near matches everywhere take no longer than real ones.
     local beginning = string.sub(secret, 1, BEGINNING)
     local first = string.find(text, beginning, 1, true)
     searched = searched + #text
@@ -98,7 +100,7 @@ local function found_in(text, secrets)
   return found
 end
 
--- A text without what stands at these places. Places that overlap or touch are one.
+-- A text with these places replaced. Overlapping or touching places are one.
 local function without(text, found)
   local parts, from = {}, 1
   for _, place in ipairs(found) do
@@ -109,7 +111,7 @@ local function without(text, found)
   return table.concat(parts, MASKED)
 end
 
--- A text without the values of env_vars. Where there are too many to look for, nothing of it is left.
+-- A text without the values of env_vars. If there are too many to search for, the whole text is replaced.
 function masks.apply(text, env_vars)
   if not env_vars or env_vars == '{}' then return text end
   local secrets = #env_vars <= LONGEST and secrets_of(env_vars)

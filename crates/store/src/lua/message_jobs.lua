@@ -1,8 +1,8 @@
--- Jobs that come by messages.
+-- Jobs that come with messages.
 local try, insist = commands.try, commands.insist
 local message_jobs = {}
 
--- How many jobs may wait in the queue of a runner; and how long one is kept, s.
+-- The maximum number of jobs in the queue of a runner; and the time for which one is kept, s.
 local MOST_QUEUED, KEPT = 100000, 604800
 
 -- Reads jobs from the arguments: their number, each: caller · number · script type · number of fields, each: name · value.
@@ -17,8 +17,9 @@ function message_jobs.take_jobs()
   return list
 end
 
--- Why these jobs may not be made now, as an answer, or nil: {'full', 'queue', script type, how many may wait there}, `limit_of_queue` with
--- what was taken out of it but not run; or {'full', 'rate', how many may be created in a second} (0: any number).
+-- Why these jobs may not be created now, as an answer, or nil: {'full', 'queue', script type, maximum number of waiting
+-- jobs}, where `limit_of_queue` also covers jobs that left the queue but do not run yet; or {'full', 'rate', maximum
+-- number per second} (0: any number).
 function message_jobs.refuse_jobs(list, limit_of_queue, per_second)
   local lengths, most = {}, math.min(MOST_QUEUED, limit_of_queue)
   for _, job in ipairs(list) do
@@ -31,8 +32,9 @@ function message_jobs.refuse_jobs(list, limit_of_queue, per_second)
   return slow and { 'full', 'rate', values.digits(per_second) } or nil
 end
 
--- The numbers of jobs that come by a message. One that another job has is not taken from it: the job gets a number of its own. What others
--- choose uses up none of those. Nil and why, as `coordinator.next_number` says: not each has one.
+-- The numbers of jobs that come with a message. A number of another job stays with that job: the new job gets a number
+-- of its own. The numbers that others choose use up none of ours. Nil and the reason, as in `coordinator.next_number`:
+-- not every job gets one.
 function message_jobs.numbers_of(list)
   local numbers, reserved = {}, {}
   for at, job in ipairs(list) do
@@ -49,7 +51,7 @@ function message_jobs.numbers_of(list)
   return numbers
 end
 
--- The fields of a job with the numbers that others of its message have got here, where they are others than at the sender.
+-- The fields of a job, with the local numbers of other jobs of its message where they differ from those at the sender.
 local function renumbered(job, others)
   local fields, own = {}, '"job:' .. job.caller .. ':'
   for at = 1, #job.fields, 2 do
@@ -64,8 +66,8 @@ local function renumbered(job, others)
   return fields
 end
 
--- Makes the jobs that came by a message, with their `numbers_of`: `job:{caller}:{n}`, and its key in `queue:{type}`. `origin_id` says by
--- which number its sender knows it. Gives the name of each and the id it will have.
+-- Creates the jobs that came with a message, with their `numbers_of`: `job:{caller}:{n}`, and its key in
+-- `queue:{type}`. `origin_id` is the number at its sender. Returns the name of each and the id that it will have.
 function message_jobs.make_jobs(element, list, numbers, per_second)
   local made, names, others = {}, {}, {}
   limit.note_created(per_second, #list)
@@ -84,7 +86,7 @@ function message_jobs.make_jobs(element, list, numbers, per_second)
     redis.call('LPUSH', keys.runner_queue(job.script_type), name)
     made[#made + 1], made[#made + 2], names[at] = name, layouts.id_of(key), name
   end
-  -- As long as one of them is to be answered, the message is kept.
+  -- The message is kept as long as one of them is to be answered.
   try('HSET', messages.key(element), 'made', table.concat(names, ' '))
   return made
 end

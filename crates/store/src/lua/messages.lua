@@ -1,42 +1,47 @@
--- Messages: what is stored of one, and where it waits.
+-- Messages: their stored fields, and the lists in which they wait.
 --
--- Elements of the lists `msg_in`, `msg_out` and `msg_out:sending:{hand}` are keys without the prefix of the context. Other programs push
--- them, too, and may have written anything into the hashes.
+-- Elements of the lists `msg_in`, `msg_out` and `msg_out:sending:{hand}` are keys without the prefix of the context.
+-- Other programs push them, too, and may have written anything into the hashes.
 local try, insist = commands.try, commands.insist
 local messages = {}
 
--- How many messages wait at most to be sent, and so many more where they are answers for jobs that have run; and to be fetched.
+-- The maximum number of messages that wait to be sent, and the additional number for answers of jobs that have run; and
+-- the maximum number that wait to be fetched.
 messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
--- How many entries the log of one has, and how long an entry is, bytes.
+-- The maximum number of entries in the log of a message, and the maximum size of an entry, bytes.
 messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
--- How many nodes are looked at for what they have in hand; and how many results that are awaited, for those that are not.
+-- The number of nodes whose messages in hand are read; and the number of awaited results that are checked for stale
+-- ones.
 local MOST_NODES, LOOKED_AT = 16, 64
--- How many stops wait to be told at most, which runners share; how many of one runner, and how long, s.
+-- The maximum number of stops that wait to be told, which runners share; the maximum number of one runner, and the time
+-- for which they are kept, s.
 local MOST_STOPS, MOST_STOPS_OF_RUNNER, STOPS_KEPT = 10000, 2500, 90000
--- Of how many runners a call has stops told, of how many of each, and when one is told again whose teller is gone, ms.
+-- The number of runners whose stops a call tells, the number of stops of each, and the time after which a stop whose
+-- teller is gone is told again, ms.
 local MOST_TOLD, TOLD_OF_RUNNER, TOLD_AGAIN = 8, 16, 20000
--- No stop and no message rests for longer, ms.
+-- The maximum time for which a stop or a message rests, ms.
 messages.LONGEST_REST = 60000
 local LONGEST_REST = messages.LONGEST_REST
--- How long a message is kept after its time, s; and how long it is when nobody said, s.
+-- The time for which a message is kept after its timeout, s; and the default timeout, s.
 local KEPT, TIME = 604800, 3600
--- What a message can be; how many of each are listed, how many leave a list in a call, and how long one is kept that does not change, s.
+-- The statuses of a message; the maximum number of each that are listed, the number that leave a list in a call, and
+-- the time for which an unchanged list is kept, s.
 local STATUSES = { 'dispatched', 'acknowledged', 'processed', 'error' }
 local MOST_LISTED, MOST_UNLISTED, LISTED = 10000, 64, 3456000
--- No time of a message is longer, s.
+-- The maximum time of a message, s.
 local LONGEST = 31536000
--- By how much a message ends later than its `timeout_ack` that is not in the hand of whoever would say so, s.
+-- The time after its `timeout_ack` at which a message ends that nobody has in hand to say so, s.
 local LATER = 15
--- Who has the leases of jobs that are away: their messages, and no process.
+-- The owner of the leases of jobs that are away: their messages, and no process.
 messages.AWAY = 'away'
 
--- The greatest number of a caller, and of a message.
+-- The highest number of a caller, and of a message.
 local LAST = 4294967295
 
--- Whether a text is the number of an object, as it is written.
+-- True if a text is the number of an object, in its written form.
 local function is_number(digits) return tonumber(digits) <= LAST and (digits == '0' or string.byte(digits) ~= 48) end
 
--- Whether a text is an element of those lists.
+-- True if a text is an element of those lists.
 function messages.is_element(text)
   local caller, number = string.match(text or '', '^message:(%d+):(%d+)$')
   return caller ~= nil and is_number(caller) and is_number(number)
@@ -44,7 +49,7 @@ end
 
 function messages.key(element) return keys.prefix .. element end
 
--- A time in seconds that somebody wrote; what is none is `default`.
+-- A time in seconds that somebody wrote, or `default` if it is invalid.
 function messages.seconds(text, default) return math.min(values.number(text, default), LONGEST) end
 
 -- Adds a line to the log of a message.
@@ -54,18 +59,18 @@ function messages.log(key, text)
   if #logs == messages.MOST_LOGS then table.remove(logs, 1) end
   local line = { time = math.floor(request.now / 1000), text = string.sub(text, 1, messages.LONGEST_LOG) }
   logs[#logs + 1] = line
-  -- What others wrote that cannot be written again gives way.
+  -- Values of others that cannot be written again are dropped.
   try('HSET', key, 'logs', values.json(logs) or cjson.encode({ line }))
 end
 
--- Takes a message out of the lists of all statuses but this one, which may be nil.
+-- Removes a message from the lists of all statuses but this one, which may be nil.
 function messages.unlist(element, status)
   for _, other in ipairs(STATUSES) do
     if other ~= status then try('ZREM', keys.messages_of(other), element) end
   end
 end
 
--- Lists a message that has this status from now on. Of very many those stay that got it last.
+-- Lists a message that has this status from now on. If there are very many, the latest ones stay.
 function messages.list(element, status)
   local key = keys.messages_of(status)
   commands.insist('ZADD', key, request.now, element)
@@ -74,14 +79,14 @@ function messages.list(element, status)
   redis.call('EXPIRE', key, LISTED)
 end
 
--- Has a message that goes out end in time, if nobody says what became of it until then: a little after whoever sends it would.
+-- Makes an outgoing message end if there is no verdict in time: a little after the end that its sender would report.
 function messages.end_in_time(element)
   local created_at, ack = unpack(try('HMGET', messages.key(element), 'created_at', 'timeout_ack') or {})
   local at = values.number(created_at or nil, 0) + messages.seconds(ack, 300) + LATER
   insist('ZADD', keys.unsent, values.digits(at * 1000), element)
 end
 
--- Writes where a message is.
+-- Writes the status of a message.
 function messages.set_status(key, status)
   try('HSET', key, 'status', status, 'updated_at', coordinator.seconds())
   local element = string.sub(key, #keys.prefix + 1)
@@ -97,23 +102,24 @@ function messages.keep(key)
   redis.call('EXPIRE', key, values.digits(math.ceil(longest) + KEPT))
 end
 
--- The lists of what nodes have in hand.
+-- The lists of the messages that nodes have in hand.
 function messages.in_hand()
   local lists = {}
   for _, node in ipairs(try('ZRANGE', keys.nodes, 0, MOST_NODES - 1) or {}) do lists[#lists + 1] = keys.sending(node) end
   return lists
 end
 
--- How many elements a list has; math.huge where somebody made something else of its key, so that it takes nothing.
+-- The number of elements of a list; math.huge if its key is no list, so that it takes nothing.
 function messages.length(list) return try('LLEN', list) or math.huge end
 
--- How many messages wait to be sent, or to be sent again, or were taken by whoever says nothing of them; math.huge where `msg_out` is no
--- list.
+-- The number of messages that wait to be sent or sent again, or were taken without a verdict; math.huge if `msg_out` is
+-- no list.
 function messages.waiting()
   return math.max(messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0), try('ZCARD', keys.unsent) or 0)
 end
 
--- The message that came from a signer by this nonce, and by this number if that was free. Else nil, and whether another signer's has it.
+-- The message that came from a signer with this nonce, and with this number if it was free. Otherwise nil, and whether
+-- another signer's message has it.
 function messages.that_came(signer, nonce, caller, number)
   local known, is_of_another = envelopes.known(signer, nonce), false
   for _, element in ipairs({ 'message:' .. caller .. ':' .. number, try('GET', keys.came(known)) or nil }) do
@@ -127,18 +133,19 @@ function messages.that_came(signer, nonce, caller, number)
   return nil, is_of_another
 end
 
--- Whether an element is the name of a message that there is.
+-- True if an element is the name of an existing message.
 function messages.is_there(element)
   return messages.is_element(element) and redis.call('TYPE', messages.key(element)).ok == 'hash'
 end
 
--- The runner whose stops that of a message is among; where others have written something else: one that does not exist.
+-- The runner to which the stop of a message belongs; runner0, which does not exist, if others have written something
+-- else.
 local function stops_with(element)
   local group = try('HGET', messages.key(element), 'runner')
   return group and string.find(group, '^runner%d+$') and group or 'runner0'
 end
 
--- Has the stop of a message told at that time, ms, and its runner looked at by then.
+-- Schedules the notification of the stop of a message for a time, ms, and the check of its runner by then.
 local function tell_at(group, element, at)
   for key, entry in pairs({ [keys.stops_of(group)] = { at, element }, [keys.stops] = { 'LT', at, group } }) do
     insist('ZADD', key, unpack(entry))
@@ -146,7 +153,8 @@ local function tell_at(group, element, at)
   end
 end
 
--- Has the other side told that nobody waits for the job of a message any more. Where very many wait to be told, that job goes on there.
+-- Makes the other side learn that nobody waits for the job of a message any more. If very many stops wait, that job
+-- goes on there.
 local function send_stop(element)
   local key, group = messages.key(element), stops_with(element)
   local share = math.floor(MOST_STOPS / math.max(try('ZCARD', keys.stops) or 0, 1))
@@ -159,7 +167,7 @@ local function send_stop(element)
   tell_at(group, element, values.digits(request.now))
 end
 
--- Has a stop told again, at that time, ms. Gives whether it was to be told.
+-- Schedules a stop to be told again at a time, ms. Returns whether it was to be told.
 function messages.tell_later(element, at)
   local group = stops_with(element)
   if not try('ZSCORE', keys.stops_of(group), element) then return false end
@@ -167,10 +175,10 @@ function messages.tell_later(element, at)
   return true
 end
 
--- Whether the other side is still to be told of the stop of a message.
+-- True if the other side is still to be told of the stop of a message.
 function messages.is_to_be_told(element) return try('ZSCORE', keys.stops_of(stops_with(element)), element) end
 
--- Has a stop told no more. Gives whether it was to be told.
+-- Cancels the notification of a stop. Returns whether it was to be told.
 function messages.tell_no_more(element)
   local group = stops_with(element)
   local was_open = try('ZREM', keys.stops_of(group), element) == 1
@@ -178,8 +186,8 @@ function messages.tell_no_more(element)
   return was_open
 end
 
--- The messages of whose stop the other side is to be told now: a few of each runner, and those runners first that have waited longest, so
--- that one with very many of them, or whose place does not answer, holds up no others.
+-- The messages whose stop the other side is to be told of now: a few of each runner, and first the runners that have
+-- waited longest, so that a runner with very many, or whose node does not answer, blocks no others.
 function messages.take_stops()
   local taken = {}
   for _, group in ipairs(request.due(keys.stops, LONGEST_REST, MOST_TOLD)) do
@@ -203,8 +211,9 @@ function messages.take_stops()
   return taken
 end
 
--- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element and
--- its number, or nil and why it gets none, as `coordinator.next_number` does. Then nothing was done.
+-- Stores an outgoing message with these fields, each followed by its value, and puts it into `msg_out`. Returns its
+-- element and its number, or nil and the reason, as `coordinator.next_number` does, if it gets no number. Then nothing
+-- was done.
 function messages.send(caller, ...)
   local function key_of(number) return keys.message(caller, number) end
   local number, why = coordinator.next_number('message', key_of)
@@ -220,7 +229,7 @@ function messages.send(caller, ...)
   return element, number
 end
 
--- Whether somebody waits for the result of a job that came by a message.
+-- True if somebody waits for the result of a job that came with a message.
 function messages.is_to_be_answered(element)
   local made, address = unpack(try('HMGET', messages.key(element), 'made', 'reply_address') or {})
   for name in string.gmatch(made and address and made or '', 'job:%d+:%d+') do
@@ -229,7 +238,8 @@ function messages.is_to_be_answered(element)
   return false
 end
 
--- Records how a job that is away ended there; what follows the claim is as in `calling.record`. Gives its status now, or 'lost'.
+-- Records the end of a job that is away; the arguments after the claim are those of `calling.record`. Returns its
+-- status now, or 'lost'.
 function messages.record(id, claim, ...)
   local server = request.server
   request.server = messages.AWAY
@@ -238,24 +248,25 @@ function messages.record(id, claim, ...)
   return status
 end
 
--- The list of messages whose result is awaited from the runner of one; nil: it is for none, and not with a job that is away.
+-- The list of messages whose result is awaited from the same runner; nil: the message is for no runner, or without a
+-- job that is away.
 local function awaited_with(element)
   local group = try('HGET', messages.key(element), 'runner')
   return group and string.find(group, '^runner%d+$') and keys.awaited(group) or nil
 end
 
--- Has the result of a message awaited for so many seconds.
+-- Waits for the result of a message, for a time in seconds.
 function messages.await(element, seconds)
   local awaited, over = awaited_with(element), request.digits_in(seconds * 1000)
   insist('ZADD', keys.open_messages, over, element)
   if not awaited then return end
   insist('ZADD', awaited, over, element)
-  -- As long as the last of them: one that was deleted by hand leaves nothing here for ever.
+  -- The list expires with its last entry, so that a message that was deleted by hand leaves nothing behind.
   local life = values.digits(math.ceil(seconds))
   if redis.call('EXPIRE', awaited, life, 'NX') == 0 then redis.call('EXPIRE', awaited, life, 'GT') end
 end
 
--- Has the result of a message awaited until then, ms, if it is awaited.
+-- Waits for the result of a message until a time, ms, if it is awaited.
 function messages.await_until(element, over)
   for _, key in ipairs({ keys.open_messages, awaited_with(element) }) do try('ZADD', key, 'XX', values.digits(over), element) end
 end
@@ -267,8 +278,8 @@ function messages.await_no_more(element)
   if awaited then try('ZREM', awaited, element) end
 end
 
--- How many results are awaited from a runner. Where it seems to be so many or more, what others put there gives way, some with each call;
--- what has lost its message goes when its time is over.
+-- The number of results that are awaited from a runner. If it seems to be at least `many`, entries of other programs
+-- are removed, some with each call; an entry without a message is removed at its timeout.
 function messages.awaited_of(group, many)
   local awaited = keys.awaited(group)
   insist('ZREMRANGEBYSCORE', awaited, '-inf', request.now)
@@ -282,8 +293,8 @@ function messages.awaited_of(group, many)
   return length
 end
 
--- Ends a message in error, and leaves the job that is away with it, of which the other side is told unless it never had it. Gives whether
--- it had not ended.
+-- Ends a message in error and detaches the job that is away with it. The other side is told, unless it never had the
+-- message. Returns whether the message had not ended.
 local function give_up(element, text, never_came)
   local key = messages.key(element)
   local status, id = unpack(try('HMGET', key, 'status', 'away') or {})
@@ -296,7 +307,7 @@ local function give_up(element, text, never_came)
   return true
 end
 
--- Ends a job at once that is away: what becomes of its message changes nothing any more.
+-- Ends a job that is away at once. The outcome of its message changes nothing any more.
 function messages.stop(id, job)
   local element = try('HGET', keys.job(id), 'away')
   if element and messages.is_element(element) and try('HGET', messages.key(element), 'away') == id then
@@ -306,15 +317,15 @@ function messages.stop(id, job)
   ends.fail(id, job.attempt or 0, 'stopped', 'stopped_by_request', job)
 end
 
--- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called. `never_came`: the other side has
--- not stored it, and will not.
+-- Ends a message in error, with the job that is away with it. `kind` is the kind of that error. `never_came`: the other
+-- side has not stored the message, and will not.
 function messages.fail(element, kind, text, never_came)
   if not give_up(element, text, never_came) then return false end
   messages.end_away(element, kind, text)
   return true
 end
 
--- Ends the job that is away with a message in error, if one is.
+-- Ends the job that is away with a message in error, if there is one.
 function messages.end_away(element, kind, text)
   local id, claim = unpack(try('HMGET', messages.key(element), 'away', 'claim') or {})
   if not id or not values.is_uuid(id) then return end

@@ -1,11 +1,11 @@
--- What others learn of a call: events, counters, and messages to servers that wait.
+-- What a call reports to others: events, counters, and messages to waiting servers.
 local try, insist = commands.try, commands.insist
 local news = {}
 
--- As text where a command gets it: Redis takes long to write a number of Lua's.
+-- Text, as a command gets it: Redis takes long to write a number of Lua.
 local MOST_EVENTS = '200000'
 local MOST_TYPES, A_DAY = 1000, 86400
--- How long counters last that nobody keeps, s.
+-- The time for which counters last without a new change, s.
 news.STATS_SECONDS = 2592000
 
 -- Adds to a counter of a script type, which is written at the end of the call.
@@ -18,14 +18,14 @@ function news.count(script_type, what, by)
   of_type[what] = (of_type[what] or 0) + (by or 1)
 end
 
--- Appends an entry to the stream of events. The first of a call keeps it short, which is enough.
+-- Appends an entry to the stream of events. The first one of a call trims the stream, which is enough.
 local function append(...)
   if request.has_events then return try('XADD', keys.events, '*', ...) end
   request.has_events = true
   try('XADD', keys.events, 'MAXLEN', '~', MOST_EVENTS, '*', ...)
 end
 
--- Tells of a change of a job.
+-- Reports a change of a job.
 function news.event(id, status, attempt, kind)
   if kind then
     append('job', id, 'status', status, 'attempt', attempt, 'kind', kind)
@@ -34,10 +34,10 @@ function news.event(id, status, attempt, kind)
   end
 end
 
--- How many jobs that were created together one entry names.
+-- The number of jobs that were created together in one entry.
 local MOST_TOGETHER = 100
 
--- Tells of jobs that were created together, by an entry for many of them: each costs as much as a short command.
+-- Reports jobs that were created together, with one entry for many of them: an entry costs as much as a short command.
 function news.created_together(ids)
   for first = 1, #ids, MOST_TOGETHER do
     local some = table.concat(ids, ' ', first, math.min(first + MOST_TOGETHER - 1, #ids))
@@ -45,13 +45,14 @@ function news.created_together(ids)
   end
 end
 
--- Tells how far a running job says it is.
+-- Reports the progress of a running job.
 function news.progress(id, attempt, progress) append('job', id, 'status', 'started', 'attempt', attempt, 'progress', progress) end
 
--- Tells by one entry of two changes of a job that starts as it is stored: it was dispatched, and its first attempt started.
+-- Reports with one entry two changes of a job that starts as it is stored: it was dispatched, and its first attempt
+-- started.
 function news.event_of_both(id) append('job', id, 'status', 'started', 'attempt', '1', 'dispatched', '1') end
 
--- Tells who listens that a queue that was empty holds something.
+-- Tells listeners that a queue that was empty has a job.
 function news.woken(queue, script_type)
   insist('SADD', keys.queues, queue)
   redis.call('PUBLISH', keys.wake_up(script_type), request.server)
@@ -59,7 +60,7 @@ end
 
 -- Notes which servers wait for a job that ended in this call.
 function news.notify(origin, id)
-  -- Nearly always this server alone, or nobody.
+  -- Usually only this server, or nobody.
   if origin == request.server then
     request.own[#request.own + 1] = id
     return
@@ -84,11 +85,11 @@ local function write_counters(script_type, counted)
   local key, new = keys.stats(script_type), false
   for what, by in pairs(counted) do
     local is = try('HINCRBY', key, what, by)
-    -- What a foreign program made of it gives way.
+    -- A value of a foreign program that is no number is replaced.
     if is == nil then is = insist('HSET', key, what, by) and by end
     new = is == by or new
   end
-  -- Foreign programs may invent any: what is counted of too many, or of no name, is forgotten at once.
+  -- Foreign programs may invent any type: counters of too many types, or of invalid names, are deleted at once.
   if new and (not values.is_name(script_type)
     or try('SADD', keys.types, key) == 1 and redis.call('SCARD', keys.types) > MOST_TYPES) then
     try('SREM', keys.types, key)

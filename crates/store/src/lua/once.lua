@@ -1,21 +1,22 @@
--- What a script has done only once, however often its actor asks for it because no answer came.
+-- Executes a host call only once, however often its actor repeats it because no answer came.
 --
--- The host calls of an attempt have numbers and come one after another, so the hash of the job keeps only the last one that wrote
--- something, with its answer. A host call may come late, when nobody waits for an answer any more: after the next one, or when its attempt
--- has lost the job.
+-- The host calls of an attempt have numbers and follow each other, so the hash of the job keeps only the last one that
+-- wrote something, with its answer. A host call may come late, when nobody waits for an answer any more: after the next
+-- one, or when its attempt has lost the job.
 local once = {}
 
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'asked')
 
--- Which host call this is about: the next two arguments, job · claim and number of the host call; both empty where nobody asks again.
+-- Reads the host call from the next two arguments, job · claim and number of the host call; both are empty if it is not
+-- repeated.
 function once.take()
   local job, about = request.take_many(2)
   local claim, number = string.match(about, '^(%d+)%.(%d+)$')
   return { job = job, claim = claim, number = number }
 end
 
--- What is answered to it where nothing is to be done: what was answered before, 'lost' (its claim does not hold the job any more) or
--- 'over' (a later host call of the claim was answered). Nil: it is to be done.
+-- The answer to a host call that is not to be executed: the earlier answer, 'lost' (its claim does not hold the job any
+-- more) or 'over' (a later host call of the claim was answered). Nil: it is to be executed.
 function once.answered(host_call)
   if host_call.job == '' then return nil end
   local job = read(host_call.job)
@@ -26,7 +27,7 @@ function once.answered(host_call)
   return tonumber(number) > tonumber(host_call.number) and 'over' or nil
 end
 
--- Notes what is answered to it.
+-- Notes the answer to a host call.
 function once.note(host_call, answer)
   if host_call.job == '' then return end
   commands.try('HSET', keys.job(host_call.job), 'asked', host_call.claim .. '.' .. host_call.number .. ' ' .. answer)

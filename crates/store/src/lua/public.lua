@@ -1,10 +1,10 @@
--- What actors in any language call: the functions of `public`, by names that stay. Everything is made with the first call, as in
+-- Calls of actors in any language: the functions of `public`, by names that stay. Everything is created with the first call, as in
 -- registration.lua.
--- KEYS  1 the hash of a job, the first of the queues, or a presence: what stands before `hero:` in it is the key prefix
+-- KEYS  1 the hash of a job, the first of the queues, or a presence: the part before `hero:` in it is the key prefix
 -- ARGV  1 the owner: a name of this start of the actor's process   2 number of the context · then those of the function
 local library
 
--- Whether a context is the one of a key prefix. Where contexts are databases keys do not say.
+-- True if a key prefix belongs to a context. Where contexts are databases, keys do not say it.
 local function is_of(prefix, context)
   if not prefix or not string.find(context or '', '^%d+$') or string.find(context, '^0%d') then return false end
   return prefix == '' or prefix == '{ctx:' .. context .. '}:'

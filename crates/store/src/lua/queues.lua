@@ -1,42 +1,46 @@
--- Queues, what stands between them and their actors, and who looks after a job that lies in one.
+-- Queues, the state between them and their actors, and the watch of queued jobs.
 local try, insist = commands.try, commands.insist
 local queues = {}
 
--- How often a job in a queue is looked at, ms: where its type is native only (no foreign actor takes it), and where it is not.
+-- The time between two checks of a queued job, ms: if its type is native only (no foreign actor takes it), and
+-- otherwise.
 local NATIVE_PAUSE = 5000
 queues.FOREIGN_PAUSE = 500
 
--- Puts an id into a queue, at the far end or (again) at the taking end, and wakes who listens. False: the key is no list.
+-- Pushes an id to a queue, at the far end or (again) at the taking end, and wakes listeners. False: the key is no list.
 function queues.push(queue, script_type, id, again)
   local length = try(again and 'RPUSH' or 'LPUSH', queue, id)
   if length == 1 then news.woken(queue, script_type) end
   return length ~= nil
 end
 
--- The queues of a runner in the order of service. That of normal priority has a second name, which only foreign clients use.
+-- The queues of a runner in the order of service. The queue of normal priority has a second name, which only foreign
+-- clients use.
 function queues.of_runner(script_type, group)
   local normal = keys.work(script_type, group)
   return { normal .. ':prio:0', normal, normal .. ':prio:1', normal .. ':prio:2' }
 end
 
--- For how long it is noted that ids were left in a queue, s, after the last one.
+-- The time for which ids left in a queue are noted after the last one, s.
 local NOTED_SECONDS = 2592000
--- So many of them a stop, or a look, takes from the taking end; and into how many queues one looks.
+-- The number of such ids that a stop or a check removes from the taking end; and the number of queues that a check
+-- reads.
 local MOST_DROPPED, MOST_QUEUES = 64, 32
 
--- How many ids were left in a queue, and are to be dropped when they come out of it.
+-- The number of ids that were left in a queue, and are to be dropped when they come out of it.
 function queues.left_in(queue)
   local left = values.number(try('HGET', keys.left(queue), 'all'), 0)
   return left < 1e9 and math.max(left, 0) or 0
 end
 
--- Forgets what was left in a queue.
+-- Forgets the ids that were left in a queue.
 local function forget_left(queue)
   redis.call('DEL', keys.left(queue))
   try('SREM', keys.with_left, queue)
 end
 
--- Whether an id that came out of a queue was left there by a job that does not run from there. It is taken off the count.
+-- True if an id that came out of a queue was left there by a job that does not run from there. It is subtracted from
+-- the count.
 function queues.drops(queue, id)
   local left = keys.left(queue)
   local times = id ~= 'all' and try('HGET', left, id)
@@ -46,7 +50,7 @@ function queues.drops(queue, id)
   return true
 end
 
--- Takes ids that were left in a queue from its taking end: where nobody takes jobs, what is left shall not stay.
+-- Removes left ids from the taking end of a queue, so that they do not stay where nobody takes jobs.
 local function drop_next(queue)
   for _ = 1, MOST_DROPPED do
     local id = try('LINDEX', queue, -1)
@@ -55,8 +59,9 @@ local function drop_next(queue)
   end
 end
 
--- Takes a job that does not run from there any more out of its queue. Far from both ends, and among those that are sorted by caller, its id
--- stays, and is dropped when it comes out (`queues.drops`). Until then it is counted, by id, so that the job can come into the queue again.
+-- Removes a job from a queue from which it does not run any more. Far from both ends, and among jobs that are sorted by
+-- caller, its id stays, and is dropped when it comes out (`queues.drops`). Until then it is counted by id, so that the
+-- job can come into the queue again.
 function queues.withdraw(queue, id)
   local length, sorted = try('LLEN', queue), queues.sorted_of(queue)
   if not length then return end
@@ -71,14 +76,14 @@ function queues.withdraw(queue, id)
   drop_next(queue)
 end
 
--- Notes that a queue is empty: somebody else may have taken what was left in it.
+-- Notes that a queue is empty: others may have taken the left ids.
 function queues.ran_empty(queue)
   if try('SISMEMBER', keys.with_left, queue) == 1 and redis.call('EXISTS', queue) == 0 and queues.sorted_of(queue) == 0 then
     forget_left(queue)
   end
 end
 
--- Takes what was left from the taking ends of queues, and forgets what was noted of those that are empty.
+-- Removes left ids from the taking ends of queues, and forgets those of empty queues.
 function queues.clean()
   local _, some = unpack(try('SSCAN', keys.with_left, 0, 'COUNT', MOST_QUEUES) or {}, 1, 2)
   for at, queue in ipairs(some or {}) do
@@ -88,7 +93,7 @@ function queues.clean()
   end
 end
 
--- When a job that is in a queue is to be looked at again: soon where foreign actors may take it.
+-- The time of the next check of a queued job: soon if foreign actors may take it.
 function queues.look_again_at(script_type)
   local native_only = request.native_only
   if native_only[script_type] == nil then native_only[script_type] = try('SISMEMBER', keys.native_only, script_type) == 1 end
@@ -99,10 +104,10 @@ local function next_look(script_type, may_be_elsewhere)
   return may_be_elsewhere and request.now + queues.FOREIGN_PAUSE or queues.look_again_at(script_type)
 end
 
--- Has a job that is in a queue looked after. `shadow`: it is in another queue, too, out of which foreign actors take.
+-- Watches a queued job. `shadow`: it is in another queue, too, from which foreign actors take.
 function queues.watch(id, script_type, shadow) insist('ZADD', keys.watched, values.digits(next_look(script_type, shadow)), id) end
 
--- Adds a job to those that are to be pushed together: `to_push` has them by their queues.
+-- Adds a job to those that are pushed together: `to_push` has them by queue.
 function queues.add(to_push, queue, script_type, id)
   local ids = to_push[queue]
   if not ids then
@@ -112,7 +117,7 @@ function queues.add(to_push, queue, script_type, id)
   ids[#ids + 1] = id
 end
 
--- Has those jobs looked after. `may_have_shadows`: some go to a second queue, too.
+-- Watches these jobs. `may_have_shadows`: some go to a second queue, too.
 function queues.watch_all(to_push, may_have_shadows)
   for _, ids in pairs(to_push) do
     local look, entries = values.digits(next_look(ids.script_type, may_have_shadows)), {}
@@ -121,7 +126,7 @@ function queues.watch_all(to_push, may_have_shadows)
   end
 end
 
--- Puts those jobs into their queues.
+-- Puts these jobs into their queues.
 function queues.push_all(to_push, may_have_shadows)
   for queue, ids in pairs(to_push) do
     if try('LPUSH', queue, unpack(ids)) == #ids then news.woken(queue, ids.script_type) end
@@ -132,17 +137,17 @@ function queues.push_all(to_push, may_have_shadows)
   end
 end
 
--- Whether somebody paused a queue: a pause holds for all its priorities.
+-- True if a queue is paused. A pause covers all of its priorities.
 function queues.is_paused(queue) return try('SISMEMBER', keys.paused, (string.gsub(queue, ':prio:%d$', ''))) == 1 end
 
--- How many jobs of a queue are sorted by caller.
+-- The number of jobs of a queue that are sorted by caller.
 function queues.sorted_of(queue)
   local held = values.number(try('GET', keys.fair_part(queue, 'held')), 0)
   return held < 1e9 and held or 0
 end
 
--- How many jobs wait in a queue, those sorted by caller included; nil: the key is no list. Ids that were left there count for half of it at
--- most, so that there are never more than as many again.
+-- The number of jobs that wait in a queue, including those sorted by caller; nil: the key is no list. Left ids count
+-- for at most half of it, so that there are never more than twice as many entries.
 function queues.waiting_in(queue)
   local length = try('LLEN', queue)
   if not length then return nil end
@@ -151,10 +156,11 @@ function queues.waiting_in(queue)
   return math.max(all - left, math.floor(all / 2))
 end
 
--- The answer that a queue with so many jobs takes no more. math.huge: its key is no list, and takes nothing.
+-- The answer that a queue with this length takes no more jobs. math.huge: its key is no list, and takes nothing.
 function queues.full(length) return { 'full', length < math.huge and length or 'no list' } end
 
--- Whether a job is among those of a queue that are sorted by caller. Of many only the number is looked at.
+-- True if a job is among those of a queue that are sorted by caller. If there are more than `many`, only their number
+-- is checked.
 function queues.is_sorted(queue, id, many)
   local held = queues.sorted_of(queue)
   if held == 0 or held > many then return held > 0 end
@@ -162,8 +168,8 @@ function queues.is_sorted(queue, id, many)
   return try('LPOS', keys.fair_part(queue, 'of:' .. caller), id) and true or false
 end
 
--- How many more jobs may start at once where at most so many (0: any number) may run in the context. Nobody overtakes those who stand in
--- line.
+-- The number of jobs that may start at once if at most `most` (0: any number) may run in the context. Nobody overtakes
+-- script types that wait in line.
 function queues.room_at_once(most)
   if most == 0 then return math.huge end
   if redis.call('EXISTS', keys.capped) == 1 then return 0 end

@@ -1,24 +1,27 @@
--- Which jobs wait for which. A job's `open` counts what it waits for, and each of these lets it go exactly once.
+-- Relations of jobs: which jobs wait for which. `open` of a job counts the jobs that it waits for, and each of these
+-- releases it exactly once.
 local try, insist = commands.try, commands.insist
 local relations = {}
 
--- Ids beyond this number are not added to the text of a hash, which is written anew for each: they are fields of their own.
+-- Ids beyond this number are not added to the text in the hash, which is rewritten for each, but are fields of their
+-- own.
 local MOST_IN_TEXT = 100
--- How many ids may be added to a job so.
+-- The maximum number of ids that may be added to a job in this way.
 local MOST_ADDED = 10000
--- How many ids a refusal names.
+-- The number of ids that a refusal names.
 relations.NAMED = 20
 
--- What a job waits for to finish; foreign programs may write either field, or another list into each.
+-- The prerequisites of a job; foreign programs may write either field, or different lists into both.
 function relations.prerequisites_of(prerequisites, dependencies)
   if not dependencies or dependencies == prerequisites then return values.listed(prerequisites) end
   return values.listed((prerequisites or '') .. dependencies)
 end
 
--- The longest text of a foreign program that is read for ids, bytes.
+-- The maximum size of a foreign program's text that is read for ids, bytes.
 local LONGEST_LIST = 262144
 
--- The same for a foreign job. Nil: one of the fields is there and is no JSON list of texts, so that nobody knows what it waits for.
+-- The same for a foreign job. Nil: one of the fields is there and is no JSON list of texts, so its prerequisites are
+-- unknown.
 function relations.foreign_prerequisites(prerequisites, dependencies)
   for _, text in ipairs({ prerequisites or '', dependencies or '' }) do
     local is_empty = string.find(text, '^%s*$') or string.find(text, '^%s*null%s*$') or string.find(text, '^%s*[%[{]%s*[%]}]%s*$')
@@ -33,7 +36,7 @@ function relations.foreign_prerequisites(prerequisites, dependencies)
   return relations.prerequisites_of(prerequisites, dependencies)
 end
 
--- Adds a prerequisite to a job, in its hash, where readers of the job find it.
+-- Adds a prerequisite to the hash of a job, where readers of the job find it.
 local function add_prerequisite(id, other)
   local key = keys.job(id)
   local longest = math.max(try('HSTRLEN', key, 'prerequisites') or 0, try('HSTRLEN', key, 'dependencies') or 0)
@@ -49,14 +52,15 @@ local function add_prerequisite(id, other)
   redis.call('HSET', key, 'prerequisites', text, 'dependencies', text)
 end
 
--- Those that were added beside the text.
+-- The prerequisites that were added beside the text.
 function relations.added_prerequisites(id)
   local others = {}
   for _, field in ipairs(redis.call('HKEYS', keys.job(id))) do others[#others + 1] = string.match(field, '^prerequisite:(.+)$') end
   return others
 end
 
--- Whether a job that is gone left relatives behind. If a foreign program deleted its hash nothing is on its way yet that lets them go.
+-- True if a job that is gone left relatives behind. If a foreign program deleted its hash, their release has not begun,
+-- and begins now.
 function relations.left_behind(id)
   local lists = redis.call('EXISTS', keys.relatives(id, 'dependents'), keys.relatives(id, 'children'), keys.relatives(id, 'active'),
     keys.relatives(id, 'onComplete'))
@@ -64,7 +68,8 @@ function relations.left_behind(id)
   return lists > 0
 end
 
--- Whether a job and all its descendants have ended; one that is gone has, and a key of another type is none.
+-- True if a job and all its descendants have ended. A job that is gone has ended, too, and a key of another type is no
+-- job.
 function relations.is_closed(id)
   local status = jobs.status(id)
   if not status and redis.call('TYPE', keys.job(id)).ok == 'hash' then return false end
@@ -72,8 +77,8 @@ function relations.is_closed(id)
   return has_ended and redis.call('EXISTS', keys.relatives(id, 'children'), keys.relatives(id, 'active')) == 0
 end
 
--- Has a job watched whose end others wait for: foreign actors tell nobody when they end one, and what they have may never have been seen
--- here.
+-- Watches a job whose end others wait for: foreign actors do not report the end of a job, and their jobs may never have
+-- been seen here.
 local function watch_end_of(id, status)
   if values.is_waiting(status) then return end
   local due = request.now + queues.FOREIGN_PAUSE
@@ -81,29 +86,29 @@ local function watch_end_of(id, status)
   redis.call('HSET', keys.job(id), 'unseen', '1')
 end
 
--- The field of a job that says in which list of another one it stands. A later job of the same id has no such field, so that it is not let
--- go for the earlier one.
+-- The field of a job that names the list of another job that contains it. A later job with the same id has no such
+-- field, so that it is not released for the earlier one.
 function relations.field_of(what, other) return 'waits:' .. what .. ':' .. other end
 
--- Enters a job into a list of another one. Further fields are set together with the one that says that it stands there.
+-- Adds a job to a list of another one. Further fields are set together with the one that names the list.
 local function enter_list(id, what, other, ...)
   insist('RPUSH', keys.relatives(other, what), id)
   redis.call('HSET', keys.job(id), relations.field_of(what, other), '1', ...)
 end
 
--- Notes that a job has relatives, which its end lets go.
+-- Notes that a job has relatives, which its end releases.
 local function note_relatives(of) try('HSETNX', keys.job(of), 'rel', '-') end
 
--- Notes that jobs are staged which wait for this one: when it has ended it is kept until they are entered.
+-- Notes that staged jobs wait for a job: after its end it is kept until they are linked.
 function relations.keep_for_staged(of)
   note_relatives(of)
   try('HSETNX', keys.job(of), 'staged_for', '1')
 end
 
--- Notes that a job was taken out of a list. False: it never stood there, an earlier job with its id did.
+-- Notes that a job was taken from a list. False: it was not there itself, but an earlier job with its id was.
 function relations.leave_list(id, what, other) return try('HDEL', keys.job(id), relations.field_of(what, other)) == 1 end
 
--- Has a job wait until others have finished. Gives how many are not, and one that ended in error.
+-- Makes a job wait until others have finished. Returns the number of those that have not, and one that ended in error.
 function relations.link_prerequisites(id, others)
   local open, failed = 0, nil
   for _, other in ipairs(others) do
@@ -121,11 +126,11 @@ function relations.link_prerequisites(id, others)
   return open, failed
 end
 
--- Has a job wait until another one and all its descendants have ended. Gives 1 if they have not.
+-- Makes a job wait until another one and all its descendants have ended. Returns 1 if they have not.
 function relations.link_predecessor(id, other)
   if relations.is_closed(other) then return 0 end
   enter_list(id, 'onComplete', other)
-  -- One that was deleted is about to let go those in its lists: it gets no hash again.
+  -- A deleted job is about to release the jobs in its lists, and gets no hash again.
   if not jobs.exists(other) then return 1 end
   note_relatives(other)
   local status = jobs.status(other)
@@ -133,8 +138,8 @@ function relations.link_predecessor(id, other)
   return 1
 end
 
--- Enters jobs that are new, and say so in their hashes, into a list of another one, which has this status and may be noted (`rel`) to have
--- relatives. Where what they wait for has happened already, that one is released once more.
+-- Adds new jobs, whose hashes say so already, to a list of another job with this status and `rel`. If the event that
+-- they wait for has happened already, the other job is released once more.
 function relations.enter_all(ids, what, other, status, rel)
   insist('RPUSH', keys.relatives(other, what), unpack(ids))
   if not rel then note_relatives(other) end
@@ -145,7 +150,7 @@ function relations.enter_all(ids, what, other, status, rel)
   end
 end
 
--- Makes a job that starts the child of another. Gives 1 if it has to wait until the parent's script has returned.
+-- Makes a starting job the child of another. Returns 1 if it has to wait until the parent's script has returned.
 function relations.link_parent(id, parent)
   if parent == id or not jobs.is_job(parent) then return 0 end
   local status = jobs.status(parent)
@@ -163,13 +168,13 @@ function relations.link_parent(id, parent)
   return 1
 end
 
--- Out of how many lists a job is taken. What stays in others is passed over when its turn comes.
+-- The number of lists from which a job is removed. Entries in other lists are skipped when their turn comes.
 local MOST_LISTS = 4000
--- How many elements of these lists are looked at, in all.
+-- The number of elements of these lists that are searched in all.
 local SEARCHED = 100000
 
--- Takes a job that waits no more out of the lists of those it waited for. Gives the fields that say that it stands there: without those
--- none of them lets it go another time.
+-- Removes a job that does not wait any more from the lists of the jobs it waited for. Returns the fields that name
+-- these lists: without them, no list releases the job again.
 function relations.unlink(id)
   local key, left, fields = keys.job(id), SEARCHED, {}
   for _, field in ipairs(try('HKEYS', key) or {}) do
@@ -186,7 +191,7 @@ function relations.unlink(id)
   return fields
 end
 
--- Which of some jobs that a new one names do not exist, as a refusal, or nil.
+-- A refusal that names the missing ones among jobs that a new job names, or nil.
 local function missing(param, others, given)
   local ids = {}
   for _, other in ipairs(others) do
@@ -217,12 +222,13 @@ function relations.refuse(id, of, given)
   end
 end
 
--- Links a new job to those it waits for and to those that wait for it. Gives how many it waits for, and a prerequisite that ended in error.
+-- Links a new job to the jobs it waits for and to those that wait for it. Returns the number of jobs it waits for, and
+-- a prerequisite that ended in error.
 local function relate(id, of)
   local open, failed = relations.link_prerequisites(id, of.prerequisite)
   if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
   for _, other in ipairs(of.dependent) do
-    -- It may be held already for one of this id that is staged, and waits for this one now.
+    -- It may be held already for a staged job with this id, and waits for this one now.
     if try('HEXISTS', keys.job(other), relations.field_of('dependents', id)) ~= 1 then
       add_prerequisite(other, id)
       commands.increase(keys.job(other), 'open', 1)
@@ -233,13 +239,15 @@ local function relate(id, of)
   return open, failed
 end
 
--- A revision of how those wait for each other that are there: whoever followed them in several calls has missed nothing if it is the same.
--- It changes with all that may close a circle: a job that others lead to and that waits for others.
+-- A revision of the relations between existing jobs: if it is the same, a caller that followed them in several calls
+-- has missed nothing. It changes with everything that may close a cycle: a job that others lead to and that waits for
+-- others.
 function relations.revision() return try('HGET', keys.revisions, 'relations') or '0' end
 
 function relations.note_change() coordinator.changed('relations') end
 
--- Has a job that has not begun wait for one of a group that is staged. False: it waits for such a one of another group.
+-- Makes a job that has not begun wait for a job of a staged group. False: it waits for a job of another group with that
+-- id.
 function relations.hold(id, other, group)
   local key = keys.job(id)
   if redis.call('HSETNX', key, relations.field_of('dependents', other), group) == 0 then return false end
@@ -248,7 +256,7 @@ function relations.hold(id, other, group)
   return true
 end
 
--- Takes that back.
+-- Reverts `relations.hold`.
 function relations.let_go(id, other, group)
   local key = keys.job(id)
   if try('HGET', key, relations.field_of('dependents', other)) ~= group then return end
@@ -258,15 +266,15 @@ function relations.let_go(id, other, group)
   request.has_work(relations.unblock(id))
 end
 
--- What is said of a job that ends because another one, its prerequisite or parent, ended in error; or, by its status, was deleted before it
--- ended.
+-- The message of a job that ends because another one, its prerequisite or parent, ended in error or, by its status, was
+-- deleted before its end.
 function relations.told_of(what, other, status)
   return what .. ' ' .. other .. (status == 'deleted' and ' was deleted' or ' ended in error')
 end
 
 local read_open = jobs.reader('status', 'open', 'script_type', 'group', 'instance', 'priority', 'attempt')
 
--- Has a job wait for one thing less.
+-- Counts down the jobs that a job waits for.
 function relations.unblock(id)
   local job = read_open(id)
   if not job or not job.open then return end
@@ -288,10 +296,12 @@ function relations.give_up(id, text, kind)
   ends.fail(id, job.attempt or 0, kind or 'prerequisite', text, job)
 end
 
--- How a job of a flow ends that waits while the others are stopped does not depend on who comes to it first, the flow or the end of what it
--- waits for. Where that failed by itself, or never ran, the job never ran for that; where it was stopped with the flow, so is the job.
+-- The end of a waiting job of a flow whose other jobs are stopped does not depend on which comes first, the flow or the
+-- end of its prerequisite. If the prerequisite failed by itself, or never ran, that is the reason why the job never
+-- ran; if it was stopped with the flow, the job is stopped, too.
 
--- What is told of a job that waits for another one that did not end by being stopped; nil: there is none. And how many were looked at.
+-- The message of a job that waits for another one that failed without being stopped; nil: there is none. And the number
+-- of jobs that were read.
 function relations.failure_before(id)
   local key, looked = keys.job(id), 0
   local prerequisites, dependencies = unpack(try('HMGET', key, 'prerequisites', 'dependencies') or {}, 1, 2)
@@ -305,14 +315,14 @@ function relations.failure_before(id)
   return nil, looked
 end
 
--- Whether one that was stopped, for which a job waits, was stopped with the flow of both.
+-- True if a stopped job, for which another one waits, was stopped with the flow of both.
 function relations.is_stopped_with(id, other)
   local kind, flow = unpack(try('HMGET', keys.job(other), 'error_kind', 'flow') or {}, 1, 2)
   return kind == 'stopped' and flow and flows.has(flow, id) and try('HGET', keys.flow(flow), 'failing') == '1'
 end
 
--- Links a job that is stored now to those that it names. To be started it comes with { script type, queue, due time } and is put on its
--- way; otherwise it is kept until a time. Gives its status.
+-- Links a job that is being stored to the jobs that it names. A job that is to be started comes with { script type,
+-- queue, due time } and is put on its way; otherwise it is kept until a time. Returns its status.
 function relations.link(id, of, start, given_up)
   local open, failed = relate(id, of)
   if start and of.parent then open = open + relations.link_parent(id, of.parent) end

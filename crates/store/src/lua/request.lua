@@ -1,40 +1,42 @@
--- The call that is carried out: what every function is given, and what is gathered until its end.
+-- The current call: the arguments that every function gets, and the data that is gathered until its end.
 -- ARGV  1 the server, a list: context · its id · seconds to keep a job: finished · error · finished, for a caller who waited · key prefix,
---         where there is one
+--         if there is one
 --       2 now, ms, as the server believes, or '=' and ms where that counts (in tests)   3 the same as text
---       Behind these stand the arguments of the function, which reads them one after the other. A list is one argument, its entries with a
---       space between each two.
+--       These are followed by the arguments of the function, which reads them one after the other. A list is one argument, with a space
+--       between its entries.
 local request = {
-  -- The time of Redis, ms: no server's clock decides what is over, nor what is written, so that times of a job by several servers are in
-  -- order. And as text.
+  -- The time of Redis, ms, and as text. No server's clock decides what has expired or what is written, so that times of
+  -- a job by several servers are in order.
   now = 0, now_text = '',
-  -- For how long this call was on its way, ms; or the server believes in a time that long ago.
+  -- The time that this call was on its way, ms, or the delay of the server's clock.
   delay = 0,
-  -- Whether the time is that of a test.
+  -- True if the time is that of a test.
   is_timed = false,
   server = '', keep_finished = '', keep_error = '', keep_waited = '',
   argv = {}, at = 0,
-  -- Counters by script type, servers with waiters for jobs that ended and those jobs, jobs this server waits for itself: `news` tells them.
+  -- Counters by script type, servers with waiters for jobs that ended and those jobs, jobs this server waits for
+  -- itself: `news` reports them.
   counters = {}, notices = {}, own = {},
   -- Script types that have work again, each once.
   types = {}, types_seen = {},
   -- Whether a script type is native only, as far as this call has asked.
   native_only = {},
-  -- Jobs whose relatives are to be released.
+  -- The number of jobs whose relatives are to be released.
   releases = 0,
-  -- Whether this call has told of a change.
+  -- True if this call has reported a change.
   has_events = false,
-  -- How many jobs of flows it has done something with beside what it is for.
+  -- The number of jobs of flows that it has handled beside its own task.
   of_flows = 0,
 }
 
--- So many arguments every function gets.
+-- The number of arguments that every function gets.
 request.COMMON = 3
 
--- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was started for him.
+-- The caller of a call that was sent this long ago, ms, does not wait for an answer any more, and would not learn of
+-- the started jobs.
 request.LATE = 5500
 
--- The next argument.
+-- Returns the next argument.
 function request.take()
   local at = request.at + 1
   request.at = at
@@ -47,11 +49,11 @@ function request.take_number()
   return tonumber(request.argv[at])
 end
 
--- Lists that came, by their texts, and about how many bytes they take: a pool names its queues with each fetch.
+-- Lists of earlier calls by their texts, and the bytes that they take, about: a pool names its queues with each fetch.
 local MOST_KEPT, OF_A_LIST = 2097152, 512
 local lists, kept = {}, 0
 
--- The entries of a list. A function that calls another one gives a table.
+-- The entries of a list. A function that calls another one passes a table.
 local function list_in(text)
   if type(text) == 'table' then return text end
   local list = lists[text]
@@ -63,13 +65,13 @@ local function list_in(text)
   return list
 end
 
--- The next argument, a list. All calls that give the same share one table, so nobody writes to it.
+-- Returns the next argument, a list. All calls with the same text share one table, so nobody writes to it.
 function request.take_list() return list_in(request.take()) end
 
--- Whether there are arguments left.
+-- True if there are arguments left.
 function request.has_more() return request.at < #request.argv end
 
--- So many arguments, as values.
+-- Returns several arguments, as values.
 function request.take_many(many)
   local first = request.at + 1
   request.at = request.at + many
@@ -84,11 +86,11 @@ function request.has_work(script_type)
   end
 end
 
--- The time so many ms from now, ms, in digits.
+-- The time after this number of ms, ms, in digits.
 function request.digits_in(ms) return values.digits(request.now + ms) end
 
--- At most so many entries of a set by time, ms, that are due. None waits there for longer than `longest`: what seems to was entered before
--- the clock of Redis was set back, and is due, too.
+-- At most `most` entries of a set by time, ms, that are due. No entry waits for longer than `longest`: one that seems
+-- to was added before the clock of Redis was set back, and is due, too.
 function request.due(key, longest, most)
   local due = commands.try('ZRANGEBYSCORE', key, '-inf', request.now, 'LIMIT', 0, most) or {}
   if #due >= most then return due end
@@ -97,7 +99,7 @@ function request.due(key, longest, most)
   return due
 end
 
--- A table with nothing in it: the given one, if it is empty. Making one costs as much as a short command.
+-- An empty table: the given one, if it is empty. Creating one costs as much as a short command.
 function request.empty(gathered) return next(gathered) and {} or gathered end
 
 local function set_time(believed, text)
@@ -111,7 +113,7 @@ local function set_time(believed, text)
   local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
   local delay = now - believed
   request.now, request.delay = now, delay
-  -- The server's text serves for all but the milliseconds while the second is the same.
+  -- The server's text serves for all but the milliseconds within the same second.
   if delay ~= 0 and #text == 24 and math.floor(now / 1000) == math.floor(believed / 1000) then
     request.now_text = string.format('%s%03dZ', string.sub(text, 1, 20), now % 1000)
   elseif delay ~= 0 then
@@ -119,15 +121,15 @@ local function set_time(believed, text)
   end
 end
 
--- How many bytes Redis uses of those that it may use, as it counts them where it refuses more, and how many it may; 0 is no limit. A user
--- who may not ask learns of none.
+-- The used memory, bytes, as Redis counts it when it refuses more, and the maximum; 0 is no limit. A user without the
+-- right to ask gets 0.
 function request.memory()
   local info = redis.pcall('INFO', 'memory')
   local function number(name) return type(info) == 'string' and tonumber(string.match(info, '\n' .. name .. ':(%d+)')) or 0 end
   return number('used_memory') - number('mem_not_counted_for_evict'), number('maxmemory')
 end
 
--- From this part of its memory on, what is left is for the ends of jobs.
+-- From this part of its memory on, the rest is for the ends of jobs.
 local NEARLY_FULL = 0.9
 
 -- An answer that Redis is nearly full, or nil.
@@ -137,12 +139,13 @@ function request.refuse_nearly_full()
   return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
 end
 
--- Begins a call: everything that the one before has left is forgotten here. Gives what is to be answered instead, if it must not be done.
+-- Begins a call and forgets everything of the one before. Returns the answer if the call must not be carried out.
 --
--- While a hash slot of a cluster moves, a node raises an error for each key that it has not got (any more), in the middle of a call,
--- too. So a call is refused as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of the hash slot.
+-- While a hash slot of a cluster moves, a node raises an error for each key that it does not have (any more), even in
+-- the middle of a call. So a call is refused as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of
+-- the hash slot.
 function request.enter(names, argv)
-  -- A number is no refusal: a foreign program may have made that key.
+  -- A number is no refusal: a foreign program may have created that key.
   if names[1] and type(redis.pcall('EXISTS', names[1] .. ':none')) == 'table' then
     return redis.error_reply('TRYAGAIN the slot of this context is moving')
   end

@@ -1,14 +1,13 @@
--- Routes jobs: puts them where they are looked after next (a queue, the scheduled jobs, a list of those that wait), and takes them
--- away from there.
+-- Routes jobs: puts them into a queue, the scheduled jobs, or a list of waiting jobs, and removes them from there.
 local try, insist = commands.try, commands.insist
 local routing = {}
 
--- How long a job waits whose queue is no list, ms.
+-- The time that a job waits whose queue is no list, ms.
 routing.AGAIN = 5000
 
 local read_target = jobs.reader('dialect', 'script_type', 'worker_id')
 
--- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
+-- Puts a job into its queue; if the key is no list, the promoter tries again later.
 function routing.enqueue(queue, script_type, id, again)
   local job, shadow, only = read_target(id), nil, nil
   if job.dialect then
@@ -31,18 +30,19 @@ function routing.enqueue(queue, script_type, id, again)
   return 'scheduled'
 end
 
--- Puts a job back where it is taken next. `job` has its group, instance and priority.
+-- Puts a job back so that it is taken next. `job` has its group, instance and priority.
 function routing.requeue(id, attempt, kind, script_type, job)
   redis.call('HSET', keys.job(id), 'status', 'dispatched', 'lease', '', 'attempt', attempt, 'queued_at', request.now_text,
     'updated_at', request.now_text)
-  -- How far the next run is it says itself.
+  -- The next run reports its own progress.
   redis.call('HDEL', keys.job(id), 'progress')
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
   local status = routing.enqueue(queue, script_type, id, true)
   news.event(id, status, attempt, kind)
 end
 
--- Puts a job on its way: to its time (ms) if that is to come, behind those it waits for, or into its queue. Gives its status then.
+-- Puts a job on its way: to its time (ms) if that is in the future, behind the jobs it waits for, or into its queue.
+-- Returns its status after that.
 function routing.begin(id, attempt, script_type, queue, due, open)
   local key, status = keys.job(id), 'waiting_for_prerequisites'
   if due and due > request.now then
@@ -67,7 +67,7 @@ end
 
 local read_place = jobs.reader('status', 'queued_at', 'unseen')
 
--- Takes a job that does not run out of everything that would bring it to an actor.
+-- Removes a job that does not run from everything that would bring it to an actor.
 function routing.withdraw(id, script_type, job)
   local shadow = layouts.shadow_of(id)
   if shadow then commands.remove(shadow, id, 1) end
@@ -75,7 +75,7 @@ function routing.withdraw(id, script_type, job)
   local was_watched = try('ZREM', keys.watched, id) == 1
   if not script_type then return end
   local queue, place = keys.work(script_type, job.group, job.instance, job.priority), read_place(id)
-  -- Only what was put there is somewhere in it.
+  -- Only a job that was put into the queue is somewhere in it.
   local is_there = was_watched and place and place.status == 'dispatched' and place.queued_at and not place.unseen
   if is_there then queues.withdraw(queue, id)
   elseif commands.remove(queue, id, 1) then queues.drops(queue, id)

@@ -1,13 +1,14 @@
--- Occurrences of schedules: each is fired in the call that stores its job, so that none is fired twice and none is lost.
+-- Occurrences of schedules: each is fired in the call that stores its job, so that none is fired twice and none is
+-- lost.
 local try, insist = commands.try, commands.insist
 local schedules = {}
 
--- With overlap 'queue', how many jobs of a schedule wait for each other.
+-- The maximum number of jobs of a schedule that wait for each other, with overlap 'queue'.
 local MOST_WAITING = 100
 
--- The occurrences in an argument, by the number of the job they are for. Each is
--- 'number of the job, schedule, occurrence that is to be next, the one that is fired, the one after it or -, how many were missed, overlap
--- policy;' (times in ms, spaces between).
+-- The occurrences in an argument, by the number of their job. Each is
+-- 'number of the job, schedule, occurrence that is expected next, the one that is fired, the one after it or -, number
+-- of missed ones, overlap policy;' (times in ms, spaces between).
 function schedules.occurrences_in(text)
   local occurrences = {}
   for number, id, expected, fired, following, missed, overlap in string.gmatch(text, '(%d+) (%S+) (%d+) (%d+) (%S+) (%d+) (%l+);') do
@@ -17,7 +18,7 @@ function schedules.occurrences_in(text)
   return occurrences
 end
 
--- Has a schedule wait for its next occurrence. One that has none is kept for a while, so that it can be looked at.
+-- Moves a schedule to its next occurrence. A schedule without one is kept for a while, so that it can be read.
 function schedules.move_on(occurrence)
   local following, key = occurrence.following, keys.schedule(occurrence.id)
   if following == '-' then
@@ -34,7 +35,8 @@ local function has_ended(id)
   return values.is_final(status)
 end
 
--- Why the job of an occurrence is not stored, or nil. With an occurrence that is left out because of the job before, the schedule moves on.
+-- Why the job of an occurrence is not stored, or nil. If an occurrence is skipped because of the job before, the
+-- schedule moves on.
 function schedules.refuse_occurrence(occurrence)
   if tonumber(try('ZSCORE', keys.schedules, occurrence.id) or -1) ~= occurrence.expected then return { 'fired' } end
   local overlaps = false
@@ -57,7 +59,7 @@ function schedules.refuse_occurrence(occurrence)
   end
 end
 
--- Takes note of what became of the job of an occurrence: the schedule moves on if it is stored.
+-- Handles the outcome of the job of an occurrence: the schedule moves on if it is stored.
 function schedules.note_occurrence(occurrence, job, answer)
   local key, outcome = keys.schedule(occurrence.id), answer[1]
   if outcome == 'created' then

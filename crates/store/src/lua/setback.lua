@@ -1,24 +1,26 @@
 -- Setbacks of the clock of Redis.
 --
--- `hero:meta:reaped` says when leases were last looked at. If that is yet to come, the clock was set back since. What is over after a while
--- would be so when the clock shows a time once more that it has shown already. So leases end as much sooner, in that call, and what else
--- waits for a while is looked through, some of it with each call: what was entered at a time that is yet to come was entered now, so that
--- nothing waits for longer than once more as long as it was to wait. What is to be done at a time is done when the clock shows that.
+-- `hero:meta:reaped` has the time of the last check of leases. If it is in the future, the clock was set back since.
+-- Without correction, anything with a delay would be due only when the clock shows that time again. So that call makes
+-- leases end as much sooner, and each call searches a part of everything else that waits for a delay: an entry from a
+-- time in the future counts as entered now, so nothing waits for more than its own delay once more. Anything that is
+-- due at a given time is done when the clock shows that time.
 --
--- The time itself is not held back until it is reached again: after a step forward by mistake nothing would end for as long as that was.
+-- The time itself is not held back until the clock reaches it again: after an erroneous step forward, nothing would end
+-- for as long as that step was.
 local try = commands.try
 local setback = {}
 
--- By less a clock is not set back that is kept right, ms.
+-- The minimum size of a setback, ms: a well-kept clock stays below it.
 local A_LITTLE = 1000
--- So many leases end sooner in a call, and so many entries are looked at in one.
+-- The number of leases that a call ends sooner, and the number of entries that it checks.
 local MOST_LEASES, LOOKED_AT = 10000, 64
--- How long it is kept what was noted, s. Where it says nothing, nobody has looked for long.
+-- The time for which the note is kept, s. Without a note, nobody has checked for long.
 local KEPT = 86400
--- A job in a queue is looked at again within this, ms.
+-- The time within which a queued job is checked again, ms.
 local SOON = 60000
 
--- Enters a job anew that waits for its next attempt, or to be given up. `back`: by so much the clock was set back, ms.
+-- Enters a job anew that waits for its next attempt, or to be given up. `back`: the size of the setback, ms.
 local function look_at_job(id, due, back)
   local key = keys.job(id)
   local updated_at, run_at = unpack(try('HMGET', key, 'updated_at', 'run_at_ms') or {})
@@ -40,15 +42,15 @@ end
 -- Nothing says when it was entered.
 local function look_at_watched(id) redis.call('ZADD', keys.watched, 'XX', 'LT', request.digits_in(SOON), id) end
 
--- What is looked through: the names of the sets, and what is done with each entry.
+-- The sets that are searched, and the function for each entry.
 local WALKS = {
   { set = 'scheduled', look_at = look_at_job },
   { set = 'open_messages', look_at = look_at_message },
   { set = 'watched', look_at = look_at_watched },
 }
 
--- What was noted: when leases were last looked at and until when none is over, ms; by how much the clock was set back, if something is yet
--- to be looked through; in which of those sets, and where.
+-- Returns the note: the time of the last check of leases and the time until which none expires, ms; the size of the
+-- setback, if the search is not complete; the set that is being searched, and the position in it.
 function setback.last_look()
   local at, grace, back, walk, cursor = string.match(try('GET', keys.reaped) or '', '^(%d+) (%d+) ?(%d*) ?(%d*) ?(%d*)$')
   return {
@@ -56,7 +58,7 @@ function setback.last_look()
   }
 end
 
--- Notes what a look has come to, if that is news.
+-- Notes the result of a check, if it is new.
 function setback.note(look)
   if math.abs(request.now - look.at) < A_LITTLE and not look.is_news then return end
   local noted = string.format('%.0f %.0f', request.now, look.grace)
@@ -64,10 +66,10 @@ function setback.note(look)
   redis.call('SET', keys.reaped, noted, 'EX', KEPT)
 end
 
--- Whether the clock was set back after a look.
+-- True if the clock was set back after a check.
 function setback.is_behind(look) return look.at > request.now + A_LITTLE end
 
--- Does the next part of what is to be done after the clock was set back. `lease`: how long one is, ms.
+-- Does the next part of the work after a setback of the clock. `lease`: the length of a lease, ms.
 function setback.tend(look, lease)
   if setback.is_behind(look) then
     local back = look.at - request.now

@@ -1,22 +1,22 @@
--- Messages that are to go out and of which nobody has said yet what became of them: each ends in time, whoever has taken it out of
--- `msg_out`.
+-- Outgoing messages without a verdict: each ends in time, whoever has taken it from `msg_out`.
 local try = commands.try
 local unsent = {}
 
--- How many that are over end in a call; and how much of a list is looked through for where one is, from either end.
+-- The number of expired messages that a call ends; and the number of elements that are searched from either end of a
+-- list.
 local MOST_OVER, LOOKED_THROUGH = 16, 1000
--- What is written later than now by so much was written before the clock of Redis was set back, s.
+-- A time that is further ahead than this was written before the clock of Redis was set back, s.
 local AHEAD = 1
 
 local function is_in(list, element)
   return try('LPOS', list, element, 'MAXLEN', LOOKED_THROUGH) or try('LPOS', list, element, 'RANK', -1, 'MAXLEN', LOOKED_THROUGH)
 end
 
--- Whether a message is to go out from here, and nobody has said yet what became of it.
+-- True if a message is to go out from here, and there is no verdict yet.
 function unsent.has(element) return try('ZSCORE', keys.unsent, element) or is_in(keys.msg_out, element) end
 
--- Has a message end in time that a node takes in hand. One that was made before the clock was set back was made now: where it goes to,
--- nobody takes what is yet to be made.
+-- Makes a message end in time that a node takes in hand. A message from before a setback of the clock gets the current
+-- time, because the other side accepts no message from the future.
 function unsent.note(element)
   local key = messages.key(element)
   local status, created_at, signature = unpack(try('HMGET', key, 'status', 'created_at', 'signature') or {})
@@ -27,7 +27,7 @@ function unsent.note(element)
   if is_ahead or not try('ZSCORE', keys.unsent, element) then messages.end_in_time(element) end
 end
 
--- Why a message was not acknowledged, as far as its lists say it.
+-- Why a message was not acknowledged, according to the lists that contain it.
 local function reason(element)
   local is_long = (try('LLEN', keys.msg_out) or 0) > 2 * LOOKED_THROUGH
   if is_long or is_in(keys.msg_out, element) then return 'nobody sent it until then' end
@@ -38,8 +38,8 @@ local function reason(element)
   return 'another program has taken it out of msg_out, and has not said that it arrived'
 end
 
--- Ends messages whose time is over. Another program may have sent one, and said what became of it: its result is awaited then, and a job
--- that is away with it ends with it.
+-- Ends expired messages. Another program may have sent one and recorded its acknowledgement: then its result is
+-- awaited. A job that is away with an expired message ends with it.
 function unsent.end_some()
   local over = try('ZRANGEBYSCORE', keys.unsent, '-inf', request.now, 'LIMIT', 0, MOST_OVER) or {}
   for _, element in ipairs(over) do

@@ -4,31 +4,33 @@ local values = {}
 -- A hundred years, s.
 local LONGEST_KEPT = 3155760000
 
--- A number that a foreign program may have written, from 0 on.
+-- A number from 0 on that a foreign program may have written.
 function values.number(text, default)
   local value = tonumber(text)
   if not value or value ~= value or value < 0 or value == math.huge then return default end
   return value
 end
 
--- How often a job may be tried again, by what a foreign program may have written: as `get_job` reads it, so that what is none is 0.
+-- The maximum number of retries of a job, from a value that a foreign program may have written. As in `get_job`, an
+-- invalid value is 0.
 function values.retries(text)
   local retries = text and string.match(text, '^%+?(%d+)$')
   retries = retries and tonumber(retries)
   return retries and retries <= 4294967295 and retries or 0
 end
 
--- For how many seconds something is to be kept, by what a foreign program may have written: a whole number, from 1 on. Nil: EXPIRE would
--- refuse it.
+-- The time for which something is kept, s, from a value that a foreign program may have written: a whole number, from 1
+-- on. Nil: EXPIRE would refuse it.
 function values.seconds_kept(text)
   local seconds = tonumber(text)
   return seconds and seconds >= 0 and seconds <= LONGEST_KEPT and math.max(math.ceil(seconds), 1) or nil
 end
 
--- A whole number in digits: Redis takes long to write one of Lua's that is given to a command as it is.
+-- A whole number in digits: Redis takes long to write a Lua number that a command gets as it is.
 function values.digits(number) return string.format('%.0f', number) end
 
--- A value as JSON. Nil: it cannot be written, because a number in it is none (1e999 is read as infinite), or it nests too deep.
+-- A value as JSON. Nil: it cannot be written, because it contains an invalid number (1e999 is read as infinite), or
+-- nests too deep.
 function values.json(value)
   local written, text = pcall(cjson.encode, value)
   return written and text or nil
@@ -38,20 +40,20 @@ function values.is_uuid(id)
   return #id == 36 and string.find(id, '^%x+%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x+$') == 1 and string.byte(id, 9) == 45
 end
 
--- Whether a text may be the name of a script type, as far as length and letters go.
+-- True if a text has the length and the characters of a script type.
 function values.is_name(text) return text and #text <= 128 and string.find(text, '^[%w_.-]+$') end
 
--- Whether these may be an actor: its script type, its group, and the digits of its number.
+-- True if these may name an actor: its script type, its group, and the digits of its number.
 function values.is_actor(script_type, group, instance)
   return values.is_name(script_type) and values.is_name(group) and instance and #instance <= 9
 end
 
 function values.is_final(status) return status == 'finished' or status == 'error' end
 
--- Whether a job of this status has not begun: no actor has ever been able to take it since it was created or retried.
+-- True if a job with this status has not begun: no actor was able to take it since it was created or retried.
 function values.is_waiting(status) return status == 'created' or status == 'scheduled' or status == 'waiting_for_prerequisites' end
 
--- The ids in a JSON list. What is no list has none.
+-- The ids in a JSON list. Anything else has none.
 function values.listed(text)
   local ids, seen = {}, {}
   for id in string.gmatch(text or '', '"([^"]*)"') do
@@ -63,14 +65,16 @@ function values.listed(text)
   return ids
 end
 
--- Gives a function that makes a table, by these names, of a list of values. It is compiled once, so that no call looks up names.
+-- Returns a function that makes a table with these names from a list of values. It is compiled once, so that no call
+-- looks up names.
 function values.naming(names)
   local fields = {}
   for at, name in ipairs(names) do fields[at] = name .. ' = list[' .. at .. ']' end
   return loadstring('local list = ... return { ' .. table.concat(fields, ', ') .. ' }')
 end
 
--- Gives a function that joins so many texts of a list, copying each once: table.concat copies long ones again and again.
+-- Returns a function that joins this number of texts of a list, copying each once: table.concat copies long ones again
+-- and again.
 function values.joining(many)
   local texts = {}
   for at = 1, many do texts[at] = 'list[' .. at .. ']' end

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Notes that the owner of a message that came has it: takes it out of `msg_in`.
+-- Notes that the owner of a message that came has received it: removes it from `msg_in`.
 -- ARGV  element
--- Gives 'done' · 'missing' (there is no such message) · 'out' (it is to go out, so that the other side says whether it has it).
+-- Gives 'done' · 'missing' (there is no such message) · 'out' (it is to go out, so the other side acknowledges it).
 return function()
   local element = request.take()
   local key = messages.key(element)
@@ -10,7 +10,7 @@ return function()
   if not came and unsent.has(element) then return 'out' end
   commands.try('LREM', keys.msg_in, 0, element)
   local status = commands.try('HGET', key, 'status')
-  -- Another program may have left it out.
+  -- Another program may have left out the status.
   if not status or status == 'dispatched' then messages.set_status(key, 'acknowledged') end
   return 'done'
 end

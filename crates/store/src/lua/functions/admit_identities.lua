@@ -1,9 +1,10 @@
 -- Flags:
--- Lists identities that other programs have written, and has them log in by the public keys that they have there, and no longer
--- by those that they have no more.
--- ARGV  for each: its number · its public key, '-' where it has none
--- Gives {number of each that is refused and why: 'given' (identities had such numbers before), 'beyond' (others have none so high),
--- 'full' or 'owned' (it is listed, but its public key is another one's or has changed) …}.
+-- Lists identities that other programs have written, and lets them log in by the public keys in their hashes, and no
+-- longer by keys that they have lost.
+-- ARGV  for each: its number · its public key, '-' if it has none
+-- Gives {number and reason of each that is refused: 'given' (an identity had the number before), 'beyond' (the number
+-- is too high for identities of others), 'full' or 'owned' (it is listed, but its public key is another one's or has
+-- changed) …}.
 return function()
   local refused = {}
   while request.has_more() do

@@ -1,17 +1,17 @@
 -- Flags: allow-oom
--- Does something with all jobs of a flow, some of them with each call: whoever began it calls again while there is more to do, and where
--- that one is gone the servers do (keys.flows_to_do).
+-- Does something with all jobs of a flow, some of them with each call: the caller calls again while there is more to
+-- do, and if it is gone, the servers continue (keys.flows_to_do).
 -- ARGV  number of the flow · 'stored' (its jobs are there), 'give_up' (they will not be), 'start', 'stop', 'retry', 'delete'
---       or 'on' (what was begun) · queue length limit
--- Gives {'missing'} · {'illegal', status} (that cannot be done now) · {'busy', what is being done} · {'done', status}
--- · {'more', status} · {'later', status} (a queue is full, or the end has to wait; the servers go on).
+--       or 'on' (continues the pending operation) · queue length limit
+-- Gives {'missing'} · {'illegal', status} (impossible in this status) · {'busy', pending operation} · {'done', status}
+-- · {'more', status} · {'later', status} (a queue is full, or the end has to wait; the servers continue).
 local try, insist = commands.try, commands.insist
 
--- With how many jobs each is done in a call.
+-- The number of jobs that each operation handles in a call.
 local A_ROUND = { starting = 32, stopping = 12, counting = 128, retrying = 16, deleting = 16, keeping = 64 }
--- When others look at the flow where a queue is full, ms.
+-- The time after which others check the flow if a queue is full, ms.
 local FULL = 500
--- How many relations may be followed in a round.
+-- The number of relations that may be followed in a round.
 local MOST_FOLLOWED = 1000
 
 local number, flow, limit
@@ -24,19 +24,20 @@ local function work(what)
   flow.busy, flow.at = what, '0'
 end
 
--- Takes over a flow that another program wrote, which has counted nothing: its jobs are counted when they are taken over in turn.
+-- Takes over a flow of another program, which has counted nothing: its jobs are counted when they are taken over one by
+-- one.
 local function take_over()
   local _, many = flows.jobs_of(flow, 0, 0)
   set('total', many, 'open', '0', 'failed', '0', 'foreign', '1')
   insist('ZADD', keys.flows, number, number)
 end
 
--- Takes over a job of such a flow, which its name in the list of the flow says. It comes into the queue of its type, if nobody has put it
--- there before, and from there to us as all jobs of runners do. False: that queue is full.
+-- Takes over a job of such a flow, which its name in the list of the flow identifies. It comes into the queue of its
+-- type, if nobody has put it there before, and from there to us like all jobs of runners. False: that queue is full.
 local function take_over_job(of_job)
   local id, element = layouts.id_of(of_job), string.sub(of_job, #keys.prefix + 1)
   local known = try('HMGET', of_job, 'status', 'script_type', 'name')
-  -- A key of another type is somebody's, and no job.
+  -- A key of another type belongs to somebody else, and is no job.
   if not known then return commands.increase(keys.flow(number), 'failed', 1) end
   local noted, script_type, name = unpack(known, 1, 3)
   local ours, count = jobs.status(id), 'open'
@@ -47,14 +48,14 @@ local function take_over_job(of_job)
   local digits = string.match(of_job, '%d+$')
   insist('HSET', of_job, 'id', digits, 'flow', number, 'job_id', id, 'status', noted or 'dispatched', 'name', name or digits)
   if ours then redis.call('HSET', keys.job(id), 'flow', number) end
-  -- A runner of its own has it.
+  -- A runner of the other program has it.
   if is_new and noted == 'started' then redis.call('HSET', of_job, 'elsewhere', '1') end
   if count then commands.increase(keys.flow(number), count, 1) end
   if is_new then insist('LPUSH', queue, element) end
   return true
 end
 
--- Begins what is asked for. Gives an answer instead if it cannot be done.
+-- Begins the requested operation. Returns an answer instead if it is impossible.
 local function begin(action)
   local is_busy = flow.busy and flow.busy ~= ''
   if action == 'stored' then
@@ -62,7 +63,7 @@ local function begin(action)
       set('busy', '')
       try('ZREM', keys.flows_to_do, number)
       flow.busy = ''
-      -- Those that all others wait for may have ended with what they wait for.
+      -- The jobs that all others wait for may have ended with their own prerequisites.
       flows.settle(number, flow)
       flow = flows.read(number) or flow
     end
@@ -101,7 +102,8 @@ local function begin(action)
   return nil
 end
 
--- What is done with jobs: nil goes on with the next, a text ends the round: 'later' (this job has to wait), 'more' (enough for now).
+-- The operations on jobs: nil continues with the next, a text ends the round: 'later' (this job has to wait), 'more'
+-- (enough for now).
 local step = {}
 
 -- Notes whether one of these jobs need not wait for any other.
@@ -130,8 +132,8 @@ function step.keeping(ids, of_jobs)
   for at, id in ipairs(ids) do flows.keep(number, of_jobs[at], id) end
 end
 
--- First all of them are kept: what has ended before is needed until the flow has ended, which it may with any of these. Each comes behind
--- those that it waits for: one of them that failed is known by then.
+-- First all of them are kept: the flow may end with any of these, and needs the jobs that ended before until then. Each
+-- job follows those that it waits for, so that a failure of one of these is known by then.
 function step.stopping(ids, of_jobs)
   step.keeping(ids, of_jobs)
   local followed, done = 0, #ids
@@ -149,14 +151,14 @@ function step.stopping(ids, of_jobs)
   return done < #ids and 'more' or nil, done
 end
 
--- Counts anew which jobs have not ended and which failed. Whoever writes or deletes hashes by hand tells no flow. What changes meanwhile is
--- added to what was counted (flows.note).
+-- Counts anew the jobs that have not ended and those that failed, because a program that writes or deletes hashes by
+-- hand tells no flow. Changes in the meantime are added to the counts (flows.note).
 function step.counting(ids, of_jobs)
   local open, failed = 0, 0
   for at, id in ipairs(ids) do
     local noted = try('HGET', of_jobs[at], 'status')
     local word = id ~= '-' and layouts.named.runner.words[jobs.status(id) or '']
-    -- One that is gone had finished, or never will.
+    -- A job that is gone had finished, or never will.
     if not word then word = noted == 'finished' and noted or 'error' end
     if word ~= noted and noted then insist('HSET', of_jobs[at], 'status', word) end
     if not flows.is_over(word) then open = open + 1 end
@@ -183,7 +185,7 @@ end
 function step.deleting(ids, of_jobs)
   for at, id in ipairs(ids) do
     local answer = calling.with({ id }, functions.delete)
-    -- Somebody has started it meanwhile.
+    -- Somebody has started it since.
     if answer[1] == 'illegal' then
       calling.with({ id }, functions.stop)
       return 'later', at - 1
@@ -192,7 +194,7 @@ function step.deleting(ids, of_jobs)
   end
 end
 
--- Does a round. Gives what is left to do: 'more', 'later' or 'done'; and the flow as it is then, or nil.
+-- Does a round. Returns the remaining work ('more', 'later' or 'done') and the flow after it, or nil.
 local function round()
   local what, at = flow.busy, tonumber(flow.at) or 0
   local of_jobs, many = flows.jobs_of(flow, at, A_ROUND[what])
@@ -209,7 +211,7 @@ local function round()
   end
   at = at + done
   local now = flows.read(number)
-  -- What was done may have changed it: a job that fails has the others stopped, and the last end begins that of the flow.
+  -- The round may have changed it: a failed job makes the others stop, and the last end begins that of the flow.
   if not now or now.busy ~= what then return 'more', now end
   if why ~= 'later' and at >= many then return 'done', now end
   set('at', values.digits(at))
@@ -217,7 +219,7 @@ local function round()
   return why or 'more', now
 end
 
--- Goes on with the end of a flow, which may have to wait.
+-- Continues the end of a flow, which may have to wait.
 local function go_on_ending()
   local pause = flows.pause_of(flow)
   if pause > 0 then
@@ -228,7 +230,7 @@ local function go_on_ending()
   return { is_over and 'done' or 'more', try('HGET', keys.flow(number), 'status') or flow.status }
 end
 
--- What follows when something has been done with all jobs of a flow.
+-- Completes an operation that has been done with all jobs of a flow.
 local function finish(what)
   if what == 'deleting' then
     redis.call('UNLINK', keys.flow(number))
@@ -245,7 +247,7 @@ local function finish(what)
     flow.open, flow.failed = open or '0', failed or '0'
     set('open', flow.open, 'failed', flow.failed)
   elseif what == 'starting' and flow.awaits == '1' and not flow.started_at and flow.status == 'dispatched' then
-    -- Where it is: its first jobs may wait for others.
+    -- If the flow is still dispatched: its first jobs may wait for others.
     if not try('HGET', keys.flow(number), 'goes') then set('status', 'waiting_for_prerequisites') end
   end
   flows.forget_rounds(number)
@@ -267,14 +269,14 @@ return function()
     try('ZREM', keys.flows, number)
     return { 'missing' }
   end
-  -- One that is being deleted is gone for everybody else.
+  -- A flow that is being deleted is gone for everybody else.
   local is_makers = action == 'stored' or action == 'give_up'
   local is_gone = flow.busy == 'deleting' or flow.busy == 'storing' and not is_makers
   if is_gone and action ~= 'on' then return { 'missing' } end
   if flow.busy == 'storing' and action == 'on' then
     local due = tonumber(try('ZSCORE', keys.flows_to_do, number) or nil)
     if due and due > request.now then return { 'done', flow.status } end
-    -- Whoever makes it has had its time, and cannot have it any more.
+    -- Its creator has had enough time, and cannot have the flow any more.
     try('ZREM', keys.flows, number)
     work('deleting')
   end

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Notes that a context is about to be changed, or that this is told or was not done: an operator takes rights away and deletes contexts
--- above all when memory is full.
--- ARGV  field of the announcement · what it says, or '' to forget it
+-- Notes that a context is about to be changed, or forgets that after the change was told or cancelled. It is allowed
+-- while memory is full, because then above all an operator takes rights away and deletes contexts.
+-- ARGV  field of the announcement · its text, or '' to forget it
 -- Gives 1.
 return function()
   local field, text = request.take(), request.take()

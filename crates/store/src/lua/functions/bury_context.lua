@@ -1,5 +1,6 @@
 -- Flags: allow-oom
--- Deletes the hash of a context of which nothing else is left. For a day nothing is stored in it by a server that has not heard of it.
+-- Deletes the hash of a context that is otherwise empty. For a day, a server that does not know of the deletion stores
+-- nothing in it.
 -- ARGV
 -- Gives 1, or 0 if the context is not being deleted.
 local DAY = 86400

@@ -1,6 +1,6 @@
 -- Flags: allow-oom
 -- Claims a registration or keeps it.
--- ARGV  presence key · set of presence keys · incarnation · presence (JSON) · seconds it lasts · a dead incarnation, or ''
+-- ARGV  presence key · set of presence keys · incarnation · presence (JSON) · its lifetime, s · a dead incarnation, or ''
 -- Gives {'claimed'} or {'taken', presence of the holder}.
 return function()
   local key, set, incarnation, presence, seconds, dead =

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Works off the end of a conveyor job: its children run or end with it. Once they are closed, its continuations run
--- and it leaves its parent.
--- ARGV  entry · what conveyor keys begin with · id · 'finished' or 'error' · parent or '' · the job with the reason of its failure, or ''
+-- Processes the end of a conveyor job: its children run or end with it. Once they are closed, its continuations run and
+-- it leaves its parent.
+-- ARGV  entry · prefix of conveyor keys · id · 'finished' or 'error' · parent or '' · the job with the reason of its failure, or ''
 --       · number of children, each:
 --          bytes · uuid, or '' (no job) · queue · due time in seconds, or '' · the job as it fails with its parent
 --       then continuations, each: bytes · queue, or '' (no job) · due time in seconds, or ''
@@ -24,7 +24,7 @@ local function release_child(prefix, active, outcome, child)
       conveyor.set_aside(prefix, child.bytes)
     end
   elseif jobs.exists(child.id) then
-    -- It runs already, or has: somebody added it twice.
+    -- It runs already, or has run: somebody added it twice.
     conveyor.set_aside(prefix, child.as_failed)
   else
     redis.call('SET', conveyor.job_key(prefix, child.id), child.as_failed)
@@ -53,7 +53,7 @@ return function()
   end
   if (try('LLEN', children) or 0) > 0 then return 'more' end
   if (try('SCARD', active) or 0) > 0 then
-    -- The last of them brings the entry back.
+    -- The last of them adds the entry again.
     redis.call('ZREM', keys.conveyor_ends, entry)
     return 'waits'
   end

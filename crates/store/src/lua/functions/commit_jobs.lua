@@ -1,17 +1,18 @@
 -- Flags:
--- Creates jobs together that were staged (create.lua), all or none. Here that is only decided: by a few commands, however many they are.
--- After it they come to their places some at a time (links.lua), by link_jobs.lua, or by the releaser where nobody calls that.
--- ARGV  group · how many places it has · 'look' (memory may be short) or '-' · the most that may be created in a second, or 0
---       · the revision of relations that was followed, or '' · how many were staged
---       · number of script types, each: type · how many jobs of it
+-- Creates staged jobs (create.lua) together, all or none. This call only decides it, with a few commands for any number
+-- of jobs. After it they come to their places some at a time (links.lua), by link_jobs.lua, or by the releaser if
+-- nobody calls that.
+-- ARGV  group · number of its places · 'look' (memory may be short) or '-' · maximum number of jobs created per second, or 0
+--       · the revision of relations that was followed, or '' · number of staged jobs
+--       · number of script types, each: type · number of its jobs
 --       · number of keys that no job may have yet, of jobs and of idempotency keys, keys …
---       · number of texts of who waits for whom, text …
--- Gives {'stored'} · {'slow', ms} · {'closed'} · {'changed'} (relations have changed since they were followed) · {'gone'} (what was staged
--- is not there any more, or others have an id or idempotency key by now: they may be staged anew) · {'later'} (of too many groups
--- something is still to be done).
+--       · number of texts of relations, text …
+-- Gives {'stored'} · {'slow', ms} · {'closed'} · {'changed'} (relations have changed since they were followed) ·
+-- {'gone'} (staged jobs are missing, or others have an id or idempotency key by now: they may be staged anew) ·
+-- {'later'} (too many groups have remaining work).
 local try, insist = commands.try, commands.insist
 
--- How many keys or texts one command is given.
+-- The number of keys or texts that one command is given.
 local AT_ONCE = 1000
 
 local function take_types()
@@ -23,7 +24,7 @@ local function take_types()
   return many_of
 end
 
--- Takes some arguments where they are: the places of the first and the last.
+-- Takes some arguments in place: the positions of the first and the last.
 local function take_some()
   local many = request.take_number()
   local first = request.at + 1
@@ -31,12 +32,12 @@ local function take_some()
   return { first = first, last = request.at }
 end
 
--- Calls something with some arguments, as often as it takes.
+-- Calls a function with some arguments, in as many parts as necessary.
 local function each_part(some, call)
   for from = some.first, some.last, AT_ONCE do call(unpack(request.argv, from, math.min(from + AT_ONCE - 1, some.last))) end
 end
 
--- Whether all of a group is there that was staged.
+-- True if all staged jobs of a group exist.
 local function is_whole(group, places, many)
   local staged = {}
   for place = 1, math.min(tonumber(places), links.MOST) do staged[place] = keys.staged(group, place) end
@@ -44,7 +45,7 @@ local function is_whole(group, places, many)
     and redis.call('EXISTS', unpack(staged)) == tonumber(many)
 end
 
--- Whether other jobs have one of these keys.
+-- True if other jobs have one of these keys.
 local function are_taken(others)
   local taken = false
   each_part(others, function(...) taken = taken or redis.call('EXISTS', ...) > 0 or links.has_any(...) end)

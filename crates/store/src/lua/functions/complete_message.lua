@@ -1,5 +1,5 @@
 -- Flags:
--- Completes what the hash of a message has.
+-- Adds fields to the hash of a message.
 -- ARGV  element · then its fields, each: name · value
 -- Gives 1, or 0 if there is no such message (any more).
 return function()

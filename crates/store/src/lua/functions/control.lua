@@ -1,13 +1,13 @@
 -- Flags: allow-oom
--- Honours stop requests that lie in control queues.
+-- Handles stop requests in control queues.
 -- ARGV  control queues …
--- Gives {ids that this server runs and shall stop}. Jobs that were not started, and those that are away, end here. Others are marked and
--- their owners told; those requests stay and expire, for owners that look for them themselves.
+-- Gives {ids that this server runs and has to stop}. Jobs that were not started, and those that are away, end here.
+-- Others are marked and their owners told; those requests stay and expire, for owners that read them themselves.
 local try = commands.try
 local read = jobs.end_reader('status', 'attempt', 'lease', 'script_type', 'group', 'instance', 'priority',
   'stop_requested_at')
 
--- How many requests of a queue are read at once.
+-- The number of requests of a queue that are read at once.
 local MOST = 128
 
 local function honour(queue, id, mine)

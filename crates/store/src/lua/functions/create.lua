@@ -1,51 +1,53 @@
 -- Flags:
--- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
--- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
---       · list, with '-' for what is not so: 'all' (all jobs or none) or 'stage' (they are only staged, to be created together with others:
+-- Creates jobs, and starts those that are to be started: in their queue, or directly with an actor of this server that
+-- has room.
+-- ARGV  queue length limit · time for which a job that is not started is kept, ms · lease, ms
+--       · list, with '-' for no: 'all' (all jobs or none) or 'stage' (they are only staged, to be created together with others:
 --         commit_jobs.lua) · 'shadows' (some go to a second queue, too) · 'look' (memory may be short)
---       · list, 0 where there is no limit: the most jobs that may run in the context · the most that may be created in a second
---       · the occurrences that jobs are for, as in schedules.lua; or of what is staged, list: its group · how many places it has
---         · the place of the first in it · how many are new or staged but for those with a key of this call and later ones
+--       · list, 0 for no limit: maximum number of jobs that run in the context · maximum number of jobs created per second
+--       · the occurrences of these jobs, as in schedules.lua; or for staged jobs a list: their group · number of its places
+--         · the place of the first job in it · number of new or staged jobs except those with a key of this call and later ones
 --         · 'followed' (others may lead to some) or '-'
 --       · number of pools with room, each: script type · list of its queues
 --       then number of jobs, each:
---       id · list, with '-' for what is not so: script type · work queue · actor that has room · 'new' (nobody else can have the id)
+--       id · list, with '-' for no: script type · work queue · actor that has room · 'new' (nobody else can have the id)
 --            · 'start' · 'waited' (this server waits for it) · 'due' (it has a time) · 'keyed' (it has an idempotency key) · 'related'
 --       · 'due': the time, ms · 'keyed': digest of caller and idempotency key · digest of the parameters
 --       · 'related': number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values other than those of every job · field · value …
--- Gives for each job {'staged', 'list id' for each that it would wait for in that list and need not …}
+-- Gives for each job {'staged', 'list id' for each job in whose list it need not wait …}
 -- · {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
 -- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
--- · {'crowded', id} (that dependent waits for as many as it may)
+-- · {'crowded', id} (that dependent waits for the maximum number of jobs)
 -- · {'unreleased'} (a job that had the id is gone, its relatives are still to be released)
--- · {'gone'} (what was staged of the group is to be taken away, or is not there)
+-- · {'gone'} (the staged jobs of the group are to be removed, or are missing)
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
--- · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
--- · {'slow', ms} (so long from now there is room, as jobs per second are limited) · {'crowd'} (too many groups are being staged)
+-- · {'again'} (too many with those of the jobs before it: the next call may have room, and has if it is the first job there)
+-- · {'slow', ms} (time until there is room, as jobs per second are limited) · {'crowd'} (too many groups are being staged)
 -- · {'closed'} (the context is being deleted)
--- · {'none'} (another one of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is left out).
+-- · {'none'} (another job of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is skipped).
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
 
--- What this call is about; set anew by each.
+-- The state of this call; each call sets it anew.
 local limit_of_queue, given_up, lease_until, has_shadows, room, per_second
 local answers, created = {}, {}
--- How many jobs of each script type it stores, and what it answers for each that starts at once.
+-- The number of stored jobs of each script type, and the answer for each job that starts at once.
 local created_of, answer_started = {}, nil
--- Whether nobody waits for the actors of a type who would be overtaken.
+-- By script type, whether no waiting job would be overtaken by a direct start.
 local nobody_waits = {}
--- How long each queue is with what this call puts into it; what it puts there, and what it starts, all together at the end.
+-- The length of each queue with the jobs of this call; and the jobs that this call pushes and starts, all together at
+-- the end.
 local lengths, to_push, starting = {}, {}, {}
--- Ids of which an earlier job left something for readers.
+-- Ids of former jobs that left something for readers.
 local used_before = {}
--- Relations of jobs of this call that are not stored yet, when all are or none is.
+-- Relations of jobs of this call that are not stored yet, if all are stored or none is.
 local given = {}
--- What was followed for the jobs of this call, how much that was, and how much may still be.
+-- The relations that were followed for the jobs of this call, their number, and the number that may still be followed.
 local walk, followed, left_for_all
 
--- Reads the pools that have room from the arguments. While any queue is paused or sorted, jobs go through theirs.
+-- Reads the pools with room from the arguments. While any queue is paused or sorted, jobs go through their queues.
 local function take_pools()
   local pools = request.take_number()
   for _ = 1, pools do
@@ -57,13 +59,13 @@ end
 
 local read_known = jobs.reader('status', 'caller_id', 'idempotency_key')
 
--- The job that an idempotency key stands for, as an answer, or nil.
+-- The job of an idempotency key, as an answer, or nil.
 local function find_known(job)
   links.show(keys.idempotency(job.idempotency))
   local known_id, digest = unpack(try('HMGET', keys.idempotency(job.idempotency), 'job', 'digest') or {}, 1, 2)
   local known, own = known_id and read_known(known_id), {}
   for at = job.first, job.last, 2 do own[request.argv[at]] = request.argv[at + 1] end
-  -- Another job may have that id by now: what counts is the one that this caller made with this key.
+  -- Another job may have that id by now: only the job that this caller made with this key counts.
   local is_own = known and known.status and known.caller_id == (own.caller_id or '') and known.idempotency_key == own.idempotency_key
   if not is_own then return nil end
   if digest ~= job.digest then return { 'reused', known_id } end
@@ -76,7 +78,7 @@ local function check(job)
   if found then return found end
   local id, key = job.id, keys.job(job.id)
   if not job.is_new then links.show(key) end
-  -- One look at all that a job of this id may have left, which is nothing nearly always.
+  -- One command for all keys that a job with this id may have left, which usually do not exist.
   if not job.is_new and redis.call('EXISTS', key, keys.reply(id), keys.legacy_reply(id), keys.log(id), keys.relatives(id, 'dependents'),
     keys.relatives(id, 'children'), keys.relatives(id, 'active'), keys.relatives(id, 'onComplete')) > 0 then
     if jobs.exists(id) then return { 'exists', jobs.status(id) or '' } end
@@ -91,8 +93,8 @@ local function length_of(queue)
   return lengths[queue]
 end
 
--- That there is no room for a job, or nil and the status it gets first, with its place taken. Asked last, so that no job takes one that is
--- refused.
+-- The answer that there is no room for a job, or nil and its first status, with its place taken. This is the last
+-- check, so that a refused job takes no place.
 local function take_place(job)
   if not job.starts then return nil, 'created' end
   if job.due and job.due > request.now then return nil, 'scheduled' end
@@ -107,18 +109,18 @@ local function take_place(job)
   return nil, 'dispatched'
 end
 
--- Notes a job that was written with so many fields.
+-- Notes a job that was written with this number of fields.
 local function note(job, fields)
   if job.is_new then notes.keep_new(job.id, fields + job.written, request.argv, job.first, job.last) end
 end
 
--- Where a job is written that may have the id of a former one.
+-- Returns the key for a job that may have the id of a former one, and removes the leftovers of that one.
 local function clean_key(job)
   if used_before[job.id] then jobs.clear_leftovers(job.id) end
   return keys.job(job.id)
 end
 
--- Puts a job that is stored where it is brought on, and has relations to be linked or none. Gives its status.
+-- Stores a job where it goes on, and links its relations if it has any. Returns its status.
 local function bring_on(job, status)
   local id = job.id
   if job.relations then
@@ -128,16 +130,17 @@ local function bring_on(job, status)
   elseif status == 'started' then
     starting[#starting + 1] = job
   elseif status == 'dispatched' then
-    -- Says that it was meant for a queue of ours, so that whoever finds it in none pushes it again.
+    -- The field `queued_at` says that it was meant for a queue of ours, so that it is pushed again if it is found in
+    -- none.
     note(job, redis.call('HSET', clean_key(job), 'status', status, 'queued_at', request.now_text, incoming.hash_of(job)))
     queues.add(to_push, job.queue, job.script_type, id)
-    -- A later job of this call may name it, and it must not look like one that nobody looks after.
+    -- A later job of this call may name it, and it must not look unwatched.
     if not job.is_new then queues.watch(id, job.script_type, has_shadows) end
     news.count(job.script_type, 'dispatched')
     news.event(id, status, '0')
   else
     local fields = redis.call('HSET', clean_key(job), 'status', status, incoming.hash_of(job))
-    -- A scheduled one waits for long, and other notes would go for it.
+    -- A scheduled job waits for long, and other notes would have to make room.
     if status == 'created' then note(job, fields) end
     insist('ZADD', keys.scheduled, status == 'created' and given_up or job.due, id)
     news.event(id, status, 0)
@@ -145,14 +148,14 @@ local function bring_on(job, status)
   return status
 end
 
--- Has the idempotency key of a job stand for it. As long as there is no such job, it stands for none.
+-- Stores the idempotency key of a job. While there is no such job, the key has no effect.
 local function note_key(job)
   local key = keys.idempotency(job.idempotency)
   insist('HSET', key, 'job', job.id, 'digest', job.digest)
   redis.call('EXPIRE', key, jobs.IDEMPOTENCY_SECONDS)
 end
 
--- Stores a job that nothing speaks against. Gives its answer.
+-- Stores a job that passed all checks. Returns its answer.
 local function store(job, status)
   status = bring_on(job, status)
   if job.idempotency then note_key(job) end
@@ -171,7 +174,7 @@ local function start_all()
   insist('ZADD', keys.leases, unpack(entries))
   local started_of = {}
   for _, job in ipairs(starting) do
-    -- What its end looks at comes first, as Redis looks through the fields of a short hash one after the other.
+    -- The fields that its end reads come first, because Redis searches the fields of a short hash in order.
     note(job, redis.call('HSET', keys.job(job.id), 'status', 'started', 'attempt', '1', 'lease', request.server,
       'started_at', request.now_text, 'actor', job.actor, incoming.hash_of(job)))
     news.event_of_both(job.id)
@@ -183,7 +186,7 @@ local function start_all()
   end
 end
 
--- Gives jobs that would wait for each other, or are part of what cannot be followed, their answers.
+-- Sets the answers of jobs that would wait for each other, or that are part of too many relations to follow.
 local function answer_cycle(plan, found)
   local of_cycle = {}
   for _, id in ipairs(found == true and {} or found) do of_cycle[id] = true end
@@ -194,7 +197,7 @@ local function answer_cycle(plan, found)
   if not next(answers) then answers[1] = { 'cycle', unpack(found) } end
 end
 
--- Checks all jobs before one is stored: only their relations among themselves need that.
+-- Checks all jobs before one is stored: only relations among themselves need that.
 local function store_all(number)
   local plan, refused = {}, false
   for place = 1, number do
@@ -217,10 +220,10 @@ local function store_all(number)
     answer_cycle(plan, found)
   end
   if some and not refused then limit.note_created(per_second, number) end
-  -- Some that are there lead to these.
+  -- Some existing jobs lead to these.
   if not refused and followed > 0 then relations.note_change() end
   for place, job in ipairs(plan) do
-    -- Those that name it may be stored before it.
+    -- A job that names it may be stored before it.
     if not refused and not answers[place] then job.written = redis.call('HSET', keys.job(job.id), 'status', 'created') end
   end
   for place, job in ipairs(plan) do
@@ -228,13 +231,13 @@ local function store_all(number)
   end
 end
 
--- Why a job would wait for itself, or that nobody knows.
+-- Why a job would wait for itself, or the answer that it is unknown.
 local function refuse_cycle(job)
   local id, of = job.id, job.relations
   local waits, leads_here = of.predecessor or #of.prerequisite > 0, #of.dependent > 0
-  -- A child that waits for nothing else closes no cycle that was not there without it, nor does what waits for nothing.
+  -- A child that waits for nothing else closes no new cycle, nor does a job that waits for nothing.
   if not (of.parent and waits or leads_here and (of.parent or waits)) then
-    -- From where the walk has been it may go on to this one now.
+    -- There may be a new way to this job from nodes that were followed.
     if of.parent or leads_here then walk.done = nil end
     return
   end
@@ -244,7 +247,7 @@ local function refuse_cycle(job)
   followed = followed + before - walk.left
   left_for_all = math.max(left_for_all - math.min(left_for_all, cycles.MOST_FOLLOWED) + walk.left, 0)
   if found == true then
-    -- It may have stopped half way up.
+    -- It may have stopped half-way up.
     walk.climbed = nil
     return { alone and 'tangled' or 'again' }
   end
@@ -265,14 +268,14 @@ local function store_each(number, occurrences)
   end
 end
 
--- Writes the hash of a job to where nobody looks. What it waits for is written there; that it does is entered when it is created. Nobody
--- stages a job that is to be started. Of those in its group its fields say so already, and those outside that are to wait for it are held
--- later (hold_dependents.lua).
+-- Writes the hash of a job to a staging key. The hash names the jobs it waits for; it is linked to them when it is
+-- created. A job that is to be started is never staged. The fields of jobs in its group name their relations already,
+-- and jobs outside that are to wait for it are held later (hold_dependents.lua).
 local function stage(job)
   local key, of, answer, open = job.staged, job.relations, { 'staged' }, 0
   local fields = redis.call('HSET', key, 'status', 'created', incoming.hash_of(job))
   redis.call('EXPIRE', key, links.STAGED_SECONDS)
-  -- It stands for nothing. The step sees that another job has it by then.
+  -- The key belongs to a job that is gone. The commit notices if another job has it by then.
   if job.idempotency then redis.call('UNLINK', keys.idempotency(job.idempotency)) end
   if not of then
     note(job, fields)
@@ -294,8 +297,8 @@ local function stage(job)
   return answer
 end
 
--- A group that is more than may be created now is refused before this slice of it is written. What is created commit_jobs.lua notes, which
--- asks again.
+-- A group that is more than may be created now is refused before this slice of it is written. commit_jobs.lua asks
+-- again, and notes the created jobs.
 local function stage_each(number, group, places, first, new, follows)
   local plan, lines, known = {}, {}, {}
   for place = 1, number do

@@ -1,24 +1,25 @@
 -- Flags:
--- Makes a flow. Its jobs are stored by calls after this one, first their hashes in the runner layout (store_flow_jobs.lua); until 'stored'
--- is said (advance_flow.lua) it is being made, and goes when nobody says so in time.
--- Its jobs are counted here, all together, where so many may be created in a second: those calls count none.
--- ARGV  caller · list: '1' if it waits for jobs that are none of its own or '-' · the most jobs that may be created in a second, or 0
+-- Creates a flow. Later calls store its jobs, first their hashes in the runner layout (store_flow_jobs.lua). It is
+-- being created until 'stored' is reported (advance_flow.lua), and is deleted if nobody does so in time.
+-- If jobs per second are limited, all of its jobs are counted here, and the later calls count none.
+-- ARGV  caller · list: '1' if it waits for jobs that are not its own or '-' · maximum number of jobs created per second, or 0
 --       · policy ('stop' or 'continue') · retention, s
 --       · name or '' · environment, JSON · prerequisites, JSON · caller as a text
---       · digest of caller and idempotency key or '' · digest of what the flow is to be · number of jobs
--- Gives {number of the flow, number of each job …} · {'full'} · {'none'} (there is no number left) · {'later'} (the next call goes on
--- looking for numbers) · {'slow', ms} (so long from now there is room); or of the flow that the idempotency key stands for:
--- {'same', number, status} · {'making', number} (another call stores its jobs) · {'reused', number} (it was to be something else).
+--       · digest of caller and idempotency key or '' · digest of the specification of the flow · number of jobs
+-- Gives {number of the flow, number of each job …} · {'full'} · {'none'} (there is no number left) · {'later'} (the
+-- next call goes on looking for numbers) · {'slow', ms} (time until there is room); or for the flow of the idempotency
+-- key: {'same', number, status} · {'making', number} (another call stores its jobs) · {'reused', number} (its
+-- specification was another one).
 local try, insist, increase = commands.try, commands.insist, commands.increase
 
--- The most flows; how long the making of one may take, ms.
+-- The maximum number of flows; the maximum time for the creation of one, ms.
 local MOST_FLOWS, MAKING = 100000, 60000
 
--- The flow that an idempotency key stands for, as an answer, or nil. One that is being deleted stands for nothing any more.
+-- The flow of an idempotency key, as an answer, or nil. A flow that is being deleted does not count.
 local function find_known(keyed, digest)
   local number, known = unpack(try('HMGET', keys.idempotency(keyed), 'flow', 'digest') or {}, 1, 2)
   local flow = number and string.find(number, '^%d+$') and flows.read(number)
-  -- Another flow may have that number, where Redis has lost this one.
+  -- Another flow may have that number, if Redis has lost this one.
   if not flow or flow.busy == 'deleting' or try('HGET', keys.flow(number), 'keyed') ~= keyed then return nil end
   if known ~= digest then return { 'reused', number } end
   return { flow.busy == 'storing' and 'making' or 'same', number, flow.status }
@@ -35,7 +36,7 @@ return function()
   if found then return found end
   local slow = limit.too_fast(per_second, many)
   if slow then return slow end
-  -- Those that are gone have left their numbers.
+  -- Flows that are gone have left their numbers free.
   local listed = try('ZCARD', keys.flows) or 0
   if listed >= MOST_FLOWS then return { 'full' } end
   local number, why = coordinator.next_number('flow', keys.flow)

@@ -1,5 +1,5 @@
 -- Flags: no-writes
--- The current state of a job, and the position in the event stream where it stands.
+-- Reads the current state of a job, and the position of the event stream at that moment.
 -- ARGV  id
 -- Gives {} (missing) or {id of the newest event, status, attempt, time of the last change, error kind, progress}.
 local read = jobs.reader('status', 'attempt', 'updated_at', 'error_kind', 'progress', 'id')

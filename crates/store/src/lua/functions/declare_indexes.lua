@@ -1,8 +1,8 @@
 -- Flags:
--- Declares indexes of a collection, which may have no objects yet. Those that are not ready are to be filled.
+-- Declares indexes of a collection, which may have no objects yet. Those that are not ready have to be filled.
 -- ARGV  collection · then the fields, each once …
--- Gives {'full'} (there are as many collections as may be), {'many', how many indexes may be} or {'declared', then of each index that is
--- not ready: field · mark of its making · 'new' or ''}.
+-- Gives {'full'} (there are too many collections), {'many', maximum number of indexes} or {'declared', then of each
+-- index that is not ready: field · mark of its creation · 'new' or ''}.
 return function()
   local collection, fields, added = objects.of(request.take()), {}, 0
   while request.has_more() do

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Deletes an identity with its tokens. Rights that it had stay in lists and mean nothing: no number is given twice.
--- ARGV  its number · 'gone': only where another program has deleted its hash
--- Gives whether it deleted one.
+-- Deletes an identity with its tokens. Its rights stay in lists and have no effect, because no number is given twice.
+-- ARGV  its number · 'gone': only if another program has deleted its hash
+-- Gives whether it was deleted.
 return function()
   local id = request.take()
   local key = keys.identity(id)

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
 -- Deletes a collection with all its objects and indexes. The memory is freed later, beside other work.
 -- ARGV  collection
--- Gives how many objects there were, or -1 if there was no such collection.
+-- Gives the number of its objects, or -1 if there was no such collection.
 return function()
   local collection = objects.of(request.take())
   local many = commands.try('HLEN', collection.objects) or 0

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Drops an index, and its collection if that has no objects and no other index. What is kept of the entries of each object goes when that
--- is stored again.
--- ARGV  job · host call, as in once.lua · collection · field · '', or the mark of its making: then it is dropped only while that goes on
+-- Drops an index, and its collection if that has no objects and no other index. The kept entries of an object are
+-- removed when it is stored again.
+-- ARGV  job · host call, as in once.lua · collection · field · '', or the mark of its creation: then it is dropped only while that goes on
 -- Gives '1', '0' if there was no such index, or 'lost' or 'over', as in once.lua.
 return function()
   local host_call = once.take()

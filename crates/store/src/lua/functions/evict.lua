@@ -1,8 +1,9 @@
 -- Flags: allow-oom
--- Deletes finished jobs before their time, because memory is short. Jobs that may still be needed stay: one with an idempotency key for as
--- long as that is known, one whose retention was asked for, one that ended just now, and one whose descendants have not ended.
--- ARGV  index key · where to begin, from the front · how many to look at · 'errors' if those that ended in error may go, too, or ''
--- Gives {number looked at, number deleted}.
+-- Deletes finished jobs before their time, because memory is short. Jobs that may still be needed stay: a job with an
+-- idempotency key for as long as that is known, one with a requested retention, one that ended just now, and one whose
+-- descendants have not ended.
+-- ARGV  index key · position to start at, from the front · number of jobs to check · 'errors' if jobs in error may go, too, or ''
+-- Gives {number checked, number deleted}.
 local JUST_NOW = 60000
 local read = jobs.reader('status', 'retention', 'idempotency_key', 'created_at', 'finished_at', 'dialect')
 

@@ -1,37 +1,37 @@
 -- Flags:
--- One fetch of a pool: records how jobs ended, then takes new ones. One round trip does both.
+-- One fetch of a pool: records the ends of jobs, then takes new ones, in one round trip.
 -- ARGV  lease, ms · script type · number of ended attempts, each:
 --         id · claim · usage (JSON or '') · list: outcome · 'logged' or '-' · format of the output or '-' · then by outcome:
 --         'finished' · output
 --         'error' · kind · message · line · column · stack (JSON or '') · limit · data (JSON or '') · wait before a
 --                   retry, ms, or '-': it is not tried again
 --         'crashed'       the engine died        'released'       the actor leaves and requeues the job
---       then: list of actors ('type:group:instance') · how many jobs each can take …
+--       then: list of actors ('type:group:instance') · number of jobs that each can take …
 --       then: list of queues in the order of service · list of the number of the actor that each belongs to, or 0 for any
 --       then: 'fair' (callers take turns in the queues of the type and group) or ''
---       then: the most jobs that may run in the context, or 0
+--       then: maximum number of jobs that run in the context, or 0
 --       then: number of queues of other layouts, each: key
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
 --       {per taken job: {number of the actor, '1' if only that actor may run it or '', id, attempt, claim, then the values of jobs.GIVEN}},
 --       {ids ended here because a stop was pending},
---       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
+--       1 if queues have more that was not checked, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
 --       1 if there is room left and a queue of another layout is not empty, else 0,
---       1 if queues of instances hold something now, else 0,
+--       1 if queues of instances have something now, else 0,
 --       the time that was written, ms}.
 local try, insist = commands.try, commands.insist
 
--- So many ids are looked at in a call, and so many stops of a queue.
+-- The number of ids that a call checks, and the number of stops of a queue.
 local MOST_LOOKED_AT, MOST_STOPS = 256, 1024
--- A foreign program's attempt that is more than this is none.
+-- A greater number of an attempt, which only a foreign program writes, is ignored.
 local MOST_ATTEMPTS = 2000000000
 
--- What this call is about; set anew by each.
+-- The state of this call; each call sets it anew.
 local own_type, lease_until, left_to_look_at, left_to_take
 local room, taken, stopped, pending, admits = {}, {}, {}, {}, {}
 -- Jobs that may run and are not started yet, and their ids.
 local found, found_ids = {}, {}
--- The actors of the pool, its queues, and for each of those the actor that it belongs to, or 0.
+-- The actors of the pool, its queues, and for each queue the actor that it belongs to, or 0.
 local actors, served, owners
 -- Whether ids were left in queues whose jobs do not run from there.
 local some_left
@@ -57,14 +57,14 @@ end
 local function fail(id, job, rest, failure, usage, logged, script_type)
   local key, ended, failures = keys.job(id), ends.ends_at(job.started_at), (tonumber(job.failures) or 0) + 1
   local again = failure.wait and failure.kind ~= 'stopped' and not rest.stop_requested_at and failures <= values.retries(rest.retries)
-  -- First where it is brought on: a scheduled job that stands nowhere would be found by nobody.
+  -- The next set first: a scheduled job that is in no set would be found by nobody.
   if again then insist('ZADD', keys.scheduled, request.now + failure.wait, id) end
   redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', failure.message,
     'error_kind', failure.kind, 'error_line', failure.line, 'error_column', failure.column, 'error_stack', failure.stack,
     'error_limit', failure.limit, 'error_data', failure.data, 'usage', usage, 'updated_at', ended)
   if again then
     attempts.keep(id, job.attempt, 'error')
-    -- How far the next attempt is it says itself.
+    -- The next attempt reports its own progress.
     redis.call('HDEL', key, 'progress')
     if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', job.attempt, failure.kind)
@@ -78,7 +78,7 @@ local function fail(id, job, rest, failure, usage, logged, script_type)
   return 'error'
 end
 
--- Records how an attempt ended. `over`: the jobs whose leases are over.
+-- Records the end of an attempt. `over`: the jobs whose leases end with it.
 local function complete(over)
   local id, claim, usage = request.take_many(3)
   local outcome, logging, format = unpack(request.take_list(), 1, 3)
@@ -91,7 +91,7 @@ local function complete(over)
   end
   over[#over + 1] = id
   local script_type = job.script_type or own_type
-  -- A run before this one may have logged, too.
+  -- An earlier run may have logged, too.
   local logged = logging == 'logged' or claim ~= '1'
   if outcome == 'finished' then return finish(id, job, output, format, usage, logged) end
   local rest = read_rest(id)
@@ -105,7 +105,7 @@ local function complete(over)
     routing.requeue(id, job.attempt, 'crashed', script_type, rest)
     return 'dispatched'
   end
-  -- The number goes to the next attempt, which is counted already; but no claim has the number of another.
+  -- The next attempt gets the same number, but no claim has the number of another.
   local given_back = values.digits(jobs.claim_of(0, job.given_back) + 1)
   redis.call('HSET', keys.job(id), 'given_back', given_back, 'released', '1')
   routing.requeue(id, tonumber(job.attempt) - 1, nil, script_type, rest)
@@ -121,7 +121,7 @@ local function roomiest()
   return best
 end
 
--- Starts the jobs that were found: leases and looks of all with one command each.
+-- Starts the jobs that were found, with one command for all leases and one for all watches.
 local function start_found()
   if #found == 0 then return end
   local entries, watched = {}, {}
@@ -154,7 +154,8 @@ local function add_found(one)
   left_to_take = left_to_take - 1
 end
 
--- Whether a job that is not simply waiting in its queue may run. Nil: too much was followed in this call to see whether it may.
+-- True if a job may run that is not simply waiting in its queue. Nil: too many relations were followed in this call to
+-- tell.
 local function may_run(id, queue, job, attempt)
   local key, status, script_type = keys.job(id), job.status, job.script_type or own_type
   if not status and redis.call('EXISTS', key) == 0 then
@@ -178,26 +179,26 @@ local function may_run(id, queue, job, attempt)
   end
   local was_started = status == 'started'
   if job.dialect == 'legacy' and not layouts.remove_from_shadow(id, was_started) and not was_started then return false end
-  -- What lies in a queue is watched, unless a foreign program put it there.
+  -- A queued job is watched, unless a foreign program put it there.
   if (insist('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return foreign.admit(id, queue, admits) end
   return true
 end
 
--- Takes a job for an actor, if it may run. 'later': this call cannot tell. `was_watched`: whether somebody looked after it when it was
--- taken out of its queue; nil if nobody has asked.
+-- Takes a job for an actor, if it may run. 'later': this call cannot tell. `was_watched`: whether it was watched when
+-- it was taken from its queue; nil if that was not checked.
 local function claim(id, queue, actor, owned, was_watched)
   if not values.is_uuid(id) then return foreign.refuse_id(id) end
-  -- It lies there twice.
+  -- It is there twice.
   if found_ids[id] then start_found() end
   local one = jobs.read_waiting(id)
   if not one then return end
   local job = one.job
   local attempt = tonumber(job.attempt) or 0
   if not (attempt >= 0 and attempt < MOST_ATTEMPTS and attempt % 1 == 0) then attempt = 0 end
-  -- As text, which it nearly always is already.
+  -- As text, which it usually is already.
   local next_attempt = attempt == 0 and '1' or values.digits(attempt + 1)
   one.id, one.attempt, one.actor, one.owned = id, next_attempt, actor, owned
-  -- Nearly always it simply waits there.
+  -- Usually it simply waits there.
   if job.status == 'dispatched' and was_watched ~= false
     and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
     one.unwatched = not was_watched and insist('ZREM', keys.watched, id) == 1
@@ -206,12 +207,12 @@ local function claim(id, queue, actor, owned, was_watched)
   start_found()
   local may = may_run(id, queue, job, attempt)
   if may == nil then return 'later' end
-  -- Fields may have been written into it, so their number does not hold any more.
+  -- Fields may have been written to it, so their number is not known any more.
   one.unwatched, one.fields = true, nil
   if may then add_found(one) end
 end
 
--- Takes as many jobs out of a queue as there is room for.
+-- Takes as many jobs from a queue as there is room for.
 local function take_from(queue, own_actor, in_turn, sorts)
   local owned, seen = own_actor > 0 and '1' or '', false
   while left_to_take > 0 and left_to_look_at > 0 do
@@ -232,7 +233,7 @@ local function take_from(queue, own_actor, in_turn, sorts)
       local watched = nil
       if was_watched then watched = was_watched[at] and true or false end
       local actor = own_actor > 0 and own_actor or roomiest()
-      -- Its job was stopped or deleted meanwhile. If that is to run again, it lies there once more.
+      -- Its job was stopped or deleted since. If the job is to run again, it is in the queue once more.
       local is_left = some_left and queues.drops(queue, id)
       if not is_left and claim(id, queue, actor, owned, watched) == 'later' then
         -- The next call begins with it.
@@ -260,7 +261,7 @@ local function take_actors()
   return wanted
 end
 
--- Whether queues of instances hold something.
+-- True if queues of instances have something.
 local function instances_hold_something()
   local owned = {}
   for place, queue in ipairs(served) do
@@ -269,8 +270,9 @@ local function instances_hold_something()
   return #owned > 0 and redis.call('EXISTS', unpack(owned)) > 0
 end
 
--- What is empty nearly always, looked at together, which costs as much as one pop: the queues, marks that one is paused or sorted, and
--- stops that nobody has read. Gives how many queues are not, and whether there are those marks.
+-- Checks everything that is usually empty with one command, which costs as much as one pop: the queues, the marks that
+-- one is paused or sorted, and stops that nobody has read. Returns the number of queues that are not empty, and whether
+-- these marks exist.
 local function look(with_stops)
   local controls = { keys.paused, keys.fair, keys.with_left, keys.control(own_type) }
   for actor = 1, #actors do controls[#controls + 1] = keys.control_instance(actors[actor]) end
@@ -286,7 +288,7 @@ local function look(with_stops)
   return redis.call('EXISTS', unpack(served)), paused, sorted
 end
 
--- Takes jobs out of the queues of the pool.
+-- Takes jobs from the queues of the pool.
 local function take_jobs(not_empty, paused, in_turn, sorts)
   if in_turn and not_empty > 0 then not_empty = math.huge end
   for place, queue in ipairs(served) do
@@ -324,7 +326,7 @@ return function()
     limit.stand_in_line(own_type, #taken == wanted and wanted < asked and limit.have_more(served, paused), #taken > 0)
   end
   news.send()
-  -- The operator named them: this user of Redis may have no right to them, which is no reason to stop.
+  -- The operator named them. This user of Redis may have no right to them, which is ignored.
   local others = request.take_number()
   local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', request.take_many(others)) or 0
   local importable = type(there) == 'number' and there > 0

@@ -1,3 +1,3 @@
 -- Flags: allow-oom
--- A fetch that is done although Redis has no memory left: what has ended is recorded all the same. As fetch.lua.
+-- A fetch that is done although Redis has no memory left, so that ends are recorded. As fetch.lua.
 return functions.fetch

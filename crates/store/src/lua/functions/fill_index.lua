@@ -1,16 +1,16 @@
 -- Flags:
--- Enters objects into indexes that are being made, unless they were stored anew meanwhile: then they are in them. With 'ready' it notes
--- that the indexes have all.
--- ARGV  collection · 'ready' or '' · number of indexes · of each: field · mark of its making · then of each object: id · revision
+-- Adds objects to indexes that are being created, unless they were stored since: then they are in them. With 'ready' it
+-- notes that the indexes are complete.
+-- ARGV  collection · 'ready' or '' · number of indexes · of each: field · mark of its creation · then of each object: id · revision
 --       · number of entries · of each entry: field · key
--- Gives 'filled', or 'stale' (one of these indexes is not being made, or was dropped and is made anew).
+-- Gives 'filled', or 'stale' (one of these indexes is not being created, or was dropped and is created anew).
 return function()
   local name, ready = request.take_many(2)
   local collection, making, has_index = objects.of(name), {}, {}
   for _ = 1, request.take_number() do
     local field, mark = request.take_many(2)
     local state = objects.state(collection, field)
-    -- Somebody else who made it has finished.
+    -- Another caller that creates it has finished.
     if state ~= mark and state ~= 'ready' then return 'stale' end
     making[#making + 1] = field
   end
@@ -23,7 +23,7 @@ return function()
     if is_same then
       local before = objects.entries(collection, id)
       for at = 1, #before, 2 do
-        -- Of an index that was dropped nothing is kept.
+        -- No entry of a dropped index is kept.
         if has_index[before[at]] then
           entries[#entries + 1], entries[#entries + 2] = before[at], before[at + 1]
           known[before[at] .. '\0' .. before[at + 1]] = true

@@ -1,7 +1,8 @@
 -- Flags: no-writes
--- Looks through the index of an hour, from the newest job to the oldest, for jobs that may pass a filter. Writes nothing.
--- ARGV  index key · behind the first position, or more · how many to look at · how many are wanted · the filter, as in filter.lua
--- Gives {position of the last that was looked at, how many were, since when that is in the index, ms, or '', then position · id …}.
+-- Searches the index of an hour, from the newest job to the oldest, for jobs that may pass a filter. Writes nothing.
+-- ARGV  index key · position after the first one, or more · number of jobs to check · number of jobs wanted · the filter, as in filter.lua
+-- Gives {last position that was checked, number checked, time since when that job is in the index, ms, or '', then
+-- position · id …}.
 return function()
   local list, behind, many, wanted = request.take(), request.take_number(), request.take_number(), request.take_number()
   local passes = filter.take()

@@ -1,10 +1,12 @@
 -- Flags: no-writes
--- Looks through the jobs that ended in error, from the newest to the oldest, for those that may pass a filter. Writes nothing.
--- ARGV  time, ms, and id of the first to look at, or '' and '' · no later time, ms · no earlier time, ms · how many to look at
---       · how many are wanted · the filter, as in filter.lua
--- Gives {'partial'} (some may be missing here) or {'more' or 'end', time and id where to go on, or '' and '', then time · id …}.
+-- Searches the jobs that ended in error, from the newest to the oldest, for those that may pass a filter. Writes
+-- nothing.
+-- ARGV  time, ms, and id of the first to check, or '' and '' · maximum time, ms · minimum time, ms · number of jobs to check
+--       · number of jobs wanted · the filter, as in filter.lua
+-- Gives {'partial'} (some may be missing here) or {'more' or 'end', time and id at which to continue, or '' and '',
+-- then time · id …}.
 
--- How many are read at once.
+-- The number of entries that are read at once.
 local CHUNK = 128
 
 return function()

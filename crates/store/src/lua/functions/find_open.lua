@@ -1,17 +1,18 @@
 -- Flags: no-writes
--- Looks for jobs that have not ended and may pass a filter where such jobs stand. Writes nothing.
--- ARGV  time, ms, and id of the first that is wanted, or '' and '' · status · no more jobs are looked at · how many are wanted
+-- Searches the sets of jobs that have not ended for jobs that may pass a filter. Writes nothing.
+-- ARGV  time, ms, and id of the first that is wanted, or '' and '' · status · maximum number of jobs to check · number of jobs wanted
 --       · the filter, as in filter.lua
--- Gives {'many'} (more jobs stand there) or {'more' or 'end', time and id where to go on, or '' and '', then time · id …}.
--- The newest come first.
+-- Gives {'many'} (there are more jobs) or {'more' or 'end', time and id at which to continue, or '' and '', then time ·
+-- id …}. The newest come first.
 local try = commands.try
 
--- Where jobs of a status stand.
+-- The sets that contain jobs of a status.
 local function sets_of(status, most)
   local left = keys.index_of_status('left')
   if status == 'dispatched' then return { keys.watched, left } end
   if status ~= 'started' then return { keys.scheduled, left } end
-  -- Foreign actors run jobs that stand among the queued ones. A long queue is not looked through for these if there is no foreign actor.
+  -- Jobs of foreign actors are in the same set as queued ones. A long queue is not searched for these if there is no
+  -- foreign actor.
   if (try('ZCARD', keys.watched) or 0) > most / 2 and redis.call('EXISTS', keys.foreign) == 0 then return { keys.leases, left } end
   return { keys.leases, keys.watched, left }
 end

@@ -1,5 +1,6 @@
 -- Flags: no-writes
--- Finds the position in the index of an hour from which on all jobs came at a time or later. What cannot be told is before it.
+-- Finds the position in the index of an hour from which on all jobs came at a time or later. Jobs with an unknown time
+-- are before it.
 -- ARGV  index key · time, ms
 -- Gives the position.
 return function()

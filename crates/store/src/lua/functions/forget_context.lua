@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Takes a context that is gone from the list of those that exist. Its number is never given again.
+-- Removes a deleted context from the list of existing ones. Its number is never given again.
 -- ARGV  the context
 -- Gives 1, or 0 if it was not listed.
 return function()

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Takes names out of a set whose key is gone.
--- ARGV  set of keys · keys to look at …
--- Gives the number taken out.
+-- Removes keys that do not exist any more from a set of keys.
+-- ARGV  set of keys · keys to check …
+-- Gives the number removed.
 return function()
   local set, gone = request.take(), 0
   while request.has_more() do

@@ -1,5 +1,5 @@
 -- Flags:
--- Makes the hash of the context where there is none.
+-- Creates the hash of the context if there is none.
 -- ARGV
 -- Gives 1, or 0 if there is one, or the context is being deleted.
 return function()

@@ -1,8 +1,8 @@
 -- Flags: allow-oom
--- Gives an identity a role in the context, or takes it away, also while memory is full: a list has a bound. Whoever asks then has it
--- noted that rights have changed.
--- ARGV  list of those who have the role · identity · 'grant' or 'revoke'
--- Gives 'changed', 'same' or 'full' (the list is as long as it may be).
+-- Gives an identity a role in the context, or takes it away, also while memory is full, because the list has a maximum
+-- length. The caller then notes that rights have changed.
+-- ARGV  list of the identities with the role · identity · 'grant' or 'revoke'
+-- Gives 'changed', 'same' or 'full' (the list has its maximum length).
 local MOST = 10000
 
 return function()
@@ -12,7 +12,7 @@ return function()
   if not read or type(ids) ~= 'table' then ids = {} end
   local kept, had = {}, false
   for _, id in ipairs(ids) do
-    -- What somebody else put there and is no number of an identity goes.
+    -- An entry of another program that is no number of an identity is removed.
     local is_number = type(id) == 'number' and id >= 1 and id < 4294967296 and id % 1 == 0
     if id == identity then had = true elseif is_number then kept[#kept + 1] = id end
   end

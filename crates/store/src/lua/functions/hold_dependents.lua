@@ -1,9 +1,9 @@
 -- Flags:
--- Has jobs that are there wait for some that are staged (create.lua), so that none of them begins before these are created. Where they are
--- not created, they are let go (unstage_jobs.lua, and the releaser).
--- ARGV  group · how many places it has · number of staged jobs, each: id · list of those that are to wait for it
--- Gives {'held'} · {'gone'} (the group is to be taken away, or they wait for such a job of another group already)
--- · {'refused', number of the staged job, why …} as create.lua says it.
+-- Makes existing jobs wait for staged ones (create.lua), so that none of them begins before these are created. If they
+-- are not created, the existing jobs are let go (unstage_jobs.lua, and the releaser).
+-- ARGV  group · number of its places · number of staged jobs, each: id · list of the jobs that are to wait for it
+-- Gives {'held'} · {'gone'} (the group is to be removed, or a job waits for such a job of another group already)
+-- · {'refused', number of the staged job, reason …} as in create.lua.
 local insist = commands.insist
 
 return function()

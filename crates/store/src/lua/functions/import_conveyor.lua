@@ -1,13 +1,13 @@
 -- Flags:
 -- Imports jobs from a queue of the conveyor layout: each becomes a job of ours, or fails at once.
--- ARGV  what conveyor keys begin with · queue · no work queue gets longer
+-- ARGV  prefix of conveyor keys · queue · maximum length of a work queue
 --       · elements, the first to take first, each: bytes · then
 --       'job' · id · parent or '' · script type · number of fields and values other than those of every job · field · value …
 --       'ill' · id · parent or '' · the job with the reason of its failure      'bad' (no job at all)
--- Gives for each 'taken' · 'full' (it stays where it is, because the work queue takes no more or is paused) · 'gone' (another server
--- took it)
--- · 'twice' (it is under way already) · 'other' (its id is that of a job from elsewhere) · 'failed' · 'lost' (there is no list to keep
--- what failed).
+-- Gives for each 'taken' · 'full' (it stays in its queue, because the work queue is full or paused) · 'gone' (another
+-- server took it)
+-- · 'twice' (it is being processed already) · 'other' (a job from elsewhere has its id) · 'failed' · 'lost' (there is
+-- no list to keep a failed job).
 local try = commands.try
 local read = jobs.reader('dialect', 'status', 'script_type', 'actor', 'worker_id')
 
@@ -26,7 +26,7 @@ local function import(prefix, bytes, job, bound, created)
   end
   local work = keys.work(job.script_type)
   if queues.is_paused(work) or (queues.waiting_in(work) or bound) >= bound then return 'full' end
-  -- Whoever adds a job again that has ended wants it to run again.
+  -- A client that adds an ended job again wants it to run again.
   if known then
     jobs.forget_stops(id, known.script_type or job.script_type, known.actor, known.worker_id)
     redis.call('UNLINK', key)
@@ -47,7 +47,7 @@ end
 
 local function refuse_ill(prefix, id, parent, failed)
   if jobs.exists(id) then return requeue(prefix, id, parent, failed) and 'failed' or 'lost' end
-  -- It ends like any other: its children with it, its continuations run, its parent goes on.
+  -- It ends like any other: its children end with it, its continuations run, its parent goes on.
   redis.call('SET', conveyor.job_key(prefix, id), failed)
   conveyor.ended(prefix, id, 'error')
   return 'failed'

@@ -1,28 +1,28 @@
 -- Flags:
--- Imports jobs of other layouts: takes them out of their queues and puts them into ours, where they are taken like any other.
--- ARGV  script type of the pool · how many are wanted · number of queues, each: layout · key · then number of stop queues, each: key
--- Gives {number of elements looked at, script types that have work …}.
+-- Imports jobs of other layouts: moves them from their queues to ours, where they are taken like any other.
+-- ARGV  script type of the pool · number of jobs wanted · number of queues, each: layout · key · then number of stop queues, each: key
+-- Gives {number of elements checked, script types that have work …}.
 local try, try_named = commands.try, commands.try_named
 local read = jobs.end_reader('status', 'group', 'instance', 'priority', 'attempt')
 
--- How many jobs one call takes.
+-- The number of jobs that one call takes.
 local MOST_TAKEN = 128
--- How many elements one call looks at.
+-- The number of elements that one call checks.
 local MOST_LOOKED_AT = 256
--- How many requests to stop of a queue one call looks at.
+-- The number of requests to stop of a queue that one call reads.
 local MOST_STOPS = 1024
--- How long an element waits for prerequisites, or for a later call, ms.
+-- The time that an element waits for prerequisites, or for a later call, ms.
 local FOR_ELSE = 1000
 local RUNNER = layouts.named.runner.element
--- The longest environment that is read to be joined with another one, bytes.
+-- The maximum size of an environment that is read to be joined with another one, bytes.
 local LONGEST_ENVIRONMENT = 262144
--- The last retries that a job may have.
+-- The maximum number of retries of a job.
 local MOST_RETRIES = 255
 
--- What this call is about; set anew by each.
+-- The state of this call; each call sets it anew.
 local own_type, stops, pending, order, admits, looks
 
--- The queue out of which the stop of a job came, if somebody wants it stopped.
+-- The queue that contained a request to stop a job, or nil.
 local function stop_of(id)
   if not pending then
     pending = {}
@@ -33,13 +33,13 @@ local function stop_of(id)
   return pending[id]
 end
 
--- Has an element looked at again, in so many ms where it is known for how long it waits.
+-- Checks an element again later, after a time in ms if the length of its wait is known.
 local function later(queue, element, hash, pause)
   local due = request.digits_in(pause or hash and jobs.HASH_MILLIS or FOR_ELSE)
   redis.call('ZADD', keys.unwritten, 'NX', due, element .. ' ' .. queue.key .. ' ' .. (hash or '-') .. ' ' .. own_type)
 end
 
--- The id of the job that stands for one with a key of its own. A UUID stays what it is, unless another job has it.
+-- The id of our job for one with a key of its own. A UUID is kept, unless another job has it.
 local function id_of(element, key)
   if values.is_uuid(element) and (not jobs.exists(element) or try('HGET', keys.job(element), 'dialect_key') == key) then return element end
   return layouts.id_of(key)
@@ -51,13 +51,13 @@ local THEIR_FIELDS = {
 }
 local named = values.naming(THEIR_FIELDS)
 
--- The time limit that a job of theirs names, s, or nil.
+-- The time limit of a job of theirs, s, or nil.
 local function timeout_of(job)
   local timeout = tonumber(job.timeout or nil)
   return timeout and timeout > 0 and timeout or nil
 end
 
--- Whether a job of theirs may be taken: it is new, or its actor has been silent for too long.
+-- True if a job of theirs may be taken: it is new, or its actor has been silent for too long.
 local function is_free(kind, job, timeout)
   local word, words = job.status or '', kind.words
   if word == words.started then
@@ -67,7 +67,7 @@ local function is_free(kind, job, timeout)
   return word == '' or word == words.dispatched or word == words.waiting_for_prerequisites
 end
 
--- The environment of a job of a flow of another program: that of the flow, and its own, which counts more.
+-- The environment of a job of another program's flow: that of the flow, overridden by its own.
 local function environment(flow, own)
   local shared, merged = try('HGET', keys.flow(flow), 'env_vars'), {}
   for _, text in ipairs({ shared or '', own or '' }) do
@@ -75,7 +75,7 @@ local function environment(flow, own)
     for name, value in pairs(readable and type(found) == 'table' and found or {}) do
       if type(name) == 'string' and type(value) == 'string' then merged[name] = value end
     end
-    -- What cannot be read is told by whoever runs it.
+    -- An unreadable environment is reported when the job runs.
     if text == own and not readable and own ~= '' then return own end
   end
   return next(merged) and cjson.encode(merged) or own
@@ -98,7 +98,7 @@ local function write_mirror(id, queue, key, theirs, timeout)
   add('retries', retries and retries >= 0 and retries <= MOST_RETRIES and theirs.retries)
   local of_flow = queue.kind.element == RUNNER and theirs.job_id == id and theirs.flow
   add('env_vars', of_flow and environment(of_flow, theirs.env_vars) or theirs.env_vars)
-  -- What a job has that came by a message.
+  -- Fields of a job that came with a message.
   add('args', queue.kind.element == RUNNER and theirs.args)
   add('inputs', queue.kind.element == RUNNER and theirs.inputs)
   add('flow', of_flow)
@@ -110,7 +110,8 @@ local function write_mirror(id, queue, key, theirs, timeout)
   redis.call('HSET', keys.job(id), 'given_back', jobs.first_claim(), unpack(fields))
 end
 
--- Looks again and again at a job of a flow of another program that a runner of its own has, so that the flow learns of its end.
+-- Checks a job of another program's flow that a runner of that program has again and again, so that the flow learns of
+-- its end.
 local function follow(queue, element, job)
   if job.status == queue.kind.words.started then return later(queue, element) end
   local flow = redis.call('HDEL', keys.prefix .. element, 'elsewhere') == 1 and flows.read(job.flow)
@@ -119,14 +120,14 @@ local function follow(queue, element, job)
   end
 end
 
--- Looks whether a job of a runner may run now, before all of it is read. Gives 'runs', nil (not now), 'later' (the next call looks) or
--- 'fails' and why.
+-- Checks whether a job of a runner may run now, before all of it is read. Returns 'runs', nil (not now), 'later' (the
+-- next call checks) or 'fails' and the reason.
 local function look_at(queue, element)
   local key, job = keys.prefix .. element, awaited.read(element)
   if not job then return nil end
   if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
   local id = id_of(element, key)
-  -- It is a job of ours already, which its flow brings on; not that of a flow that another program wrote.
+  -- It is a job of ours already, which its flow continues; not that of a flow that another program wrote.
   if job.flow and job.job_id ~= id then return nil end
   local status = jobs.status(id)
   if status and not values.is_final(status) then return 'runs' end
@@ -138,8 +139,8 @@ local function look_at(queue, element)
   return found, told
 end
 
--- Makes a job of ours of one that the layout keeps in a hash of its own. Gives its id if it may run; 'later': this call has looked at so
--- much that the next one has to.
+-- Creates our job for one that the layout keeps in a hash of its own. Returns its id if it may run; 'later': this call
+-- has checked so much that the next one has to continue.
 local function translate(queue, element)
   local kind, found, why = queue.kind, 'runs', nil
   if kind.element == RUNNER then found, why = look_at(queue, element) end
@@ -154,7 +155,7 @@ local function translate(queue, element)
   local id = id_of(element, key)
   local status = jobs.status(id)
   if status and not values.is_final(status) then return id end
-  -- Somebody else runs it, or has.
+  -- Somebody else runs it, or has run it.
   if not is_free(kind, theirs, timeout) then return nil end
   if status then
     local script_type, actor, worker = unpack(redis.call('HMGET', keys.job(id), 'script_type', 'actor', 'worker_id'))
@@ -170,7 +171,7 @@ local function translate(queue, element)
   return id
 end
 
--- Notes a job for its queue, if it may run. 'later': this call has followed too many relations to see whether it may.
+-- Notes a job for its queue, if it may run. 'later': this call has followed too many relations to tell.
 local function consider(id)
   local key, job = keys.job(id), read(id)
   if not job then return end
@@ -210,11 +211,12 @@ local function import(queue, element)
   end
   local key = keys.job(element)
   if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
-  -- The end replies as the layout asks.
+  -- The end replies as the layout requires.
   if try('HSETNX', key, 'dialect', queue.layout) then return consider(element) end
 end
 
--- Takes elements, one of each queue in turn, so that none waits for another to run empty. Gives how many were looked at.
+-- Takes elements, one of each queue in turn, so that no queue waits for another to become empty. Returns the number of
+-- checked elements.
 local function take_elements(served, wanted)
   local looked, left, again = 0, MOST_LOOKED_AT, true
   while again do
@@ -224,7 +226,7 @@ local function take_elements(served, wanted)
       if element then
         looked, again = looked + 1, true
         if import(queue, element) == 'later' then
-          -- The next call begins with it; where it cannot go back it comes again all the same.
+          -- The next call begins with it. If it cannot go back, it is checked again later.
           if not try_named('RPUSH', queue.key, element) then later(queue, element) end
           left = looked
         end
@@ -238,7 +240,7 @@ return function()
   own_type = request.take()
   local wanted, served = math.min(request.take_number(), MOST_TAKEN), {}
   stops, pending, order, admits, looks = {}, nil, {}, {}, awaited.begin()
-  -- A pause of the queue of a type is one of the queues that lead to it, too.
+  -- A pause of the queue of a type also covers the queues that lead to it.
   if queues.is_paused(keys.work(own_type)) then return { 0 } end
   for at = 1, request.take_number() do
     local layout, key = request.take(), request.take()

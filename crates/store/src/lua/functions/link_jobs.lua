@@ -1,11 +1,11 @@
 -- Flags: allow-oom
--- Has jobs be there that were created together (commit_jobs.lua), and enters them where those have them that they wait for.
--- ARGV  about so many of them · where one of them was staged
--- Gives 2 if that one is not there yet, 1 if there are more, else 0.
+-- Makes jobs exist that were created together (commit_jobs.lua), and links them to existing jobs that they wait for.
+-- ARGV  number of jobs to handle, about · staging place of one of them
+-- Gives 2 if that job does not exist yet, 1 if there are more, else 0.
 return function()
   links.enter_some(request.take_number())
   news.send_all()
-  -- What stands in no list any more, because another program wrote there, comes to no place.
+  -- A job whose entries another program has removed comes to no place.
   if not links.has_more() then return 0 end
   return redis.call('EXISTS', keys.staged_at(request.take())) == 1 and 2 or 1
 end

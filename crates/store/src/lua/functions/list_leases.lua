@@ -1,8 +1,8 @@
 -- Flags: no-writes
--- Finds running jobs that belong to a pool of this server, so that it can requeue those it knows nothing of. Renewals that reorder the
--- leases meanwhile hide none.
--- ARGV  where to go on, from 0 · how many to look at, about · what the names of the pool's actors begin with
--- Gives {where to go on, 0 at the end, then id · claim …}; a job may be given twice.
+-- Finds running jobs that belong to a pool of this server, so that it can requeue those that it does not know. Renewals
+-- that reorder the leases in the meantime hide no job.
+-- ARGV  position to continue at, from 0 · number of leases to check, about · prefix of the names of the pool's actors
+-- Gives {position to continue at, 0 at the end, then id · claim …}; a job may be returned twice.
 local read = jobs.reader('status', 'attempt', 'lease', 'actor', 'given_back')
 
 return function()

@@ -1,9 +1,9 @@
 -- Flags:
--- Stores the token of a login by a signature, one for each nonce.
--- ARGV  identity · its public key · what tells the nonce from others · when that is over, ms · id of the token · record, JSON
+-- Stores the token of a login by a signature, once for each nonce.
+-- ARGV  identity · its public key · identifier of the nonce · expiry of the nonce, ms · id of the token · record, JSON
 -- Gives 'stored', 'missing' (there is no such identity, or it has another key), 'over' or 'used' (the nonce is) or 'taken' (the id is).
 
--- How much longer than the nonce it is remembered that it was used, ms: clocks differ, and may be set back.
+-- The time for which a used nonce is remembered after its expiry, ms: clocks differ, and may be set back.
 local LONGER = 60000
 
 return function()

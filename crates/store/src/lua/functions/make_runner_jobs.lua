@@ -1,9 +1,10 @@
 -- Flags:
--- Makes the jobs of a message that another program put into `msg_in`, or says what is wrong with it, and takes it out of there.
--- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · element · what is wrong, or '' ·
+-- Creates the jobs of a message that another program put into `msg_in`, or records its error, and removes it from
+-- there.
+-- ARGV  queue length limit · maximum number of jobs created per second, or 0 · element · its error, or '' ·
 --       its jobs, as `message_jobs.take_jobs` reads them
--- Gives {'made', of each of its jobs: name · id}, or {} if it was taken out before, or so many jobs may not be made now,
--- or numbers for them are still looked for.
+-- Gives {'made', of each of its jobs: name · id}, or {} if it was removed before, or if so many jobs may not be created
+-- now, or if the search for their numbers has to go on.
 return function()
   local limit_of_queue, per_second = request.take_number(), request.take_number()
   local element, wrong = request.take_many(2)

@@ -1,11 +1,11 @@
 -- Flags:
--- Gives a number to a context that is to be made. Until it is noted to be there, nobody uses it.
--- ARGV  the most contexts
+-- Gives a number to a context that is to be created. Nobody uses the context until it is noted as existing.
+-- ARGV  maximum number of contexts
 -- Gives the number, or 'full'.
 return function()
   local most = request.take_number()
   if (commands.try('ZCARD', keys.contexts) or 0) >= most then return 'full' end
-  -- Numbers that settings name are passed over: each server lists them when it starts.
+  -- Numbers that settings name are skipped: each server lists them when it starts.
   for _ = 0, most do
     local id = commands.try('INCR', keys.sequence('context'))
     if not id then

@@ -1,8 +1,8 @@
 -- Flags: allow-oom
--- Notes that contexts are there, or have changed, so that all servers look again.
--- ARGV  'new' (only those that are not listed yet), 'elsewhere' (the same, and they are in a Redis of their own) or 'changed' (only those
---       that are listed) · contexts …
--- Gives how many were noted.
+-- Notes that contexts exist, or have changed, so that all servers read them again.
+-- ARGV  'new' (only unlisted ones), 'elsewhere' (the same, and they are in a Redis of their own) or 'changed' (only listed ones)
+--       · contexts …
+-- Gives the number of noted contexts.
 return function()
   local what, noted = request.take(), 0
   while request.has_more() do

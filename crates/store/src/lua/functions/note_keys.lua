@@ -1,12 +1,12 @@
 -- Flags: allow-oom
--- Has keys in a set of ours, where those are noted that are there.
+-- Adds existing keys to a set of keys.
 -- ARGV  set of keys · keys …
--- Gives the number that was missing.
+-- Gives the number of keys that were missing.
 return function()
   local set, missing = request.take(), 0
   while request.has_more() do
     local key = request.take()
-    -- Nothing is written that says nothing new.
+    -- Nothing is written without a change.
     if commands.try('SISMEMBER', set, key) ~= 1 then missing = missing + commands.insist('SADD', set, key) end
   end
   return missing

@@ -1,5 +1,6 @@
 -- Flags: allow-oom
--- Notes whether callers have to log in, so that actors of other processes ask what the callers of their jobs may.
+-- Notes whether callers have to log in, so that actors of other processes check the rights of the callers of their
+-- jobs.
 -- ARGV  'on' or 'off'
 -- Gives 1.
 return function()

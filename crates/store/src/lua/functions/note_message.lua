@@ -1,6 +1,6 @@
 -- Flags:
 -- Notes in the log of a message why it has not arrived yet.
--- ARGV  element · why
+-- ARGV  element · reason
 -- Gives 1, or 0 if there is no such message.
 return function()
   local element, why = request.take_many(2)

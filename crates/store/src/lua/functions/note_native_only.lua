@@ -1,11 +1,11 @@
 -- Flags: allow-oom
 -- Notes which script types are native only: no foreign actor takes them.
--- ARGV  seconds for which that holds · script types that actors of ours take, and no other that shows itself …
+-- ARGV  lifetime of this note, s · script types with actors of ours, and no others that show themselves …
 -- Gives the number of types.
 
--- How long a sign counts of a foreign actor that has no presence, such as a started job without a lease, ms.
+-- The time for which a sign of a foreign actor without a presence counts, such as a started job without a lease, ms.
 local SIGN_COUNTS = 3600000
--- How long the key with these signs lives, s.
+-- The lifetime of the key with these signs, s.
 local SIGNS_SECONDS = 7200
 
 return function()
@@ -25,7 +25,7 @@ return function()
   for _, script_type in ipairs(redis.call('SMEMBERS', keys.native_only)) do
     if not is_native_only[script_type] then redis.call('SREM', keys.native_only, script_type) end
   end
-  -- Each write goes to the append-only file, so nothing is written that says nothing new.
+  -- Each write goes to the append-only file, so nothing is written without a change.
   if changed then redis.call('SADD', keys.native_only, unpack(native_only)) end
   if #native_only > 0 and redis.call('TTL', keys.native_only) < seconds / 2 then redis.call('EXPIRE', keys.native_only, seconds) end
   return #native_only

@@ -1,5 +1,5 @@
 -- Flags:
--- Writes how far a running job says it is, and tells of it.
+-- Writes the progress of a running job, and reports it.
 -- ARGV  id · claim · progress, JSON
 -- Gives 1, or 0: this server does not hold the job any more.
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back')

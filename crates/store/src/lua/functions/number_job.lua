@@ -1,20 +1,21 @@
 -- Flags:
--- Has a job be seen in the runner layout, too: as `job:{caller}:{n}`, where each change of it is written from now on.
--- Where that hash is gone, it is written again.
+-- Makes a job visible in the runner layout, too: as `job:{caller}:{n}`, to which each change of it is written from now
+-- on. If that hash is gone, it is written again.
 -- ARGV  id
--- Gives {'named', the name} · {'missing'} · {'other', the layout that it has} · {'none'} (there is no number left) · {'later'} (the next
--- call goes on looking for one).
+-- Gives {'named', name} · {'missing'} · {'other', the layout that it has} · {'none'} (there is no number left) ·
+-- {'later'} (the next call goes on looking for one).
 local try, insist = commands.try, commands.insist
 local COPIED = { 'script', 'script_type', 'timeout', 'retries', 'env_vars' }
 local read = jobs.reader('status', 'caller_id', 'dialect', 'dialect_key', 'output', 'error', 'created_at', 'run_at_ms', unpack(COPIED))
 
--- The number of a caller, which is 0 where it has none.
+-- The number of a caller, or 0 if it has none.
 local function number_of(caller)
   local number = caller and string.match(caller, '^[1-9]%d*$')
   return number and #number <= 10 and tonumber(number) <= 4294967295 and number or '0'
 end
 
--- The caller and the number that a job was given before. Nil: none; and nil, true: a hash has its name that is not to be written again.
+-- The caller and the number that a job was given before. Nil: none; nil, true: a hash that must not be rewritten has
+-- its name.
 local function number_before(id, job)
   if job.dialect ~= 'runner' or not job.dialect_key then return nil, nil end
   local key = job.dialect_key
@@ -22,7 +23,7 @@ local function number_before(id, job)
   if not caller or key ~= keys.runner_job(caller, number) then return nil, true end
   if redis.call('EXISTS', key) == 0 then return caller, number end
   local numbered, job_id = unpack(try('HMGET', key, 'numbered', 'job_id') or {})
-  -- Another job may have got the number, if it was lost which were given.
+  -- Another job may have got the number, if the last given one was lost.
   if numbered == '1' and job_id ~= id then return nil, nil end
   return nil, true
 end
@@ -47,7 +48,7 @@ return function()
   insist('HSET', keys.job(id), 'dialect', 'runner', 'dialect_key', key)
   local status = job.status or 'dispatched'
   if values.is_final(status) then
-    -- It goes when the job goes.
+    -- It is deleted together with the job.
     local seconds = redis.call('TTL', keys.job(id))
     layouts.mirror(id, 'runner', status, job.output or job.error or '', seconds > 0 and seconds or flows.KEPT_SECONDS, true)
   else

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Has nothing taken from a queue, or has it served again.
--- ARGV  work queue, without priority · its script type · 'pause' or 'resume' · at most so many queues are paused
--- Gives 'done', 'many' (so many are paused already) or 'served' (there was nothing to resume).
+-- Pauses a queue, so that no job is taken from it, or resumes it.
+-- ARGV  work queue, without priority · its script type · 'pause' or 'resume' · maximum number of paused queues
+-- Gives 'done', 'many' (too many queues are paused) or 'served' (it was not paused).
 return function()
   local queue, script_type, pauses, most = request.take(), request.take(), request.take() == 'pause', request.take_number()
   if not pauses then

@@ -1,13 +1,13 @@
 -- Flags: no-writes
--- Looks whether anything is to be done in a context of which no server may know more than that it exists.
+-- Checks whether there is work in a context of which no server may know more than that it exists.
 -- ARGV  list of queues
--- Gives {the time at which something is due, ms, or '' (nothing is), 1 if queues hold jobs, or 0 · how many keys there are · 1 if messages
---       are under way, which needs a server but no actors, or 0}.
+-- Gives {the time at which something is due, ms, or '' (nothing is), 1 if queues have jobs, or 0 · number of keys · 1 if messages
+--       are under way, which need a server but no actors, or 0}.
 local try = commands.try
 
--- How many of the newest messages in `msg_in` are looked at.
+-- The number of newest messages in `msg_in` that are read.
 local MOST_CAME = 16
--- A message that rests for longer wants no server yet, ms.
+-- A message that rests for longer needs no server yet, ms.
 local SOON = 5000
 
 local function first(key)
@@ -15,7 +15,7 @@ local function first(key)
   return tonumber(at)
 end
 
--- Whether another program has put a message into `msg_in` whose jobs are to be made.
+-- True if another program has put a message into `msg_in` whose jobs are to be created.
 local function has_runner_jobs()
   for _, element in ipairs(try('LRANGE', keys.msg_in, 0, MOST_CAME - 1) or {}) do
     if messages.is_element(element) and try('HGET', messages.key(element), 'message_type') == 'job' then return true end
@@ -23,8 +23,8 @@ local function has_runner_jobs()
   return false
 end
 
--- Whether messages are to be sent, fetched or answered, others told of stops, or a result is awaited, which comes to whoever has asked
--- for it.
+-- True if messages are to be sent, fetched or answered, others are to be told of stops, or a result is awaited, which
+-- comes to a server that has asked for it.
 local function has_messages()
   local places = { keys.msg_out, keys.envelopes_in, keys.open_messages, keys.answers, keys.results, unpack(messages.in_hand()) }
   if redis.call('EXISTS', unpack(places)) > 0 then return true end

@@ -1,11 +1,11 @@
 -- Flags: allow-oom
--- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that were never started.
--- ARGV  at most so many of each · '1' if no server called for a while, so that missing hashes get more time, else ''
+-- Puts due jobs into their queues, and ids whose hash exists by now; gives up jobs that were never started.
+-- ARGV  maximum number of each · '1' if no server called for a while, so that missing hashes get more time, else ''
 -- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
 local try = commands.try
 local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
 
--- The time until the next look while a hash is missing, ms.
+-- The time until the next check while a hash is missing, ms.
 local NEXT_LOOK = 200
 
 local function promote(id)
@@ -21,10 +21,10 @@ local function promote(id)
   end
 end
 
--- Looks at an id that came out of a queue before its hash was there. True: it is done with.
+-- Checks an id that came out of a queue before its hash existed. True: it is done.
 local function look_for_hash(member, nobody_looked)
-  -- What came out of a queue of another layout also names its hash, or '-' if it only waits, and the script type of
-  -- the pools that take from that queue.
+  -- An entry from a queue of another layout also names its hash, or '-' if it only waits, and the script type of the
+  -- pools that take from that queue.
   local id, queue, hash, other_type = string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$')
   if not id then
     redis.call('ZREM', keys.unwritten, member)
@@ -32,10 +32,10 @@ local function look_for_hash(member, nobody_looked)
   end
   local known = hash ~= '-' and redis.call('EXISTS', hash ~= '' and hash or keys.job(id)) == 1
   local at = tonumber(redis.call('ZSCORE', keys.unwritten, member))
-  -- None waits for longer, unless the clock of Redis was set back meanwhile.
+  -- No entry waits for longer, unless the clock of Redis was set back since.
   local due = at <= request.now or at > request.now + awaited.LONGEST_PAUSE
   if due and not known and hash ~= '-' and nobody_looked then
-    -- Whoever writes it may have been held up as we were.
+    -- Its writer may have been delayed as we were.
     redis.call('ZADD', keys.unwritten, request.now + jobs.HASH_MILLIS, member)
     return false
   elseif not (known or due) then

@@ -1,9 +1,9 @@
 -- Flags: allow-oom
--- Moves scheduled jobs of the conveyor layout to their queues, each once, however many servers do so.
--- ARGV  what conveyor keys begin with · elements, each: bytes · name of its queue, or '' (no job)
+-- Moves scheduled jobs of the conveyor layout to their queues, each once for any number of servers.
+-- ARGV  prefix of conveyor keys · elements, each: bytes · name of its queue, or '' (no job)
 -- Gives for each 'moved' · 'gone' (another server moved it, or its time changed) · 'failed' (set aside) · 'later' (its queue is no list).
 
--- A job that cannot be moved gets a time so far ahead that it does not stand before others, s.
+-- A job that cannot be moved gets a time that is later by this, s, so that it does not block others.
 local LATER_SECONDS = 60
 
 local function move(prefix, bytes, queue)

@@ -1,11 +1,12 @@
 -- Flags: allow-oom
--- Takes ids out of an hour's index whose job is gone. At the front that costs nothing, so it is done at once. Elsewhere they are counted
--- first, and where they are many, the whole list is gone through from the front: what stays is moved to a list that takes its place in
--- the end.
--- Jobs that ended in error are added to the index of that status, if they were ended by an older version, which did not do so.
--- ARGV  index key · 'look' or 'move' · where to look, from the front · how many to look at
--- Gives {'look' (there is more to look at) or 'end', where to go on, how many were met that are gone and still there} · {'move' (there
--- is more to move) or 'end'}.
+-- Removes ids of deleted jobs from an hour's index. At the front that costs nothing, so it is done at once. Elsewhere
+-- they are counted first, and if there are many, the whole list is processed from the front: the remaining ids move to
+-- a list that replaces it at the end.
+-- Jobs that ended in error are added to the index of that status, if they were ended by an older version, which did not
+-- do so.
+-- ARGV  index key · 'look' or 'move' · position to start at, from the front · number of ids to check
+-- Gives {'look' (there is more to check) or 'end', position to continue at, number of deleted and of existing jobs} ·
+-- {'move' (there is more to move) or 'end'}.
 local try = commands.try
 
 local function is_gone(id)

@@ -1,6 +1,7 @@
 -- Flags: no-writes
--- Reads what is needed to work off the end of a conveyor job: the job itself, the next of its children and the next of its continuations.
--- ARGV  what conveyor keys begin with · id · at most so many of each
+-- Reads the data that is needed to process the end of a conveyor job: the job, its next children and its next
+-- continuations.
+-- ARGV  prefix of conveyor keys · id · maximum number of each
 -- Gives {status or '', error or '', failed attempts, parent or '', the job or '', number of children, child …, continuation …}.
 local try = commands.try
 local read = jobs.reader('status', 'error', 'failures', 'crashes', 'dialect_parent')
@@ -13,7 +14,7 @@ return function()
   local attempts = (tonumber(job.failures) or 0) + (tonumber(job.crashes) or 0)
   local bytes = try('GET', conveyor.job_key(prefix, id)) or ''
   local answer = { job.status or '', job.error or '', tostring(attempts), job.dialect_parent or '', bytes, tostring(#children) }
-  -- Taken from the right, so the last one comes first.
+  -- They are taken from the right, so the last one comes first.
   for number = #children, 1, -1 do answer[#answer + 1] = children[number] end
   for number = #continuations, 1, -1 do answer[#answer + 1] = continuations[number] end
   return answer

@@ -1,16 +1,17 @@
 -- Flags: no-writes
--- Reads lines of a job's log, no more than fit on a page. Writes nothing.
--- ARGV  job · cursor behind which to read, or '' · the most lines · the most bytes; the first line always finds room
--- Gives whether the line at the cursor is there (1 or 0), whether the page is full (1 or 0), and of each line its cursor, level and text.
+-- Reads lines of a job's log, up to the size of a page. Writes nothing.
+-- ARGV  job · cursor after which to read, or '' · maximum number of lines · maximum size, bytes; the first line always fits
+-- Gives whether the line at the cursor exists (1 or 0), whether the page is full (1 or 0), and of each line its cursor,
+-- level and text.
 
--- How many bytes a line takes besides its text.
+-- The size of a line besides its text, bytes.
 local LINE = 64
--- The longest text, bytes: no line of a script of ours is cut.
+-- The maximum size of a text, bytes: no line of a script of ours is cut.
 local LONGEST = 262144
--- The longest level, bytes.
+-- The maximum size of a level, bytes.
 local LONGEST_LEVEL = 16
 
--- What an entry of the stream says as a line, and its size. Foreign programs write entries, too.
+-- An entry of the stream as a line with its size. Foreign programs write entries, too.
 local function line_of(entry)
   local cursor, fields = unpack(entry)
   local line = { cursor = cursor, level = '', text = '', size = LINE + #cursor }
@@ -30,7 +31,7 @@ return function()
   local key, cursor, lines, room = keys.log(request.take()), request.take(), request.take_number(), request.take_number()
   local there, full, found, longest, from, step = 0, 0, {}, 1, cursor == '' and '-' or cursor, 1
 
-  -- Puts a line onto the page. False: it is full.
+  -- Adds a line to the page. False: it is full.
   local function put(line)
     longest = math.max(longest, line.size)
     if line.size > room and #found > 0 then return false end
@@ -52,7 +53,7 @@ return function()
       from = '(' .. line.cursor
     end
     if #entries < step then break end
-    -- As many as seem to fit: what does not is read again for the next page.
+    -- As many as seem to fit: the others are read again for the next page.
     step = math.max(1, math.min(step * 4, lines, math.floor(room / longest)))
   end
   return { there, full, unpack(found) }

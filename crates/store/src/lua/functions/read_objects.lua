@@ -1,11 +1,11 @@
 -- Flags: no-writes
 -- Reads objects of a collection in the order of an index, or of their ids. Writes nothing.
 -- ARGV  collection · field, or '' for the ids · the first and the last entry, as ZRANGE BYLEX takes them · 'descending' or ''
---       · 'revisions' or '' · the most objects · the most bytes; the first object always finds room
--- Gives {'unindexed'} (the field has no index that is ready) or {'more' or 'end', the last entry that was read or '', then of each object:
--- entry · revision, if it was asked for, or '' · JSON}. Entries of the ids are ids.
+--       · 'revisions' or '' · maximum number of objects · maximum size, bytes; the first object always fits
+-- Gives {'unindexed'} (the field has no index that is ready) or {'more' or 'end', the last entry that was read or '',
+-- then of each object: entry · revision, if it was asked for, or '' · JSON}. Entries of the ids are ids.
 
--- How many entries are read at once, and how many in all: some may be of objects that are gone.
+-- The number of entries that are read at once, and in all: the objects of some may be deleted.
 local CHUNK, MOST_ENTRIES = 64, 2000
 
 return function()

@@ -1,12 +1,14 @@
 -- Flags: allow-oom
--- Reads what jobs are related to, so that the server can follow it. Some were created already and come to their places with this call.
--- ARGV  so many relations may still be followed · each: 'start', 'close' or 'parent' · id …
--- Gives {revision of relations}, then for as many of these as the call has room for, the first in any case:
--- {parent or '', predecessor or '', prerequisites …} of a 'start', as long as it waits · {children …} of a 'close' · {parent or ''}
+-- Reads the relations of jobs, so that the server can follow them. Jobs that were created already come to their places
+-- with this call.
+-- ARGV  number of relations that may still be followed · each: 'start', 'close' or 'parent' · id …
+-- Gives {revision of relations}, then for as many of these as the call has room for, at least the first:
+-- {parent or '', predecessor or '', prerequisites …} of a 'start', while it waits · {children …} of a 'close' · {parent
+-- or ''}
 -- · {'many'} (more than may be followed).
 local try = commands.try
 
--- How many relations a call reads, about.
+-- The number of relations that a call reads, about.
 local ROOM = 400
 
 local function children_of(id, most)

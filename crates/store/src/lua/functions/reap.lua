@@ -1,8 +1,9 @@
 -- Flags: allow-oom
--- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
--- ARGV  at most so many of each · lease, ms
--- Gives {number of entries looked at, of jobs taken from their servers, keys that gave way (with spaces between), of each of those jobs:
--- id · attempt · actor · caller; script types that have work again …}; -1 instead of the first: the call was on its way for long.
+-- Takes jobs from servers whose lease has expired, and checks jobs that are in queues or run with foreign actors.
+-- ARGV  maximum number of each · lease, ms
+-- Gives {number of checked entries, number of jobs taken from their servers, deleted keys of a wrong type (with spaces
+-- between), of each of those jobs: id · attempt · actor · caller; script types that have work again …}; -1 instead of
+-- the first: the call was on its way for long.
 local try = commands.try
 local read_lost = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority',
   'actor', 'caller_id')
@@ -10,14 +11,17 @@ local read_place = jobs.reader('status', 'script_type', 'group', 'instance', 'pr
 local read_watched = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority', 'lease',
   'seen_at', 'missing_at', 'timeout', 'started_at', 'unseen', 'indexed', 'queued_at', 'actor', 'worker_id')
 
--- How long a queued job may be in no queue: a foreign actor may take so long between its pop and its first write, ms.
+-- The time for which a queued job may be in no queue, ms: a foreign actor may take as long between its pop and its
+-- first write.
 local MISSING = jobs.GRACE_SECONDS * 1000
--- How far back in its queue a job is looked for. What is further back is not due soon.
+-- The distance from the taking end of its queue within which a job is searched. A job that is further back is not due
+-- soon.
 local FAR = 1000
--- How often a foreign job is looked at that has been queued for an hour, ms.
+-- The time between two checks of a foreign job that has been queued for an hour, ms.
 local OLD = 60000
 
--- The types of keys that are deleted if a foreign program made something else of them: no work would be done for as long as that is there.
+-- The types of keys that are deleted if a foreign program replaced them: otherwise no work would be done until that is
+-- removed.
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', release = 'list', linking = 'list', staging = 'zset',
   holding = 'zset', queues = 'set', paused = 'set', fair = 'set', with_left = 'set', native_only = 'set', foreign = 'zset',
@@ -25,7 +29,7 @@ local KINDS = {
   flows_to_do = 'zset', revisions = 'hash',
 }
 
--- Deletes a key of another type, and notes that it did.
+-- Deletes a key of another type, and notes it.
 local function delete_wrong_type(key, kind, gone)
   local is = redis.call('TYPE', key).ok
   if is == kind or is == 'none' then return end
@@ -33,17 +37,18 @@ local function delete_wrong_type(key, kind, gone)
   gone[#gone + 1] = key
 end
 
--- Whether leases may be over. Where nobody looked at them for a while, because Redis was away, its clock stepped or every server has just
--- started, none is before its holder had the time to renew it. What was ended on purpose (with 0) is over all the same.
+-- True if leases may have expired. If nobody checked them for a while, because Redis was away, its clock stepped or
+-- every server has just started, none expires before its holder had the time to renew it. A lease that was ended on
+-- purpose (with 0) has expired in any case.
 local function may_be_over(look, lease)
   local now, pause, longest = request.now, lease / 3 + 1000, math.min(math.max(lease / 2, 3000), 5000)
   look.grace = math.min(look.grace, now + pause)
-  -- A server that looks too seldom is not kept from ending leases for ever.
+  -- A server that checks too seldom is not kept from ending leases for ever.
   if (now - look.at > longest or setback.is_behind(look)) and now > look.grace + pause then look.grace, look.is_news = now + pause, true end
   return request.is_timed or now >= look.grace
 end
 
--- Counts the death of the actor that ran a job, and has the job run again or end.
+-- Counts a crash of a job, and makes the job run again or end.
 local function lost(id, attempt, script_type, job)
   news.count(script_type, 'lease_lost')
   if job.stop_requested_at then
@@ -55,12 +60,13 @@ local function lost(id, attempt, script_type, job)
   end
 end
 
--- Takes jobs whose lease is over from their server. Gives how many it looked at, and what it took.
+-- Takes jobs whose lease has expired from their servers. Returns the number of checked leases, and the taken jobs.
 local function reap_leases(look, limit, lease)
   local over = leases.over(limit)
   local first = unpack(over)
-  -- Where jobs cannot be read, as for want of a right, leases cannot be renewed either: then nobody has looked, and they get time for that
-  -- afterwards. Read with the command of renewals, as another one may need another right.
+  -- If jobs cannot be read, for example because a right is missing, leases cannot be renewed either: then this does not
+  -- count as a check, and they get time for that afterwards. The read uses the same command as a renewal, because
+  -- another one may need another right.
   if first then
     local read, failure = pcall(read_lost, first)
     if not read then
@@ -73,7 +79,7 @@ local function reap_leases(look, limit, lease)
   for _, id in ipairs(over) do
     local job = read_lost(id)
     if job and values.is_final(job.status) then
-      -- Somebody wrote the end past its actor.
+      -- Somebody wrote the end without its actor.
       foreign.settle(id, job.status)
     else
       redis.call('ZREM', keys.leases, id)
@@ -88,8 +94,8 @@ end
 
 local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now + pause, id) end
 
--- Looks at a job that was left in its shadow queue, out of which only foreign actors take. Where it can be taken out of it again it is put
--- back into our queue. Gives how long to wait for the next look, ms; nil: a foreign actor has taken it.
+-- Checks a job that was left in its shadow queue, from which only foreign actors take. If it can be removed from there
+-- by now, it is put back into our queue. Returns the time until the next check, ms; nil: a foreign actor has taken it.
 local function look_at_left(id, shadow, queue, script_type)
   local key, is_long = keys.job(id), commands.is_long(shadow)
   if commands.near(shadow, id, -1) then
@@ -117,18 +123,19 @@ local function look_at_queued(id, job)
   local pause = shadow and queues.FOREIGN_PAUSE or queues.look_again_at(script_type) - request.now
   if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) or queues.is_sorted(queue, id, FAR) then
     if job.missing_at then redis.call('HDEL', key, 'missing_at') end
-    -- A round through a long queue takes longer, so that looking never costs much.
+    -- A round through a long queue takes longer, so that checks never cost much.
     return again_in(id, math.max(pause, math.floor(length / 2)))
   end
   -- A job that is known only because others wait for it is where a foreign program put it.
   if job.unseen then return again_in(id, pause) end
   if job.indexed and not job.queued_at or not job.script_type then
-    -- It is in a queue of a foreign program, and has to stay there. Only its end matters here. Older ones are looked at less often.
+    -- It is in a queue of a foreign program, and has to stay there. Only its end matters here. Older ones are checked
+    -- less often.
     local age = request.now - (tonumber(job.indexed) or 0)
     return again_in(id, math.max(queues.FOREIGN_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
   end
   local since = tonumber(job.missing_at)
-  -- A time that is yet to come was written before the clock of Redis was set back.
+  -- A time in the future was written before the clock of Redis was set back.
   if not since or since > request.now then
     redis.call('HSET', key, 'missing_at', values.digits(request.now))
     return again_in(id, queues.FOREIGN_PAUSE)
@@ -142,7 +149,7 @@ end
 
 local function look_at_started(id, job)
   if job.lease and job.lease ~= '' then
-    -- One of ours has it.
+    -- An actor of ours has it.
     redis.call('ZREM', keys.watched, id)
     return
   end
@@ -172,14 +179,14 @@ local function look_at_started(id, job)
     redis.call('ZREM', keys.watched, id)
     return lost(id, attempt, script_type, job)
   else
-    -- Whoever runs it is still there, however long ago it began.
+    -- Its actor still exists, however long ago it began.
     redis.call('ZADD', keys.foreign, request.now, script_type)
   end
   again_in(id, queues.FOREIGN_PAUSE)
 end
 
--- Whether a job lies far back in a long queue, so that nobody needs to look closer; then it is looked at again later. `lengths`: those of
--- queues that this call has asked for.
+-- True if a job is far back in a long queue, so that it needs no closer check; then it is checked again later.
+-- `lengths`: those of queues that this call has read.
 local function lies_far_back(id, lengths)
   local job = read_place(id)
   if not job or job.status ~= 'dispatched' or not job.script_type or job.missing_at or job.dialect or job.indexed then return false end
@@ -197,14 +204,15 @@ local function look_at(id, lengths)
   if status == 'dispatched' or status == '' then look_at_queued(id, job)
   elseif values.is_final(status) then foreign.settle(id, status)
   elseif not status or values.is_waiting(status) then redis.call('ZREM', keys.watched, id)
-  else look_at_started(id, job) -- Also where a foreign actor has a word of its own.
+  else look_at_started(id, job) -- Also if a foreign actor has a word of its own.
   end
 end
 
 return function()
   local limit, lease, lengths = request.take_number(), request.take_number(), {}
-  -- What kept this call may have kept renewals, too: then no lease is over before their servers could call again. They call three times
-  -- in a lease, and this may have been kept for the time between two looks more than it says.
+  -- If this call was delayed, renewals may have been delayed, too: then no lease expires before their servers could
+  -- call again. They call three times in a lease, and this call may have been delayed by the time between two checks
+  -- more than it says.
   if request.delay > math.min(math.max(lease * 2 / 3 - 450, 100), 1000) then return { -1 } end
   local gone = {}
   for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind, gone) end

@@ -1,11 +1,11 @@
 -- Flags:
 -- Stores a message that came over a bus: its hash, and with it its jobs and their keys in `queue:{type}`, or its key in `msg_in`.
--- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · nonce · the key of who signed it · until when it may
+-- ARGV  queue length limit · maximum number of jobs created per second, or 0 · nonce · key of the signer · time until which it may
 --       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `message_jobs.take_jobs` reads them, of
 --       which only a message of type job has some
 -- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before, or its sender
---       has stopped it meanwhile), {'crowded'} (as many of its signer are known as may be) or {'full', 'closed' (the context is being
---       deleted), 'msg_in', 'number' (one is still looked for) or what `message_jobs.refuse_jobs` says}.
+--       has stopped it since), {'crowded'} (too many messages of its signer are known) or {'full', 'closed' (the context is being
+--       deleted), 'msg_in', 'number' (the search for one has to go on) or the answer of `message_jobs.refuse_jobs`}.
 return function()
   local limit_of_queue, per_second = request.take_number(), request.take_number()
   local nonce, signer, again, caller, number = request.take_many(5)
@@ -24,7 +24,7 @@ return function()
   if envelopes.is_crowded(signer) then return { 'crowded' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
-  -- A number that another message has is not taken from it.
+  -- A number of another message stays with that message.
   if redis.call('EXISTS', key_of(own)) == 1 then own = coordinator.next_number('message', key_of) end
   local numbers = own and message_jobs.numbers_of(list)
   if not numbers then return { 'full', 'number' } end

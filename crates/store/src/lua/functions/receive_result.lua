@@ -1,15 +1,16 @@
 -- Flags: allow-oom
--- Takes the result of a job that was sent by a message. If the job is one of this context that is away, this is how it ended.
--- ARGV  nonce · caller · number of the message with the job · its nonce · the key of who signed ·
+-- Receives the result of a job that was sent with a message. If the job is one of this context that is away, this is
+-- its end.
+-- ARGV  nonce · caller · number of the message with the job · its nonce · key of the signer ·
 --       'finished' · output · its format · '', or 'error' · message · kind · list: line and column, '-' for none ·
 --       then the fields of the result message, each: name · value
--- Gives 'stored' · 'duplicate' · 'unknown' (there is no such message, or it waits for no result) · 'signer' (its runner has another key) ·
--- 'full' (`msg_in` is) · 'number' (one is still looked for).
+-- Gives 'stored' · 'duplicate' · 'unknown' (there is no such message, or it awaits no result) · 'signer' (its runner
+-- has another key) · 'full' (`msg_in` is) · 'number' (the search for one has to go on).
 local try = commands.try
--- How many results a message is answered by at most: as many as it has jobs.
+-- The maximum number of results of a message: the number of its jobs.
 local MOST_RESULTS = 64
 
--- Whether a result is among those that came, a text of nonces, and whether there may be another one.
+-- Returns whether a result is among those that came, a text of nonces, and whether there may be another one.
 local function came(results, nonce)
   local _, many = string.gsub(results, '%S+', '')
   return string.find(' ' .. results .. ' ', ' ' .. nonce .. ' ', 1, true) ~= nil, many < MOST_RESULTS
@@ -26,7 +27,7 @@ return function()
   if not known or known ~= awaited or status == 'error' then return 'unknown' end
   local right = (runner_key and runner_key ~= '' and runner_key) or (receiver_key and receiver_key ~= '' and receiver_key) or signer
   if right ~= signer then return 'signer' end
-  -- What it answers knows what has come.
+  -- The hash of the answered message has the results that came.
   local is_away = id and values.is_uuid(id)
   local is_known, may_come = came(results or '', nonce)
   if is_away and status == 'processed' or is_known then return 'duplicate' end

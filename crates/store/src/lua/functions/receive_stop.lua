@@ -1,19 +1,19 @@
 -- Flags: allow-oom
--- Takes the stop of a message with jobs, by the node that has sent that message: those of its jobs that nobody has taken yet end, and none
--- is answered for. If the message has not come yet, its jobs will not run.
--- ARGV  the key of who signed it · nonce of the message · caller · its number at the sender · until when the message may come, ms
--- Gives {'stopped', or 'known' (that stop came before); of each job of the message that had not ended: its id · 'ended', or 'open': it is
---       to be stopped as any other}; or nothing was done: {'signer'} (another node has sent that message) or {'crowded'} (as many messages
---       of it are known as may be).
+-- Receives the stop of a message with jobs from the node that has sent that message: those of its jobs that nobody has
+-- taken yet end, and none is answered. If the message has not come yet, its jobs will not run.
+-- ARGV  key of the signer · nonce of the message · caller · its number at the sender · time until which the message may come, ms
+-- Gives {'stopped', or 'known' (that stop came before); of each job of the message that had not ended: its id · 'ended', or 'open': it
+--       has to be stopped as any other}; or nothing was done: {'signer'} (another node has sent that message) or {'crowded'} (too many
+--       messages of the signer are known).
 local try = commands.try
 
--- So far from either end of a queue a job is looked for. What lies deeper stays there, and whoever comes to it leaves it out: its hash
--- says that it has ended.
+-- The distance from either end of a queue within which a job is searched. A job that is deeper stays there, and is
+-- skipped when its turn comes, because its hash says that it has ended.
 local LOOKED_AMONG = 256
--- What a job is that nobody has taken yet.
+-- The statuses of a job that nobody has taken yet.
 local WAITS = { dispatched = true, waiting_for_prerequisites = true, [''] = true }
 
--- Takes a job out of the queue of a runner.
+-- Removes a job from the queue of a runner.
 local function unqueue(queue, name)
   if try('LPOS', queue, name, 'RANK', -1, 'MAXLEN', LOOKED_AMONG) then
     try('LREM', queue, -1, name)
@@ -28,7 +28,8 @@ local function stop_jobs(element)
   for name in string.gmatch(try('HGET', messages.key(element), 'made') or '', 'job:%d+:%d+') do
     local key = keys.prefix .. name
     local of, being_stopped, script_type, theirs = unpack(try('HMGET', key, 'message', 'stopped_with', 'script_type', 'status') or {})
-    -- The job of another message may have that name by now; and one that was answered is its sender's no more, whoever runs it again.
+    -- The job of another message may have that name by now; and an answered job no longer belongs to its sender, even
+    -- if somebody runs it again.
     if of == element or being_stopped == element then
       local id = layouts.id_of(key)
       local status = jobs.status(id)
@@ -36,7 +37,7 @@ local function stop_jobs(element)
       try('ZREM', keys.answers, name)
       try('HDEL', key, 'message')
       if status and not values.is_final(status) then
-        -- Until it has ended: the stop comes again if whoever is to stop it now does not.
+        -- Until it has ended: the stop comes again if it is not carried out now.
         try('HSET', key, 'stopped_with', element)
         stopped[#stopped + 1], stopped[#stopped + 2] = id, 'open'
       elseif WAITS[theirs or ''] then

@@ -1,8 +1,9 @@
 -- Flags: allow-oom
--- Ends the leases of dead servers, so that the reaper takes their jobs, and finds other servers that hold jobs in the name of actors of
--- a pool. Actors in other languages need not show themselves: their leases alone say how long they are believed.
--- ARGV  where to go on, from 0 · how many leases to look at, about · number of actors · actor … · then dead servers …
--- Gives {where to go on, 0 at the end, number of leases ended, those other servers …}.
+-- Ends the leases of dead servers, so that the reaper takes their jobs, and finds other servers that hold jobs in the
+-- name of actors of a pool. Actors in other languages need no presence: only their leases say how long they count as
+-- alive.
+-- ARGV  position to continue at, from 0 · number of leases to check, about · number of actors · actor … · then dead servers …
+-- Gives {position to continue at, 0 at the end, number of leases ended, those other servers …}.
 local read = jobs.reader('status', 'actor', 'lease', 'claimed_by')
 
 return function()
@@ -17,7 +18,7 @@ return function()
     local job = read(id)
     local owner = job and job.status == 'started' and job.lease
     if owner and dead[owner] then
-      -- A lease of 0 is over at once, even where leases were not looked at lately. A second call changes nothing.
+      -- A lease of 0 has expired at once, even if leases were not checked lately. A second call changes nothing.
       if lease > 0 then
         redis.call('ZADD', keys.leases, 'XX', 0, id)
         ended = ended + 1

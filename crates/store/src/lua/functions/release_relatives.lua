@@ -2,18 +2,19 @@
 -- Releases the relatives of jobs that have ended: dependents and children, then continuations and the parent once all descendants
 -- have ended. First it finishes groups of jobs that were created together and whose creator has not, and removes what was staged and not
 -- created in time (links.lua).
--- ARGV  at most so many relatives
+-- ARGV  maximum number of relatives
 -- Gives {1 if there is more to do else 0, script types that have work …}.
 local try = commands.try
 local read, read_parent = jobs.end_reader('status', 'rel', 'staged_for'), jobs.reader('status', 'rel')
 
--- How many relatives this call may still release.
+-- The number of relatives that this call may still release.
 local left = 0
 
--- One that ends with the job takes as long as so many that go on.
+-- A relative that ends with the job takes as long as this number of relatives that go on.
 local AN_END = 3
 
--- The next relatives of a list, as many as this call has left. The second value says whether there may be more.
+-- The next relatives of a list, up to the number that this call has left. The second value says whether there may be
+-- more.
 local function next_of(list, each)
   if left <= 0 then return {}, redis.call('EXISTS', list) == 1 end
   local ids = try('LPOP', list, math.ceil(left / each)) or {}
@@ -21,19 +22,20 @@ local function next_of(list, each)
   return ids, left <= 0 and redis.call('EXISTS', list) == 1
 end
 
--- The parent of a job that has closed, and of its continuations, may close in turn.
+-- The parent of a job that has closed, and of its continuations, may close next.
 local function leave_parent(id, parent)
   if try('SREM', keys.relatives(parent, 'active'), id) ~= 1 or not relations.is_closed(parent) then return end
   local job = read_parent(parent) or {}
   ends.release(parent, job.status or 'error', job.rel or '-')
 end
 
--- Lets the next of the 'dependents' or 'children' of a job that ended go on, or ends them with it. Gives whether there are more.
+-- Releases the next of the 'dependents' or 'children' of a job that ended, or ends them with it. Returns whether there
+-- are more.
 local function release_next(id, status, list)
   local are_children = list == 'children'
   local ids, more = next_of(keys.relatives(id, list), status == 'finished' and 1 or AN_END)
   for _, other in ipairs(ids) do
-    -- A dependent may have the id of a former one that was meant, and a child may have been stopped or deleted meanwhile.
+    -- A dependent may have the id of a former one that was meant, and a child may have been stopped or deleted since.
     local waits = relations.leave_list(other, list, id) and (not are_children or values.is_waiting(jobs.status(other)))
     if waits and status == 'finished' then
       if are_children then commands.insist('SADD', keys.relatives(id, 'active'), other) end
@@ -47,11 +49,12 @@ local function release_next(id, status, list)
   return more
 end
 
--- Works on one job. True: it is done with.
+-- Handles one job. True: it is done.
 local function work(id, status, parent)
   local key, job = keys.job(id), read(id) or {}
   local now_is = job.status
-  -- It was retried. It may even have been ended again by a foreign actor, which no server has seen yet. Its next end comes here, too.
+  -- It was retried. It may even have been ended again by a foreign actor, which no server has seen yet. Its next end
+  -- comes here, too.
   if now_is and (not values.is_final(now_is) or redis.call('ZSCORE', keys.watched, id)) then
     -- Or it was deleted, and the job that has its id now has another parent or none.
     if job.rel ~= parent then leave_parent(id, parent) end
@@ -59,7 +62,7 @@ local function work(id, status, parent)
   end
   status = now_is or status
   if conveyor.is_relation(parent) then
-    -- Its children and continuations lie in keys of their own, as bytes that no function reads.
+    -- Its children and continuations are in keys of their own, as bytes that no function reads.
     conveyor.note_end(id, status == 'deleted' and 'error' or status, parent)
     parent = '-'
   end
@@ -85,7 +88,7 @@ end
 return function()
   -- A job counts, too, so with less than two nothing would ever be done.
   left = math.max(request.take_number(), 2)
-  -- What cannot be entered now holds up nobody else.
+  -- A group that cannot be linked now blocks nothing else.
   local is_entered, entered = pcall(links.enter_some, left)
   if is_entered then left = left - entered end
   local is_unstaged, more_staged = pcall(links.unstage_some)

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Keeps running jobs with this server for longer.
+-- Extends the leases of running jobs of this server.
 -- ARGV  lease, ms · then pairs: id · claim
--- Gives {places, from 1, of the pairs that this server does not hold any more}.
+-- Gives {positions, from 1, of the pairs that this server does not hold any more}.
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back')
 
 return function()

@@ -1,33 +1,34 @@
 -- Flags:
--- Runs a job again that has ended.
--- ARGV  id · queue length limit · no more relations may be followed, or '': as many as ever
+-- Runs an ended job again.
+-- ARGV  id · queue length limit · maximum number of relations to follow, or '' for the default
 -- Gives {number of relations that were followed, then:
--- 'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a prerequisite in error}
+-- 'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a
+-- prerequisite in error}
 -- · {'cycle', status} (it would wait for itself by now) · {'tangled'} (too many relations to tell)
 -- · {'more'} (more than may be followed now) · {'later'} (a prerequisite of it is about to be created)}.
 local try = commands.try
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id',
   'predecessor_id', 'dependencies', 'actor', 'more_prerequisites', 'worker_id')
 
--- What the attempt before left in the hash.
+-- The fields of the attempt before.
 local OF_THE_LAST = {
   'output', 'output_format', 'finished_at', 'usage', 'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at',
   'missing_at', 'started_at', unpack(jobs.ERROR),
 }
--- How many fields are deleted with one command.
+-- The number of fields that one command deletes.
 local AT_ONCE = 1000
--- A look at a prerequisite counts as this part of a relation that is followed.
+-- The cost of a check of a prerequisite, as a part of a followed relation.
 local A_LOOK = 0.1
 
 local followed = 0
 
--- The events and counters of this call are sent in any case, also when the job does not run again.
+-- The events and counters of this call are sent in any case, even if the job does not run again.
 local function answer(...)
   news.send_all()
   return { math.ceil(followed), ... }
 end
 
--- Those prerequisites of a job that are there and have not finished; or nil and why it cannot run.
+-- The existing prerequisites of a job that have not finished; or nil and the reason why it cannot run.
 local function unfinished(id, job, may_follow)
   local others, there = relations.prerequisites_of(job.prerequisites, job.dependencies), {}
   for _, other in ipairs(job.more_prerequisites and relations.added_prerequisites(id) or {}) do others[#others + 1] = other end
@@ -50,7 +51,7 @@ local function unfinished(id, job, may_follow)
   return there
 end
 
--- Clears what the attempts before have left. It may have ended while it waited.
+-- Clears the state of earlier attempts. The job may have ended while it waited.
 local function clear(id, job, script_type)
   local key = keys.job(id)
   attempts.keep_log(id)
@@ -83,7 +84,7 @@ return function()
   if length >= limit then return answer(unpack(queues.full(length))) end
   local there, why, other = unfinished(id, job, may_follow)
   if not there then return answer(why, other) end
-  -- Others that ran before may wait for it now.
+  -- Other jobs that ran before may wait for it now.
   local of = { prerequisite = there, dependent = {}, parent = job.parent_id or nil, predecessor = job.predecessor_id or nil }
   local most = may_follow or cycles.MOST_FOLLOWED
   local walk = { left = most }
@@ -97,7 +98,7 @@ return function()
   if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
   if of.parent then open = open + relations.link_parent(id, of.parent) end
   redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
-  -- What begins now closes no circle.
+  -- A job that begins now closes no cycle.
   if open > 0 then relations.note_change() end
   return answer('started', routing.begin(id, tonumber(job.attempt) or 0, script_type, queue, nil, open), script_type)
 end

@@ -1,15 +1,15 @@
 -- Flags: no-writes
--- Looks which of many runners have jobs in their queues.
--- ARGV  for each script type: it · list of the numbers of its runners
+-- Finds out which of many runners have jobs in their queues.
+-- ARGV  for each script type: type · list of the numbers of its runners
 -- Gives the numbers of those that have any.
 
--- For so many one command looks whether any of them has.
+-- The number of runners that one command checks together.
 local AT_ONCE = 128
 
 local function add_queues(found, script_type, number, with_rings)
   for _, queue in ipairs(queues.of_runner(script_type, 'runner' .. number)) do
     found[#found + 1] = queue
-    -- What is sorted by caller lies elsewhere.
+    -- Jobs that are sorted by caller are in another key.
     if with_rings then found[#found + 1] = keys.fair_part(queue, 'ring') end
   end
 end

@@ -1,16 +1,16 @@
 -- Flags:
 -- Stores a schedule.
--- ARGV  id · first occurrence, ms · most schedules · specification (JSON) · time of its creation
---       · digest of caller and idempotency key or '' · digest of what the schedule is to be
--- Gives {'created'} · {'exists'} (id taken) · {'full'}; or of the schedule that the idempotency key stands for:
--- {'same', id, next occurrence, ms} · {'reused', id} (it was to be something else).
+-- ARGV  id · first occurrence, ms · maximum number of schedules · specification (JSON) · time of its creation
+--       · digest of caller and idempotency key or '' · digest of the request
+-- Gives {'created'} · {'exists'} (id taken) · {'full'}; or for the schedule of the idempotency key: {'same', id, next
+-- occurrence, ms} · {'reused', id} (the request was another one).
 local try, insist = commands.try, commands.insist
 
--- The schedule that an idempotency key stands for, as an answer, or nil. One that was deleted stands for nothing any more.
+-- The schedule of an idempotency key, as an answer, or nil. A deleted schedule does not count.
 local function find_known(keyed, digest)
   local id, known = unpack(try('HMGET', keys.idempotency(keyed), 'schedule', 'digest') or {}, 1, 2)
   local occurrence = id and try('ZSCORE', keys.schedules, id)
-  -- Another one may have that id by now.
+  -- Another schedule may have that id by now.
   if not occurrence or try('HGET', keys.schedule(id), 'keyed') ~= keyed then return nil end
   if known ~= digest then return { 'reused', id } end
   return { 'same', id, occurrence }

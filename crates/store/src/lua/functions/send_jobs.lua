@@ -1,24 +1,25 @@
 -- Flags:
--- Takes jobs of a runner that is elsewhere out of their queue, and stores a message for each: both or neither. One for
--- which a number is still looked for goes back.
--- ARGV  script type · group · how many at most · lease, ms · timeout_ack, s · timeout_result, s · context at the other side · topic ·
+-- Takes jobs of a runner that is elsewhere from their queue, and stores a message for each: both or neither. A job goes
+-- back if the search for a number has to go on.
+-- ARGV  script type · group · maximum number of jobs · lease, ms · timeout_ack, s · timeout_result, s · context at the other side · topic ·
 --       address · key of the runner, or ''
--- Gives how many were taken.
+-- Gives the number of taken jobs.
 local try = commands.try
 
--- Where the values of jobs.GIVEN stand in what a fetch gives for a job.
+-- The positions of values of jobs.GIVEN in the answer of a fetch for a job.
 local CREATED_AT, TIMEOUT, CALLER = 6, 10, 11
--- How many jobs of the context may be away; and how many of a runner, so that one that answers none leaves room for the others.
+-- The maximum number of jobs of the context that are away; and of one runner, so that a runner that answers none leaves
+-- room for others.
 local MOST_AWAY, MOST_OF_RUNNER = 10000, 2500
--- How many messages of a runner may be on their way to the other side, so that one that takes none leaves room for the others; and how many
--- of those are looked at in a call.
+-- The maximum number of messages of a runner on their way to the other side, so that a runner that takes none leaves
+-- room for others; and the number of those that a call checks.
 local MOST_SENT, LOOKED_AT = 256, 64
 
--- How many messages of a runner are on their way, by a list of those that were sent. When there may be no room for so many more, those that
--- have arrived leave it.
+-- The number of messages of a runner that are on their way, by a list of sent ones. If there may be no room for `most`
+-- more, those that have arrived are removed from it.
 local function on_their_way(sent, most, room)
   local length = try('LLEN', sent)
-  -- What a foreign program made of it gives way.
+  -- A key of another type, which a foreign program made, is deleted.
   if not length then redis.call('DEL', sent) end
   length = length or 0
   if length + most <= room then return length end
@@ -35,14 +36,14 @@ return function()
   local room = math.min(tonumber(most), MOST_AWAY - leases.away(), messages.MOST_OUT - messages.waiting())
   local served, owners = queues.of_runner(script_type, group), {}
   for at in ipairs(served) do owners[at] = '0' end
-  -- What is sorted by caller lies elsewhere.
+  -- Jobs that are sorted by caller are in another key.
   if room <= 0 or redis.call('EXISTS', keys.fair, unpack(served)) == 0 then return 0 end
   local of_runner = math.min(MOST_OF_RUNNER - messages.awaited_of(group, MOST_OF_RUNNER), MOST_SENT)
   if of_runner > 0 then room = math.min(room, of_runner - on_their_way(sent, tonumber(most), of_runner)) end
   if of_runner <= 0 or room <= 0 then return 0 end
   request.server = messages.AWAY
   local actor = script_type .. ':' .. group .. ':0'
-  -- They run elsewhere: what may run here is no limit for them, and they take nothing of it.
+  -- They run elsewhere, so the limits of this context do not apply to them, and they use up none of them.
   local fetch = { leases.AWAY + lease, script_type, 0, { actor }, room, served, owners, '', 0, 0 }
   local _, taken = unpack(calling.with(fetch, functions.fetch))
   for _, job in ipairs(taken) do
@@ -51,7 +52,7 @@ return function()
     if not string.find(caller, '^%d+$') or #caller > 10 or tonumber(caller) > 4294967295 then caller = '0' end
     local limit = math.ceil(messages.seconds(job[TIMEOUT], jobs.DEFAULT_TIMEOUT_SECONDS))
     local whole = math.max(tonumber(ack), tonumber(result), limit)
-    -- The same for the same claim, and for no other: what is sent again is known there.
+    -- The same for the same claim, and for no other: the other side recognises a message that is sent again.
     local nonce = string.sub(redis.sha1hex(id .. ' ' .. claim .. ' ' .. (job[CREATED_AT] or '') .. ' ' .. attempt), 1, 32)
     local element, why = messages.send(caller, 'message', '', 'message_type', 'job', 'message_format_type', 'text',
       'timeout', values.digits(whole), 'timeout_ack', ack, 'timeout_result', result, 'job', '[]',
@@ -67,7 +68,7 @@ return function()
       messages.record(id, claim, 'error', '-', 'unavailable', 'there is no number left for a message', '', '', '', '', '', 1000)
     end
   end
-  -- By then each has arrived, or failed.
+  -- By then each message has arrived, or failed.
   if #taken > 0 then redis.call('EXPIRE', sent, values.digits(math.ceil(tonumber(ack)) + 3600)) end
   return #taken
 end

@@ -1,7 +1,8 @@
 -- Flags:
--- Stores a message that is to go out.
+-- Stores an outgoing message.
 -- ARGV  caller · then its fields, each: name · value
--- Gives {'stored', its number} · {'full'} (so many wait already that it was not stored) · {'no list'} (`msg_out` is something else)
+-- Gives {'stored', its number} · {'full'} (too many messages wait; it was not stored) · {'no list'} (`msg_out` is
+-- something else)
 -- · {'none'} (there is no number left for it) · {'later'} (the next call goes on looking for one).
 return function()
   local caller, fields = request.take(), {}

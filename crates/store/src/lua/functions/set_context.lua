@@ -1,5 +1,5 @@
 -- Flags:
--- Makes the hash of the context, or changes it. What is '-' stays as it is.
+-- Creates the hash of the context, or changes it. A value of '-' leaves the field as it is.
 -- ARGV  name · limits, JSON · admins, JSON
 -- Gives 'stored', or 'closed' (it is being deleted).
 return function()

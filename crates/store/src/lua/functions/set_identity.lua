@@ -1,9 +1,10 @@
 -- Flags:
--- Makes an identity, or changes one.
--- ARGV  its number, 0 for a new one · public key, '-' to leave it · addresses, JSON, '-' to leave them · for a new one: behind which number
---       it is known who has roles · the numbers there that have some …
--- Gives {'stored', number}, {'missing'} (or it is one of another program that is refused), {'taken', number of the identity that has the
--- key}, {'full'} (there are as many as may be), {'none'} (there is no number left) or {'later'} (the next call goes on looking for one).
+-- Creates an identity, or changes one.
+-- ARGV  its number, 0 for a new one · public key, '-' to leave it · addresses, JSON, '-' to leave them · for a new one: the number
+--       after which it is known who has roles · the numbers there that have some …
+-- Gives {'stored', number}, {'missing'} (or it is one of another program that is refused), {'taken', number of the
+-- identity that has the key}, {'full'} (there are too many), {'none'} (there is no number left) or {'later'} (the next
+-- call goes on looking for one).
 return function()
   local id, public_key, addresses = request.take_many(3)
   local is_new = id == '0'

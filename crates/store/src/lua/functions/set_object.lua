@@ -1,10 +1,10 @@
 -- Flags:
--- Stores an object, in place of the one that has its id, with its entries in the indexes of its collection.
--- ARGV  job · host call, as in once.lua · the most bytes of all objects, or 0 · collection · id · object, JSON
+-- Stores an object, replacing the one with its id, with its entries in the indexes of its collection.
+-- ARGV  job · host call, as in once.lua · maximum size of all objects, bytes, or 0 · collection · id · object, JSON
 --       · number of fields for which there are entries · the fields …
 --       then of each entry: field · key
--- Gives 'stored', 'stale' (other fields have an index), 'full' (there are as many collections as may be), 'large' (all objects would have
--- more bytes than they may), 'closed' (the context is being deleted), or 'lost' or 'over', as in once.lua.
+-- Gives 'stored', 'stale' (other fields have an index), 'full' (there are too many collections), 'large' (all objects
+-- would exceed their maximum size), 'closed' (the context is being deleted), or 'lost' or 'over', as in once.lua.
 return function()
   local host_call, most = once.take(), request.take_number()
   local answered = once.answered(host_call)

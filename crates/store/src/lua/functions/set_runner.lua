@@ -1,5 +1,5 @@
 -- Flags:
--- Makes a runner, or changes one.
+-- Creates a runner, or changes one.
 -- ARGV  its number, 0 for a new one · then for each field that is given: its name · its value
 -- Gives {'stored', number}; or nothing was done: {'missing'}, {'nowhere'} (it would be elsewhere, but has no address), {'taken', number of
 -- the runner whose topic that is}, {'full'}, {'none'} (there is no number left) or {'later'} (the next call goes on looking for one).
@@ -7,8 +7,8 @@ local MOST, LAST = 10000, 4294967295
 local FIELDS = { 'pubkey', 'address', 'topic', 'local', 'type', 'name', 'target_context' }
 local DEFAULTS = { pubkey = '', address = '', ['local'] = 'true', type = '', name = '', target_context = '0' }
 
--- The runner whose topic this is, other than the one with this number ('0': one that is new), or nil. What is `runner{n}` is that of
--- runner n, whether or not there is one.
+-- The runner that has this topic, other than the one with this number ('0': a new one), or nil. The topic `runner{n}`
+-- belongs to runner n, whether or not that exists.
 local function owner_of(topic, id)
   local own = string.match(topic, '^runner(%d+)$')
   if own and tonumber(own) <= LAST then return own ~= id and own or nil end
@@ -31,7 +31,7 @@ return function()
   local taken = given.topic and owner_of(given.topic, id)
   -- A new one may be about to get that number.
   if taken and not (is_new and given.topic == 'runner' .. taken) then return { 'taken', taken } end
-  -- One of another program is listed with its first change.
+  -- A runner of another program is listed with its first change.
   local adds_one = is_new or not commands.try('ZSCORE', keys.runners, id)
   if adds_one and (commands.try('ZCARD', keys.runners) or 0) >= MOST then return { 'full' } end
   if is_new then

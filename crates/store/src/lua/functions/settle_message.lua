@@ -1,8 +1,8 @@
 -- Flags: allow-oom
--- Records what became of a message that a node has in hand, and takes it out of its hand.
+-- Records the outcome of a message that a node has in hand, and removes it from its hand.
 -- ARGV  node · element · 'acknowledged', 'error' (the other side does not have it), 'over' (it is given up, and may be there) or 'later' ·
---       for 'error' and 'over': kind of the error · text; else: '' · for 'acknowledged': the key of who has stored it; for 'later': how
---       long it rests, ms
+--       for 'error' and 'over': kind of the error · text; else: '' · for 'acknowledged': key of the node that has stored it; for 'later':
+--       time for which it rests, ms
 -- Gives 1, or 0 if that was known.
 local try, insist = commands.try, commands.insist
 
@@ -13,11 +13,11 @@ return function()
   local status, kinds, limit = unpack(try('HMGET', key, 'status', 'message_type', 'timeout_result') or {})
   local is_open = (status or redis.call('EXISTS', key) == 1) and status ~= 'processed' and status ~= 'error' and status ~= 'acknowledged'
   if outcome == 'later' then
-    -- Whoever took it over meanwhile sends it.
+    -- A node that took it over since sends it.
     if is_open and was_in_hand then insist('ZADD', keys.resting, request.digits_in(text), element) end
     return is_open and was_in_hand and 1 or 0
   end
-  -- Another attempt may have brought it there meanwhile, or its result may be here.
+  -- Another attempt may have delivered it since, or its result may have arrived.
   if not is_open then return 0 end
   if outcome == 'error' or outcome == 'over' then return messages.fail(element, kind, text, outcome == 'error') and 1 or 0 end
   messages.set_status(key, 'acknowledged')

@@ -1,6 +1,6 @@
 -- Flags: allow-oom
--- Records what became of telling the other side that the job of a message was stopped.
--- ARGV  element · 'told', 'over' (it will not be told) or 'later' · what is said of it; for 'later': how long it rests, ms
+-- Records the outcome of telling the other side that the job of a message was stopped.
+-- ARGV  element · 'told', 'over' (it will not be told) or 'later' · text for the log; for 'later': time for which it rests, ms
 -- Gives 1, or 0 if nobody is to be told.
 return function()
   local element, outcome, text = request.take_many(3)

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Has a schedule move on over occurrences that were missed, without a job.
+-- Moves a schedule past missed occurrences, without a job.
 -- ARGV  occurrence, as in schedules.lua
 -- Gives 'skipped' or 'fired' (another server was first, or the schedule is gone).
 return function()

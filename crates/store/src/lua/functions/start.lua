@@ -4,12 +4,13 @@
 -- Gives for each job {'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length}.
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'run_at_ms', 'id', 'parent_id', 'open', 'dialect')
 
--- How long each queue is, with what this call puts into it; what is to be pushed there at the end, and the ids of all those.
+-- The length of each queue with the jobs of this call; the jobs that are pushed there at the end, and the ids of all of
+-- them.
 local lengths, to_push, queued = {}, {}, {}
 
--- Has a job that waits for nothing put into its queue, together with the others of this call.
+-- Queues a job that waits for nothing, together with the others of this call.
 local function enqueue_later(id, script_type, queue)
-  -- First: a later job of this call may be its child, and whoever fails half way leaves it to be pushed again.
+  -- The watch first: a later job of this call may be its child, and after a failure half-way the job is pushed again.
   queues.watch(id, script_type)
   local added = redis.call('HSET', keys.job(id), 'status', 'dispatched', 'queued_at', request.now_text, 'updated_at', request.now_text)
   notes.grow(id, added)
@@ -34,7 +35,7 @@ local function start(id, limit)
     open = open + relations.link_parent(id, job.parent_id)
     redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
   end
-  -- One of another layout, or without a type, may go elsewhere.
+  -- A job of another layout, or without a type, may go elsewhere.
   local status = 'dispatched'
   if open == 0 and is_due and job.script_type and not job.dialect then
     enqueue_later(id, script_type, queue)

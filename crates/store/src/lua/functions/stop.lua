@@ -7,8 +7,8 @@ local try = commands.try
 local read = jobs.end_reader('status', 'attempt', 'lease', 'actor', 'worker_id', 'script_type', 'group', 'instance', 'priority', 'id',
   'stop_requested_at')
 
--- Puts a request to stop into a queue. However often it is asked for, it is told once. Where others are that many, it may stand far back:
--- then it is not told again.
+-- Puts a request to stop into a queue. Repeated requests are in it once. If there are very many others, it may be far
+-- back: then it is not added again.
 local function tell(queue, id, was_told)
   if commands.is_long(queue) then
     if not commands.remove(queue, id, 1) and was_told then return end

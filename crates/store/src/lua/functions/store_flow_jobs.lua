@@ -1,8 +1,9 @@
 -- Flags:
--- Stores hashes of jobs of a flow that is being made, in the runner layout. The jobs themselves are stored after them.
+-- Stores hashes of jobs of a flow that is being created, in the runner layout. The jobs themselves are stored after
+-- them.
 -- ARGV  number of the flow · its caller · number of jobs, each: its number · id · name · prerequisites, JSON · dependents, JSON
 --       · number of fields and values · field · value …
--- Gives 'stored', or 'gone': it was given up.
+-- Gives 'stored', or 'gone': the flow was given up.
 local insist = commands.insist
 
 return function()

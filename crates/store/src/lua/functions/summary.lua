@@ -1,30 +1,31 @@
 -- Flags: no-writes
--- Reads fields of jobs, and what is long only in part: a text is cut, anything else is left out. Writes nothing.
--- ARGV  no value is longer · bytes after which no further job is read · number of fields · fields · ids …
--- Gives for each job that was read {} (there is none) or {fields that are not whole, between spaces, then the values}: at least one.
+-- Reads fields of jobs, and only parts of long ones: a text is cut, anything else is left out. Writes nothing.
+-- ARGV  maximum size of a value · bytes after which no further job is read · number of fields · fields · ids …
+-- Gives for each job that was read {} (it does not exist) or {fields that are not whole, between spaces, then the
+-- values}: at least one.
 local try = commands.try
 
--- A longer text is not even read to be cut: nothing of it is given, bytes.
+-- The size above which a text is not even read to be cut, bytes.
 local READ = 65536
--- A hash that takes no more memory is read as a whole, bytes.
+-- The memory up to which a hash is read as a whole, bytes.
 local SMALL = 8192
--- A hash with more fields is not read as a whole.
+-- The number of fields up to which a hash is read as a whole.
 local FEW = 64
 local TEXTS = { script = true, output = true, error = true, name = true, status = true }
 
--- The beginning of a text, not into the middle of a character.
+-- The beginning of a text, without cutting a character.
 local function cut(text, short)
   local at = short
   while at > short - 3 and string.find(string.sub(text, at + 1, at + 1), '[\128-\191]') do at = at - 1 end
   return string.sub(text, 1, at)
 end
 
--- Reads a job. Gives its answer and how many bytes that took.
+-- Reads a job. Returns its answer and the number of bytes that were read.
 local function read(key, fields, short, most)
   local length, partial, given = try('HLEN', key), {}, 0
   if (length or 0) == 0 then return {}, 0 end
   local list
-  -- A few values tell exactly how large a hash of few fields is.
+  -- A sample of this size tells exactly how large a hash with few fields is.
   if length <= FEW and (try('MEMORY', 'USAGE', key, 'SAMPLES', FEW) or math.huge) <= math.max(SMALL, short) then
     list = redis.call('HMGET', key, unpack(fields))
   end

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Looks after lists and sets of conveyor jobs whose owner does not: it has ended already, or is unknown.
--- ARGV  what conveyor keys begin with · seconds to keep what has no owner · ids …
--- Gives the number of jobs whose end is worked off again.
+-- Cleans up lists and sets of conveyor jobs whose owner does not: it has ended already, or is unknown.
+-- ARGV  prefix of conveyor keys · seconds to keep keys without an owner · ids …
+-- Gives the number of jobs whose end is processed again.
 return function()
   local prefix, seconds, again = request.take(), request.take(), 0
   while request.has_more() do

@@ -1,5 +1,5 @@
 -- Flags: no-writes
--- Tells which keys of the context functions have met that were of another type, so that they left them out, or deleted them; each once.
+-- Returns the keys of another type in this context that functions have met, and left out or deleted; each once.
 -- ARGV  none of its own
 -- Gives the keys, each followed by '1' if it was deleted, or ''.
 return function() return commands.take_spoilt() end

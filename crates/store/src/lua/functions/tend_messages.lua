@@ -1,31 +1,32 @@
 -- Flags: allow-oom
--- Brings messages on: answers for jobs that came by a message and have ended, ends messages whose time is over, whoever has them, and takes
--- messages out of `msg_out` for a node.
--- ARGV  node · how many messages it has in hand at most
--- Gives {1 if something happened, number of jobs that are still to be answered, length of `msg_in`, how many messages follow of whose stop
---       the node is to tell the other side, those, the elements that the node has in hand …}.
+-- Handles messages: answers for jobs that came with a message and have ended, ends expired messages, wherever they are,
+-- and takes messages from `msg_out` for a node.
+-- ARGV  node · maximum number of messages that it has in hand
+-- Gives {1 if something happened, number of jobs that are still to be answered, length of `msg_in`, number of messages that follow whose
+--       stop the node has to tell the other side, those, the elements that the node has in hand …}.
 local try, insist = commands.try, commands.insist
 
--- How long a node may be silent before others send its messages, ms.
+-- The time for which a node may be silent before others send its messages, ms.
 local SILENT = 10000
--- How many nodes, ended jobs, jobs to look at, and messages whose time is over are dealt with in a call.
+-- The number of nodes, ended jobs, jobs to check, and expired messages that a call handles.
 local MOST_NODES, MOST_RESULTS, MOST_LOOKED_AT, MOST_OVER = 4, 64, 64, 64
--- How often a job is looked at that another program may run, ms; and how many elements that are no messages are passed over in a call.
+-- The time between two checks of a job that another program may run, ms; and the number of elements without a message
+-- that a call skips.
 local LOOK, MOST_PASSED_OVER = 1000, 1000
--- No look is later than this, ms.
+-- The maximum time until a check, ms.
 local LONGEST_LOOK = 5 * LOOK
--- The greatest number.
+-- The highest number.
 local LAST = 4294967295
 
 local read_job = jobs.reader('status', 'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column')
 
--- A line or column, where one was written.
+-- A line or column, if one was written.
 local function place(text)
   local number = values.number(text or nil, nil)
   return number and math.min(math.floor(number), LAST) or nil
 end
 
--- How a job ended, as its result message says it. `id`: that of ours, if it ran here.
+-- The end of a job, as its result message reports it. `id`: that of our job, if it ran here.
 local function ending(theirs, id)
   local job = id and read_job(id)
   if job and values.is_final(job.status) then
@@ -45,7 +46,7 @@ end
 local named = values.naming({ 'status', 'message', 'origin_id', 'caller_id', 'result' })
 local THEIRS = { 'status', 'message', 'origin_id', 'caller_id', 'result' }
 
--- Stores the message with the result of a job. Gives whether it could: there may be no number left for it.
+-- Stores the message with the result of a job. Returns false if there is no number left for it.
 local function send_result(name, id, theirs, came)
   local nonce, sender_id, address, context, topic, node = unpack(came)
   local said = ending(theirs, id)
@@ -58,7 +59,8 @@ local function send_result(name, id, theirs, came)
   return element ~= nil
 end
 
--- Answers for a job that came by a message. Gives whether it has been answered for now; nil: it has ended, and cannot be answered now.
+-- Answers a job that came with a message. Returns whether it has been answered now; nil: it has ended, and cannot be
+-- answered now.
 local function answer(name, id)
   local key = keys.prefix .. name
   local list = string.find(name, '^job:%d+:%d+$') and try('HMGET', key, unpack(THEIRS))
@@ -70,7 +72,7 @@ local function answer(name, id)
   if not values.is_final(theirs.status or nil) then return false end
   local of_message = messages.key(theirs.message)
   local came = try('HMGET', of_message, 'nonce', 'sender_id', 'reply_address', 'reply_context', 'topic', 'reply_node') or {}
-  -- Where there is no address nobody waits for it: another program put the message there.
+  -- Without an address nobody waits for it: another program put the message there.
   if came[1] and came[3] and not send_result(name, id, theirs, came) then return nil end
   try('ZREM', keys.answers, name)
   redis.call('HDEL', key, 'message')
@@ -78,7 +80,7 @@ local function answer(name, id)
   return true
 end
 
--- Answers for jobs that have ended, while there is room for what is to be sent.
+-- Answers jobs that have ended, while there is room for outgoing messages.
 local function answer_jobs()
   local answered, room = false, messages.MOST_OUT + messages.MOST_ANSWERS - messages.waiting()
   for _, entry in ipairs(room > 0 and try('RPOP', keys.results, math.min(MOST_RESULTS, room)) or {}) do
@@ -105,9 +107,9 @@ local function end_open()
   return #over > 0
 end
 
--- Has the messages of nodes sent that have been silent for long.
+-- Makes messages be sent whose nodes have been silent for long.
 local function adopt(node)
-  -- Who was heard later than now was before the clock of Redis was set back: whoever is silent is so from now on.
+  -- A node with a sign in the future was heard before the clock of Redis was set back: its silence counts from now on.
   for _, other in ipairs(redis.call('ZRANGEBYSCORE', keys.nodes, '(' .. request.digits_in(1000), '+inf', 'LIMIT', 0, MOST_NODES)) do
     redis.call('ZADD', keys.nodes, 'XX', values.digits(request.now), other)
   end
@@ -122,8 +124,8 @@ local function adopt(node)
   end
 end
 
--- What a node has in hand that is no message gives way: a foreign program put it there, or the message is gone. Gives whether there was
--- such.
+-- Removes elements without a message from the hand of a node: a foreign program put them there, or their message is
+-- gone. Returns whether there were any.
 local function clean(list, most)
   local found = false
   for _, element in ipairs(try('LRANGE', list, 0, most - 1) or {}) do
@@ -149,7 +151,8 @@ local function put_in_hand(list, element)
   return true
 end
 
--- How much of the room for messages those get that have rested: half. A place that is left over is for whoever has waited longer.
+-- The share of the room for messages that rested ones get: half. An odd place goes to the message that has waited
+-- longer.
 local function share_of_rested(free)
   local half = math.floor(free / 2)
   if free % 2 == 0 then return half end
@@ -160,7 +163,8 @@ local function share_of_rested(free)
   return values.number(since, 0) * 1000 < tonumber(due) and half or half + 1
 end
 
--- Has a node take messages in hand: those that have rested, and others, so that neither keep out the others. Gives whether there were any.
+-- Takes messages into the hand of a node: rested ones, and others, so that neither block the others. Returns whether
+-- there were any.
 local function take(list, free)
   local taken = false
   local rested = free > 0 and request.due(keys.resting, messages.LONGEST_REST, share_of_rested(free)) or {}
@@ -185,7 +189,7 @@ return function()
   adopt(node)
   local list = keys.sending(node)
   local length = try('LLEN', list)
-  -- What a foreign program made of it gives way.
+  -- A key of another type, which a foreign program made, is deleted.
   if not length then redis.call('DEL', list) end
   local cleaned = length and clean(list, most)
   local taken = take(list, most - (try('LLEN', list) or 0))

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Takes away some of what was staged (create.lua) and is not to be created.
--- ARGV  group · of how many places
--- Gives of how many places something is left, then script types that have work …
+-- Removes some staged jobs (create.lua) that are not created.
+-- ARGV  group · number of its places
+-- Gives the number of places that are left, then script types that have work …
 return function()
   local group, many = request.take(), request.take_number()
   local left = links.unstage(group, many)

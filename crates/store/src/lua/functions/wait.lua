@@ -1,16 +1,16 @@
 -- Flags: allow-oom
--- Says how a job ended, or has this server told when it does.
--- ARGV  id · 'only look' or '' · bytes: a longer output is not given
+-- Reports the end of a job, or makes this server learn of it when it comes.
+-- ARGV  id · 'only look' or '' · maximum size of the output that is returned, bytes
 -- Gives {} (missing), {status, 'long'} or {status, output, then the values of RESULT_FIELDS, then 'new' if a foreign program wrote it and
 -- nobody has discovered it}.
 local try = commands.try
 local read = jobs.reader('status', 'origin', 'id', 'reply')
 
 local RESULT_FIELDS = { 'output_format', 'attempt', 'started_at', 'finished_at', 'usage', unpack(jobs.ERROR) }
--- A job has no more servers that wait for it, in bytes of their names.
+-- The maximum size of the names of the servers that wait for a job, bytes.
 local LONGEST_ORIGIN = 1024
 
--- Has this server told when a job ends.
+-- Makes this server learn of the end of a job.
 local function stand_by(key, origin)
   if #origin >= LONGEST_ORIGIN or string.find(' ' .. origin .. ' ', ' ' .. request.server .. ' ', 1, true) then return end
   redis.call('HSET', key, 'origin', origin == '' and request.server or origin .. ' ' .. request.server)
@@ -29,10 +29,10 @@ return function()
   end
   if not only_looks and not values.is_final(status) then stand_by(key, job.origin or '') end
   if job.reply == 'none' and values.is_final(status) then
-    -- A foreign actor that ended it may have pushed a reply, for which there is no reader.
+    -- A foreign actor that ended it may have pushed a reply that nobody reads.
     redis.call('DEL', keys.reply(id))
   end
-  -- One that a foreign actor ended is kept as long as others.
+  -- A job that a foreign actor ended is kept as long as others.
   if values.is_final(status) and redis.call('TTL', key) == -1 and redis.call('HEXISTS', key, 'rel') == 0 then
     redis.call('EXPIRE', key, math.ceil(tonumber(status == 'finished' and request.keep_finished or request.keep_error)))
   end

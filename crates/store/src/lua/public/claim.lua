@@ -1,14 +1,14 @@
 -- Flags: allow-oom
--- Takes the next job out of queues for an actor, with a lease.
+-- Takes the next job from queues for an actor, with a lease.
 -- KEYS  the work queues, in the order of service
 -- ARGV  owner · context · actor ('type:group:instance') · lease, ms
 -- Gives {} (there is nothing to do) or {'id', its id, 'claim', the number of this claim, 'attempt', …, then field · value of the fields
 -- that the job has}.
--- So many values of a fetch's answer for a job say what the claim is; then come those of jobs.GIVEN.
+-- The number of values about the claim in a fetch's answer for a job; they are followed by those of jobs.GIVEN.
 local OF_THE_CLAIM = 5
 
--- While memory is full, the actors of a script type and group take one job in so long, ms: what waits may be what Redis is full of. When
--- they last did is kept for so many of them.
+-- While memory is full, the actors of a script type and group take one job per this time, ms, because waiting jobs may
+-- be what fills Redis. The number of groups whose last time is kept.
 local TRICKLE, MOST_KEPT = 1000, 1024
 local last, kept = {}, 0
 
@@ -28,7 +28,8 @@ return function(names)
   if is_full and math.abs(request.now - (last[pool] or 0)) < TRICKLE then return {} end
   local owners = {}
   for at, queue in ipairs(names) do
-    -- As pools say it: what is nobody's own may be sorted by caller, and then that order holds.
+    -- As pools say it: the jobs of a queue that belongs to no instance may be sorted by caller, and then that order
+    -- holds.
     owners[at] = string.find(queue, ':inst:', 1, true) and '1' or '0'
   end
   local _, taken = unpack(calling.with({ lease, script_type, 0, { actor }, 1, names, owners, '', 0, 0 }, functions.fetch))

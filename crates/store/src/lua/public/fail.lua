@@ -1,10 +1,11 @@
 -- Flags: allow-oom
--- Records that a job's script failed. It is tried again if retries are left. The values of its environment are masked.
+-- Records that a job's script failed. It is retried if retries are left. The values of its environment are masked.
 -- KEYS  job
--- ARGV  owner · context · claim · what is wrong · 'script', 'timeout', 'stopped' or 'limit'; 'script' if it is missing
--- Gives 'scheduled' (it is tried again) · 'error' · 'lost' (the claim does not hold the job any more; nothing was recorded).
+-- ARGV  owner · context · claim · error message · 'script', 'timeout', 'stopped' or 'limit'; 'script' if it is missing
+-- Gives 'scheduled' (it is retried) · 'error' · 'lost' (the claim does not hold the job any more; nothing was
+-- recorded).
 local KINDS = { script = true, timeout = true, stopped = true, limit = true }
--- The longest message, bytes.
+-- The maximum size of a message, bytes.
 local LONGEST = 65536
 
 return function(names)
@@ -13,7 +14,7 @@ return function(names)
     return redis.error_reply("ERR the key is that of a job; then come its claim, what is wrong in 64 KB at most, and " ..
       "script, timeout, stopped or limit")
   end
-  -- The words of a timeout and a stop are ours, and others compare them.
+  -- The messages of a timeout and a stop are ours, and others compare them.
   if kind == 'script' or kind == 'limit' then message = masks.apply(message, commands.try('HGET', keys.job(id), 'env_vars')) end
   return calling.record(id, claim, 'error', '-', kind, message, '', '', '', '', '', foreign.next_backoff(id))
 end

@@ -3,7 +3,7 @@
 -- KEYS  job
 -- ARGV  owner · context · claim · output · 'text' or 'json' (the output is JSON); 'text' if it is missing
 -- Gives 'finished' · 'lost' (the claim does not hold the job any more; nothing was recorded).
--- No output is longer, bytes.
+-- The maximum size of an output, bytes.
 local LONGEST = 16 * 1024 * 1024
 
 return function(names)

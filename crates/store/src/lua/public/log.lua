@@ -4,15 +4,15 @@
 -- ARGV  owner · context · claim · 'debug', 'info', 'warn' or 'error' · text
 -- Gives 'logged' · 'dropped' (memory is full, or the run has logged 1 MB) · 'lost' (the claim does not hold the job any more).
 local LEVELS = { debug = true, info = true, warn = true, error = true }
--- How many lines of a job are kept, about.
+-- The number of lines of a job that are kept, about.
 local LINES = 10000
--- The longest text of a line, bytes.
+-- The maximum size of the text of a line, bytes.
 local LONGEST = 65536
--- How long a log is kept whose job has vanished, s.
+-- The time for which the log of a vanished job is kept, s.
 local AT_MOST = 691200
--- How many bytes a run may log, as one of ours by default.
+-- The maximum size of what a run may log, bytes; the default of our own actors.
 local MOST = 1048576
--- How many bytes each line counts for beside its text, so that empty ones are bounded, too.
+-- The size that each line counts for besides its text, bytes, so that empty lines are limited, too.
 local LINE = 32
 local CUT = 'the log is cut here: the run logged more than 1 MB'
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'env_vars', 'log_bytes')

@@ -1,9 +1,10 @@
 -- Flags: allow-oom
--- Keeps a job with its owner for another lease.
+-- Extends the lease of an owner on a job.
 -- KEYS  job
 -- ARGV  owner · context · claim · lease, ms
--- Gives 'renewed' · 'stop' (somebody asks for it to be stopped) · 'timeout' (its time limit is over) · 'lost' (another owner has it, or
--- none). After its time limit a job is not renewed any more, whichever word says so: what is left of the lease is there to record it.
+-- Gives 'renewed' · 'stop' (its stop was requested) · 'timeout' (its time limit is over) · 'lost' (another owner has
+-- it, or none). After its time limit a job is not renewed any more, whichever word says so: the rest of the lease is
+-- for recording it.
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'started_at', 'timeout', 'stop_requested_at')
 
 return function(names)
