@@ -6,41 +6,43 @@ use super::python::Python;
 use super::v::V;
 use hero_process::held::MEMORIES;
 
-/// What an engine runs its jobs with.
+/// The program that runs the jobs of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Program {
     /// The interpreter of this program, inside the engine's own process.
     #[default]
     Rhai,
-    /// A command, a process for each job.
+    /// A command: one process for each job.
     Command(Command),
-    /// Python, a process for each job.
+    /// Python: one process for each job.
     Python(Python),
-    /// The compiler of V, and then a process for each job.
+    /// The V compiler, and then one process for each job.
     V(V),
 }
 
 /// A command that runs scripts of one type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The program, by its whole path, and its arguments. In these `{script}` and `{args}` stand for the paths of the job's files.
+    /// The full path of the program, and its arguments. In these, `{script}` and `{args}` stand for the paths of the
+    /// job's files.
     pub command: Vec<String>,
-    /// The name that the script's file gets.
+    /// The file name of the script.
     pub file: String,
-    /// What processes of jobs may read and run, besides the system's programs.
+    /// Paths that processes of jobs may read and run, besides the system's programs.
     pub readable: Vec<PathBuf>,
-    /// Bytes of memory for the data of one process.
+    /// The maximum memory for the data of one process, in bytes.
     pub memory: u64,
 }
 
 impl Program {
-    /// Whether each job is a process of its own below the engine's.
+    /// Whether each job is a separate process below the engine.
     pub const fn has_processes(&self) -> bool {
         !matches!(self, Self::Rhai)
     }
 
-    /// Lowers the memory for the data of one process, be it a compiler, to `most` bytes, where it is above. In the engine's own process there is another limit.
+    /// Lowers the memory for the data of one process, including a compiler, to at most `most` bytes. The engine's own
+    /// process has another limit.
     pub fn limit_memory(&mut self, most: u64) {
         match self {
             Self::Rhai => {}
@@ -49,7 +51,7 @@ impl Program {
         }
     }
 
-    /// Bytes of memory that all processes of a job may have together, be they those of a compiler.
+    /// The maximum memory of all processes of a job together, including a compiler, in bytes.
     pub fn memory_of_all(&self) -> u64 {
         let of_one = match self {
             Self::Rhai => 0,
@@ -59,7 +61,7 @@ impl Program {
         of_one.saturating_mul(MEMORIES)
     }
 
-    /// What the processes of jobs run and read besides the system's programs.
+    /// The paths that processes of jobs run and read, besides the system's programs.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let (program, readable): (_, &[PathBuf]) = match self {
             Self::Rhai => (None, &[]),

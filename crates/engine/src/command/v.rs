@@ -1,4 +1,4 @@
-//! Jobs in V: each script is compiled, unless it was before, and then its program runs.
+//! Jobs in V: each script is compiled, unless it was compiled before, and then its program runs.
 
 use std::collections::VecDeque;
 use std::fs::{self, Permissions};
@@ -18,41 +18,41 @@ use crate::environment::expected;
 use hero_model::{ErrorKind, JobError, hex};
 use hero_process::confine::{self, JobRights, JobUser, Profile};
 
-/// The name of the script's file, and so what the compiler calls it.
+/// The name of the script's file, which the compiler prints in errors.
 pub(super) const FILE: &str = "main.v";
 /// The name of the program beside it.
 const PROGRAM: &str = "main";
-/// What the compiler is told besides the names: its words go into errors.
+/// The compiler's arguments besides file names.
 const ARGUMENTS: [&str; 2] = ["-nocolor", "-o"];
-/// How many programs are kept.
+/// The maximum number of programs that are kept.
 const KEPT: usize = 64;
-/// What the owner may do with a program, and nobody else.
+/// The mode of a program: its owner may read and execute it, nobody else.
 const EXECUTABLE: u32 = 0o500;
 
 /// A compiler of V.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct V {
-    /// Its file.
+    /// The path of the compiler.
     pub compiler: PathBuf,
-    /// What it and the processes of jobs may read and run, besides the system's programs.
+    /// Paths that it and the processes of jobs may read and run, besides the system's programs.
     pub readable: Vec<PathBuf>,
-    /// Bytes of memory for the data of one process.
+    /// The maximum memory for the data of one process, in bytes.
     pub memory: u64,
-    /// The same for the compiler, if that is more.
+    /// The same for the compiler, if it is more.
     pub to_compile: u64,
 }
 
 impl V {
-    /// Bytes of memory for the compiler, which frees none, unless its context may have less.
+    /// The maximum memory of the compiler, which frees none, in bytes. A context may have less.
     pub const TO_COMPILE: u64 = 4 << 30;
 }
 
 /// Compiles scripts and starts the processes of jobs.
 pub(super) struct Builder {
     v: V,
-    /// Where programs are kept. No job can write there.
+    /// The directory of the programs. No job can write there.
     directory: PathBuf,
-    /// The hashes of their scripts; the one that was used last comes last.
+    /// The hashes of their scripts; the last used one comes last.
     kept: VecDeque<String>,
 }
 
@@ -65,23 +65,24 @@ impl Builder {
         JobRights { readable: self.v.readable.clone(), ..JobRights::new(directory, self.v.memory, user.clone()) }
     }
 
-    /// The program of a script, if that was compiled before.
+    /// Returns the program of a script that was compiled before.
     pub(super) fn program(&mut self, script: &str) -> Option<PathBuf> {
         let hash = hash(script);
         let at = self.kept.iter().position(|kept| *kept == hash)?;
         self.kept.remove(at);
         let program = self.directory.join(&hash);
-        // Something that clears up old temporary files may have removed it.
+        // A program that cleans up old temporary files may have removed it.
         program.is_file().then(|| self.kept.push_back(hash))?;
         Some(program)
     }
 
-    /// Bytes of memory for the data of the compiler.
+    /// Returns the maximum memory for the data of the compiler, in bytes.
     pub(super) fn memory_to_compile(&self) -> u64 {
         self.v.to_compile.max(self.v.memory)
     }
 
-    /// Starts to compile the script in a directory. Nothing of a job is there, or the next one with this script might have it, too.
+    /// Starts to compile the script in a directory. It contains no data of the job, which the next job with this script
+    /// could see.
     pub(super) fn compile(&self, files: &JobFiles) -> io::Result<Process> {
         let rights = JobRights { memory: self.memory_to_compile(), ..self.rights(&files.directory, &files.user) };
         let arguments = ARGUMENTS.into_iter().chain([PROGRAM, FILE]).collect::<Vec<_>>();
@@ -97,7 +98,7 @@ impl Builder {
         }
         environment::give(&mut command, variables);
         let mut process = Process::start(command)?;
-        // It acts for nobody, so nobody answers it.
+        // It has no host calls.
         process.asking = Asking::default();
         Ok(process)
     }
@@ -105,7 +106,7 @@ impl Builder {
     /// Keeps the program that was compiled in the directory of a job.
     pub(super) fn keep(&mut self, script: &str, files: &JobFiles) -> io::Result<PathBuf> {
         let made = files.directory.join(PROGRAM);
-        // The compiler may have been made to leave a link there.
+        // A script may have made the compiler leave a link there.
         if !made.symlink_metadata()?.is_file() {
             return Err(io::Error::other("the compiler made no program"));
         }
@@ -141,7 +142,7 @@ fn hash(script: &str) -> String {
     hex(&Sha256::digest(script))
 }
 
-/// The error of the script in what the compiler said, if it names a place: `main.v:3:5: error: …`.
+/// Returns the error of the script in the compiler's output, if it names a place: `main.v:3:5: error: …`.
 pub(super) fn compile_error(lines: &[String]) -> Option<JobError> {
     lines.iter().find_map(|line| {
         let rest = line.strip_prefix("./").unwrap_or(line).strip_prefix(FILE)?.strip_prefix(':')?;
