@@ -44,7 +44,7 @@ fn sum(context: &NativeCallContext<'_>, run: &Run, items: &Array) -> Native<Dyna
     for (at, item) in items.iter().enumerate() {
         run.go_on_at(at)?;
         if let Ok(number) = item.as_int() {
-            // No array is so long that this overflows.
+            // No array is long enough for an overflow.
             whole += i128::from(number);
         } else if let Ok(number) = item.as_float() {
             fraction = Some(fraction.unwrap_or_default() + number);

@@ -105,9 +105,9 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// What a function asks that takes a path.
+/// A file call with a path.
 type OfOne = fn(String) -> FileCall;
-/// What a function asks that takes two texts.
+/// A file call with two texts.
 type OfTwo = fn(String, String) -> FileCall;
 
 pub(super) fn add(functions: &mut Functions<'_>) {

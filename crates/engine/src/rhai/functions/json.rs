@@ -31,7 +31,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     functions.add("parse_json", |context: NativeCallContext, text: &str| -> Native<Dynamic> {
         let text = exact(text, "the JSON").map_err(|beyond| failed(&context, beyond.to_string()))?;
         let value = alloc::apart(|| tree(&text)).map_err(|error| failed(&context, format!("the text is not JSON: {error}")))?;
-        // What does not fit has been found in the text.
+        // The check of the text has found integers that are too large.
         Ok(convert::dynamic(&value).unwrap_or(Dynamic::UNIT))
     });
 }

@@ -4,7 +4,7 @@ use super::asking::ask;
 use super::definition::{Definition, Functions};
 use crate::{RedisCall, RedisCommand};
 
-/// Definitions of functions that give an error in the same cases.
+/// Defines a function that fails in the same cases as the others here.
 const fn definition(signature: &'static str, description: &'static str, example: &'static str, result: &'static str) -> Definition {
     Definition { signature, description, errors: "Redis is not there within 5 seconds, or refuses the command.", example, result }
 }

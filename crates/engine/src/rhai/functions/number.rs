@@ -27,9 +27,9 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// How many digits after the decimal point a float is written with at most. More mean nothing.
+/// The maximum number of decimals of a float. More are meaningless.
 const DIGITS: INT = 17;
-/// The same of a decimal number, which has no more.
+/// The same for a decimal number, which has no more.
 const DECIMAL_DIGITS: INT = 28;
 
 pub(super) fn add(functions: &mut Functions<'_>) {
@@ -53,7 +53,7 @@ fn at_most(digits: INT, wanted: INT) -> usize {
     usize::try_from(wanted.clamp(0, digits)).unwrap_or(0)
 }
 
-/// A number with so many digits after the decimal point.
+/// Formats a number with this number of decimals.
 fn fixed(context: &NativeCallContext<'_>, number: &Dynamic, decimals: INT) -> Native<String> {
     let text = if let Ok(number) = number.as_int() {
         padded(number.to_string(), at_most(DIGITS, decimals))
@@ -61,19 +61,19 @@ fn fixed(context: &NativeCallContext<'_>, number: &Dynamic, decimals: INT) -> Na
         format!("{number:.*}", at_most(DIGITS, decimals))
     } else if let Ok(number) = number.as_decimal() {
         let decimals = at_most(DECIMAL_DIGITS, decimals);
-        // Zeros are added here: the library has no room for so many.
+        // Zeros are added here: the library does not support this many.
         padded(number.round_dp(u32::try_from(decimals).unwrap_or(0)).to_string(), decimals)
     } else {
         return Err(failed(context, format!("a {} is no number", context.engine().map_type_name(number.type_name()))));
     };
-    // What is rounded to zero is not negative.
+    // A number rounded to zero has no sign.
     Ok(match text.strip_prefix('-') {
         Some(positive) if positive.chars().all(|digit| matches!(digit, '0' | '.')) => positive.to_owned(),
         _ => text,
     })
 }
 
-/// The digits of a number with zeros at the end, so that so many are after the decimal point.
+/// Adds zeros to a number up to this number of decimals.
 fn padded(digits: String, decimals: usize) -> String {
     if decimals == 0 {
         return digits;
@@ -82,7 +82,7 @@ fn padded(digits: String, decimals: usize) -> String {
     format!("{digits}{}{}", if has == 0 { "." } else { "" }, "0".repeat(decimals.saturating_sub(has)))
 }
 
-/// A number with separators between its thousands and before its decimals.
+/// Formats a number with separators between thousands and before the decimals.
 fn grouped(context: &NativeCallContext<'_>, number: &Dynamic, decimals: INT, thousands: &str, point: &str) -> Native<ImmutableString> {
     let digits = fixed(context, number, decimals)?;
     let mut text = Bounded::new(context);

@@ -84,7 +84,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     functions.add("osis::set", move |context: NativeCallContext, collection: &str, object: Map| {
         let collection = name(&context, collection)?;
         let mut object = object;
-        // The id is made here, so that a script that does not learn what became of it knows what it may have stored.
+        // The id is made here, so that a script that gets no answer knows which object it may have stored.
         let new = object.get("id").is_none_or(Dynamic::is_unit).then(ObjectId::random);
         if let Some(id) = &new {
             object.insert("id".into(), ImmutableString::from(id.as_str()).into());
@@ -136,7 +136,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
 }
 
-/// The conditions of a query that are written as texts, if they are: `born>=1800`, or several in an array.
+/// Returns the conditions of a query that are written as texts, if there are any: `born>=1800`, or several in an array.
 fn written_conditions(context: &NativeCallContext<'_>, query: &Map) -> Native<Option<BTreeMap<String, Condition>>> {
     let texts = match query.get("filter") {
         Some(one) if one.is_string() => vec![one.clone()],

@@ -89,7 +89,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// How a command is run.
+/// The options of a command.
 #[derive(Default)]
 struct Options {
     silent: bool,
@@ -98,7 +98,7 @@ struct Options {
 }
 
 impl Options {
-    /// Reads those that `run` is given. What is misspelt would silently have no effect.
+    /// Parses the options of `run`. A misspelt option is an error, because it would have no effect.
     fn read(context: &NativeCallContext<'_>, given: &Map) -> Native<Self> {
         let mut options = Self::default();
         for (name, value) in given {
@@ -169,7 +169,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
 }
 
-/// Runs a command to its end, and logs what it wrote.
+/// Runs a command to its end, and logs its output.
 fn execute(context: &NativeCallContext<'_>, run: &Rc<Run>, command: &str, options: &Options) -> Native<Dynamic> {
     if options.log {
         run.log(LogLevel::Info, &format!("run: {command}"));

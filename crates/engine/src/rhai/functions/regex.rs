@@ -11,7 +11,7 @@ use crate::rhai::native::{Bounded, Native, failed, too_long};
 use crate::rhai::run::Run;
 use crate::{Limits, alloc};
 
-/// When functions of this group give an error.
+/// When the functions of this group fail.
 const WRONG: &str = "the pattern is wrong or too large; it says where.";
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -59,18 +59,21 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// How long a pattern may be, bytes. A short class such as `\w` stands for hundreds of ranges, which take memory before the next limit is asked.
+/// The maximum length of a pattern, in bytes. A short class such as `\w` stands for hundreds of ranges, which take
+/// memory before the next limit is checked.
 const LONGEST: usize = 4 << 10;
-/// Bytes that a compiled pattern may take, and those that it may take while it is used. The time to match grows with them.
+/// The maximum size of a compiled pattern, and of its memory during a search, in bytes. The time to match grows with
+/// them.
 const SIZE: usize = 512 << 10;
-/// How many groups a pattern may have. A search may keep a place in the text for each group and state, which no other limit counts.
+/// The maximum number of groups of a pattern. A search may keep a position for each group and state, which no other
+/// limit counts.
 const GROUPS: usize = 32;
-/// How many compiled patterns are kept.
+/// The maximum number of compiled patterns that are kept.
 const KEPT: usize = 16;
-/// Bytes of text that one replacement may need for a moment, before it is known how long it is.
+/// The maximum temporary size of one replacement, in bytes, before its length is known.
 const EXPANDED: usize = 16 << 20;
 
-/// The patterns that were compiled last, by their text.
+/// The last compiled patterns, by their text.
 #[derive(Clone)]
 struct Patterns(Rc<RefCell<Cache<Box<str>, Rc<Regex>>>>);
 
@@ -93,9 +96,10 @@ impl Patterns {
     }
 }
 
-/// What is wrong with a pattern, and where. The message has lines for that: one repeats the pattern, one points at a place in it, the last says why.
+/// Returns the error of a pattern, with its position. The library's message has several lines: one repeats the pattern,
+/// one points at a position, the last has the reason.
 fn told(error: &regex::Error) -> String {
-    /// By how much a pattern of one line is indented.
+    /// The indentation of a pattern of one line.
     const INDENT: usize = 4;
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();
@@ -140,7 +144,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
 fn list<'t>(context: &NativeCallContext<'_>, run: &Run, parts: impl Iterator<Item = &'t str>) -> Native<Array> {
     let mut list = Array::new();
     for part in parts {
-        // Each match may have looked at all that follows.
+        // Each match may have searched the whole rest of the text.
         run.go_on()?;
         if list.len() == Limits::ARRAY {
             return Err(too_long(context, Piece::Array));
@@ -156,7 +160,7 @@ fn groups(regex: &Regex, captures: &Captures<'_>) -> Map {
     (0..captures.len()).map(|at| (at.to_string().into(), text(at))).chain(named).collect()
 }
 
-/// Replaces all matches. A replacement that names a group many times is measured before it is written.
+/// Replaces all matches. The size of a replacement that names groups many times is checked before it is made.
 fn replaced(context: &NativeCallContext<'_>, run: &Run, text: &str, regex: &Regex, replacement: &str) -> Native<ImmutableString> {
     let (mut out, mut last, dollars) = (Bounded::new(context), 0, replacement.matches('$').count());
     for captures in regex.captures_iter(text) {

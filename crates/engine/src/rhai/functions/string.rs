@@ -56,7 +56,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// Characters for which `name_fix` writes `_`, besides white space.
+/// Characters that `name_fix` replaces by `_`, besides white space.
 const REPLACED: &str = ",-\"'#!()[]=+<>@$%^&*";
 
 pub(super) fn add(functions: &mut Functions<'_>) {
@@ -107,7 +107,7 @@ fn padded(context: &NativeCallContext<'_>, value: &Dynamic, length: INT, fill: &
     Ok(out.done())
 }
 
-/// Takes away the white space that all lines begin with. Lines of nothing else become empty.
+/// Removes the common leading white space of all lines. Lines of white space become empty.
 pub(in super::super) fn dedent(text: &str) -> String {
     let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
     let mut indents = text.lines().filter(|line| !line.trim().is_empty()).map(indent);
@@ -147,7 +147,7 @@ fn filled(context: &NativeCallContext<'_>, run: &Run, template: &str, values: &M
     Ok(out.done())
 }
 
-/// Adds the value of a name, or of a name in a map with that name: `customer.name`. False: there is none.
+/// Adds the value of a name, or of a name in a map: `customer.name`. Returns false if there is none.
 fn show_at(out: &mut Bounded<'_, '_>, values: &Map, name: &str) -> Native<bool> {
     let (first, rest) = name.split_once('.').map_or((name, None), |(first, rest)| (first, Some(rest)));
     match (values.get(first), rest) {

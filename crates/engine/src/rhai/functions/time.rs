@@ -98,7 +98,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
 }
 
-/// A point in time in a form, in milliseconds.
+/// Parses a point in time in a format, in milliseconds.
 fn parsed(text: &str, format: &str) -> Result<INT, String> {
     let items = || StrftimeItems::new(format);
     if items().any(|item| item == Item::Error) {
@@ -110,7 +110,7 @@ fn parsed(text: &str, format: &str) -> Result<INT, String> {
     moment(text, items()).map_err(|error| format!("{:?} is no time of the form {:?}: {error}", excerpt(text), excerpt(format)))
 }
 
-/// What is not said of a time zone is UTC, a date alone is its midnight, and an hour alone begins.
+/// The default time zone is UTC. A date alone means its midnight, and an hour alone means its beginning.
 fn moment<'f>(text: &str, items: impl Iterator<Item = Item<'f>>) -> ParseResult<INT> {
     let mut parsed = Parsed::new();
     chrono::format::parse(&mut parsed, text, items)?;
@@ -140,7 +140,7 @@ fn formatted(context: &NativeCallContext<'_>, time: INT, format: &str, zone: Tz)
     }
 }
 
-/// A duration in milliseconds.
+/// Parses a duration, in milliseconds.
 fn duration(text: &str) -> Result<INT, String> {
     let wrong = || format!("{:?} is no duration such as 1h 30m; units are ms, s, m, h, d and w", excerpt(text));
     let (mut total, mut rest) = (0.0, text.trim());
@@ -168,7 +168,7 @@ fn written(context: &NativeCallContext<'_>, duration: INT) -> Native<ImmutableSt
         return Err(failed(context, format!("{duration} is negative, which no duration is")));
     }
     let (mut left, mut parts) = (duration, Vec::new());
-    // Weeks are read, but people count days.
+    // Weeks are parsed, but not printed: people count days.
     for (name, millis) in &UNITS[1..] {
         if left >= *millis {
             parts.push(format!("{}{name}", left / millis));
