@@ -10,15 +10,15 @@ use hero_model::{exact, tree};
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "to_json(value: any) -> string",
-        description: "Writes a value as JSON.",
-        errors: "the value holds what JSON cannot say, such as a function or an infinite number, or is nested deeper than 64.",
+        description: "Returns a value as JSON.",
+        errors: "the value contains something that JSON does not support, such as a function or an infinite number, or is nested deeper than 64 levels.",
         example: "#{ total: 12.5, tags: [\"a\", ()] }.to_json()",
         result: r#""{\"tags\":[\"a\",null],\"total\":12.5}""#,
     },
     Definition {
         signature: "parse_json(text: string) -> any",
-        description: "Reads JSON. A number without fraction and exponent becomes an integer, another one a float, and `null` becomes `()`.",
-        errors: "the text is no JSON, or has a number that scripts cannot hold; it says where.",
+        description: "Parses JSON. A number without fraction and exponent becomes an integer, any other number a float, and `null` becomes `()`.",
+        errors: "the text is not valid JSON, or contains a number that is too large for scripts; the message says where.",
         example: r#"parse_json(`{"name": "Ada", "born": 1815}`).born"#,
         result: "1815",
     },

@@ -6,22 +6,22 @@ use crate::rhai::native::{Bounded, Native, failed};
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "to_fixed(number: number, decimals: int) -> string",
-        description: "Writes a number with so many digits after the decimal point: 17 at most, of a decimal number 28. It is rounded, a half to the even digit.",
-        errors: "it is no number.",
+        description: "Formats a number with `decimals` digits after the decimal point: at most 17, or 28 for a decimal number. The number is rounded, a half to the even digit.",
+        errors: "the value is not a number.",
         example: "(2.0 / 3.0).to_fixed(2)",
         result: r#""0.67""#,
     },
     Definition {
         signature: "round(number: float, decimals: int) -> float",
-        description: "Rounds a float to so many digits after the decimal point. Decimal numbers have the same by Rhai.",
+        description: "Rounds a float to `decimals` digits after the decimal point. Rhai has the same function for decimal numbers.",
         errors: "",
         example: "2.71828.round(3)",
         result: "2.718",
     },
     Definition {
         signature: "format_number(number: number, decimals: int, thousands_separator?: string, decimal_separator?: string) -> string",
-        description: "Writes a number as `to_fixed` does, for people: with a comma, or another separator, between each three digits before the decimal point.",
-        errors: "it is no number.",
+        description: "Formats a number like `to_fixed`, for people: with a comma, or another separator, between groups of three digits before the decimal point.",
+        errors: "the value is not a number.",
         example: r#"1234567.891.format_number(2, ".", ",")"#,
         result: r#""1.234.567,89""#,
     },

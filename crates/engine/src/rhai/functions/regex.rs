@@ -12,47 +12,47 @@ use crate::rhai::run::Run;
 use crate::{Limits, alloc};
 
 /// When the functions of this group fail.
-const WRONG: &str = "the pattern is wrong or too large; it says where.";
+const WRONG: &str = "the pattern is invalid or too large; the message says where.";
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "regex_is_match(text: string, pattern: string) -> bool",
-        description: "Says whether a regular expression matches anywhere in a string. Patterns are those of the Rust crate [regex](https://docs.rs/regex/1/regex/#syntax), without backreferences and look-around, so that the time of a match never grows faster than the string. A pattern has 4 KB and 32 groups at most; in backticks it needs no doubled backslashes.",
+        description: "Returns whether a regular expression matches anywhere in a string. Patterns have the syntax of the Rust crate [regex](https://docs.rs/regex/1/regex/#syntax), without backreferences and look-around, so that a match takes linear time. A pattern has at most 4 KB and 32 groups; in backticks, backslashes need not be doubled.",
         errors: WRONG,
         example: r"regex_is_match(`invoice-2026-001`, `^invoice-\d{4}-\d+$`)",
         result: "true",
     },
     Definition {
         signature: "regex_find(text: string, pattern: string) -> string|nothing",
-        description: "Gives the first part of a string that matches, or `()`.",
+        description: "Returns the first match in a string, or `()`.",
         errors: WRONG,
         example: r"regex_find(`order 4711 of 12 May`, `\d+`)",
         result: r#""4711""#,
     },
     Definition {
         signature: "regex_find_all(text: string, pattern: string) -> array",
-        description: "Gives all parts of a string that match, in order.",
+        description: "Returns all matches in a string, in order.",
         errors: WRONG,
         example: r"regex_find_all(`a1 b22 c333`, `\d+`)",
         result: r#"["1","22","333"]"#,
     },
     Definition {
         signature: "regex_captures(text: string, pattern: string) -> map|nothing",
-        description: "Gives the groups of the first match, by number and by name, or `()` if nothing matches. `0` is the whole match; a group that took no part is `()`.",
+        description: "Returns the groups of the first match, by number and by name, or `()` if nothing matches. `0` is the whole match; a group that did not take part is `()`.",
         errors: WRONG,
         example: r"regex_captures(`2026-01`, `(?<year>\d+)-(\d+)`)",
         result: r#"{"0":"2026-01","1":"2026","2":"01","year":"2026"}"#,
     },
     Definition {
         signature: "regex_replace(text: string, pattern: string, replacement: string) -> string",
-        description: "Replaces all parts of a string that match. `$1` or `${name}` stands for a group, `$$` for a dollar sign; so the replacement belongs in double quotes, because `${name}` has another meaning in backticks.",
+        description: "Replaces all matches in a string. `$1` or `${name}` stands for a group, `$$` for a dollar sign. Write the replacement in double quotes, because `${name}` has another meaning in backticks.",
         errors: WRONG,
         example: r"regex_replace(`Lovelace, Ada`, `(\w+), (\w+)`, `$2 $1`)",
         result: r#""Ada Lovelace""#,
     },
     Definition {
         signature: "regex_split(text: string, pattern: string) -> array",
-        description: "Gives the parts of a string between those that match.",
+        description: "Returns the parts of a string between the matches.",
         errors: WRONG,
         example: r"regex_split(`a, b;c`, `[,;]\s*`)",
         result: r#"["a","b","c"]"#,
