@@ -179,8 +179,8 @@ fn start(rights: &JobRights, shell_command: &OsStr) -> io::Result<Child> {
     Ok(child)
 }
 
-/// Returns a descriptor that is readable when a child or an adopted orphan has ended. It blocks SIGCHLD here, so it is called
-/// after the start of the command, which has no signal blocked.
+/// Returns a descriptor that is readable when a child or an adopted orphan has ended. It blocks SIGCHLD here, so it is
+/// called after the start of the command, which has no signal blocked.
 fn deaths() -> io::Result<SignalFd> {
     let mut ends = SigSet::empty();
     ends.add(Signal::SIGCHLD);
