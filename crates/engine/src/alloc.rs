@@ -1,14 +1,15 @@
 //! The global allocator: the system's, with a count of the bytes that each thread has allocated.
 //!
-//! Rhai has no memory limit of its own. The thread that runs scripts asks [`allocated`] at every operation; other threads pay one
-//! thread-local addition per allocation. The count cannot refuse an allocation, because an allocator must not unwind. A single huge
-//! allocation is prevented by checks before it, and in the end by the limit of the address space.
+//! Rhai has no memory limit of its own. The thread that runs scripts reads [`allocated`] at every operation; other
+//! threads pay one thread-local addition per allocation. The count cannot refuse an allocation, because an allocator
+//! must not unwind. Checks before a single huge allocation prevent it, and in the end the limit of the address space.
 //!
-//! If one thread frees memory that another has allocated, the counts of both are wrong. The script thread shares no memory with
-//! others, so its count is exact.
+//! If one thread frees memory that another has allocated, the counts of both are wrong. The script thread shares no
+//! memory with others, so its count is exact.
 //!
-//! A text, a blob and an array each lie in one piece, so pieces that are longer than any of them may be are noted, too: [`large`]. Which of them it is
-//! the alignment says; what else lies in large pieces, such as the tables of a regular expression, has another alignment, or is made [`apart`].
+//! A text, a blob and an array are each one piece of memory, so pieces longer than any of them may be are noted, too:
+//! [`large`]. The alignment distinguishes texts from arrays. Other large pieces, such as the tables of a regular
+//! expression, have another alignment, or are made [`apart`].
 #![expect(
     unsafe_code,
     reason = "a global allocator can't be written without, nor the system's be asked for what it holds; it only counts and passes on"
@@ -22,9 +23,9 @@ use rhai::Dynamic;
 use super::Limits;
 use super::limits::Piece;
 
-/// Above how many bytes a piece is looked at. Pieces grow by doubling, so a text that fits has one of at most so many.
+/// Pieces above this size are checked. Pieces grow by doubling, so a text within its limit has at most this size.
 const LARGE_TEXT: usize = 2 * Limits::TEXT;
-/// The same of an array.
+/// The same for an array.
 const LARGE_ARRAY: usize = 2 * Limits::ARRAY * size_of::<Dynamic>();
 
 struct Counting;
@@ -35,16 +36,17 @@ static ALLOCATOR: Counting = Counting;
 struct Allocated {
     now: Cell<i64>,
     peak: Cell<i64>,
-    /// All bytes that were ever allocated, freed or not.
+    /// All bytes ever allocated, freed or not.
     made: Cell<i64>,
-    /// The last piece that was too long, since that was forgotten.
+    /// The last piece that was too long, until [`forget_large`].
     large: Cell<Option<Piece>>,
-    /// Above how many bytes a text is too long, and an array.
+    /// The maximum size of a text and of an array, in bytes.
     most: Cell<(usize, usize)>,
 }
 
 thread_local! {
-    // Const and without a destructor: no lazy initialisation that would allocate, and still there while a thread ends.
+    // Const and without a destructor: it needs no lazy initialisation, which would allocate, and is still there while a
+    // thread ends.
     static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0), made: Cell::new(0), large: Cell::new(None), most: Cell::new((LARGE_TEXT, LARGE_ARRAY)) } };
 }
 
@@ -88,35 +90,35 @@ fn signed(bytes: usize) -> i64 {
     bytes as i64
 }
 
-/// How many bytes this thread has allocated and not freed. Negative when it freed what others had allocated.
+/// The number of bytes that this thread has allocated and not freed. Negative if it freed memory of other threads.
 #[inline]
 pub(super) fn allocated() -> i64 {
     ALLOCATED.with(|allocated| allocated.now.get())
 }
 
-/// How many bytes this thread has ever allocated, freed or not. The number may wrap.
+/// The number of bytes that this thread has ever allocated, freed or not. The number may wrap.
 #[inline]
 pub(super) fn made() -> i64 {
     ALLOCATED.with(|allocated| allocated.made.get())
 }
 
-/// [`allocated`] and [`made`] at one look, for what is asked at each operation.
+/// Returns [`allocated`] and [`made`] with one access, for checks at each operation.
 #[inline]
 pub(super) fn allocated_and_made() -> (i64, i64) {
     ALLOCATED.with(|allocated| (allocated.now.get(), allocated.made.get()))
 }
 
-/// The most that [`allocated`] was since [`restart_peak`].
+/// The maximum of [`allocated`] since [`restart_peak`].
 pub(super) fn peak() -> i64 {
     ALLOCATED.with(|allocated| allocated.peak.get())
 }
 
-/// What was too long since [`forget_large`], if anything was.
+/// Returns the kind of value that was too long since [`forget_large`], if any.
 pub(super) fn large() -> Option<Piece> {
     ALLOCATED.with(|allocated| allocated.large.get())
 }
 
-/// Forgets what was too long, and for whom more was allowed.
+/// Forgets the value that was too long, and the larger sizes of [`allow_for`].
 pub(super) fn forget_large() {
     ALLOCATED.with(|allocated| {
         allocated.large.set(None);
@@ -124,9 +126,9 @@ pub(super) fn forget_large() {
     });
 }
 
-/// Allows pieces as long as those that a JSON of so many bytes becomes: what a script is given, it may copy.
+/// Allows pieces as long as a JSON of this size can need: a script may copy its input.
 pub(super) fn allow_for(json: usize) {
-    // An element has a byte at least, and a comma.
+    // An element has at least one byte and a comma.
     let elements = json / 2 + 1;
     ALLOCATED.with(|allocated| {
         let (text, array) = allocated.most.get();
@@ -134,7 +136,7 @@ pub(super) fn allow_for(json: usize) {
     });
 }
 
-/// Does what takes long pieces that are no values of the script.
+/// Runs work that needs long pieces which are no values of the script.
 pub(super) fn apart<T>(work: impl FnOnce() -> T) -> T {
     let before = large();
     let done = work();
@@ -142,16 +144,17 @@ pub(super) fn apart<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Sets the peak to what is allocated now.
+/// Sets the peak to the current number of allocated bytes.
 pub(super) fn restart_peak() {
     ALLOCATED.with(|allocated| allocated.peak.set(allocated.now.get()));
 }
 
-/// Gives what the allocator holds and nobody uses back to the system, as far as whole pages are free. Takes a millisecond for each few megabytes, in which others wait for
-/// memory, so it is for times of rest.
+/// Returns unused memory of the allocator to the system, if whole pages are free. Takes a millisecond for each few
+/// megabytes and blocks other allocations meanwhile, so it is for idle times.
 pub fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: `malloc_trim` may be called by any thread at any time; it takes the locks of the allocator and touches only what is free.
+    // SAFETY: `malloc_trim` may be called by any thread at any time; it takes the locks of the allocator and only
+    // touches free memory.
     unsafe {
         libc::malloc_trim(0);
     }

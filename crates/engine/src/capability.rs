@@ -21,28 +21,28 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// All of them.
+    /// All capabilities.
     pub const ALL: [Self; 6] = [Self::Objects, Self::Jobs, Self::Fs, Self::Process, Self::Net, Self::Redis];
 
-    /// Those that an operator grants.
+    /// The capabilities that an operator grants.
     pub const GRANTS: [Self; 4] = [Self::Fs, Self::Process, Self::Net, Self::Redis];
 
-    /// Those that scripts of a type have without being granted them.
+    /// Returns the capabilities that scripts of a type have without a grant.
     pub fn of(script_type: &ScriptType) -> &'static [Self] {
         if *script_type == ScriptType::osis() { &[Self::Objects, Self::Jobs] } else { &[Self::Jobs] }
     }
 
-    /// Those that pools of a type have if the operator says nothing of them.
+    /// Returns the capabilities that pools of a type have if the operator configures none.
     pub fn by_default(script_type: &ScriptType) -> &'static [Self] {
         if *script_type == ScriptType::sal() { &[Self::Fs] } else { &[] }
     }
 
-    /// Those that scripts of a type may have.
+    /// Returns the capabilities that scripts of a type may have.
     pub fn possible(script_type: &ScriptType) -> Vec<Self> {
         Self::ALL.into_iter().filter(|capability| Self::of(script_type).contains(capability) || Self::GRANTS.contains(capability)).collect()
     }
 
-    /// The name by which it is granted.
+    /// Returns the name used in grants.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Objects => "objects",
@@ -54,7 +54,7 @@ impl Capability {
         }
     }
 
-    /// Who has it, for people.
+    /// Describes which scripts have it, for people.
     pub const fn who(self) -> &'static str {
         match self {
             Self::Objects => "scripts of type osis",

@@ -30,34 +30,35 @@ use hero_process::cgroup::Group;
 use hero_process::confine::{self, Profile, SupervisorRights};
 use outbox::Outbox;
 
-/// How long a new engine may take until it is ready.
+/// Timeout for a new engine to become ready.
 const START: Duration = Duration::from_secs(10);
-/// How long a script has to obey a stop before its engine is killed.
+/// Time that a script has to obey a stop before its engine is killed.
 const OBEY: Duration = Duration::from_millis(100);
-/// The same for the processes of a job, which may clear up after SIGTERM.
+/// The same for the processes of a job, which may clean up after SIGTERM.
 const PROCESSES_OBEY: Duration = Duration::from_secs(3);
-/// Bytes that the message, the data and the call stack of an error may have, far above what an engine makes.
+/// The maximum size of an error's message, data and call stack, in bytes, far above the size of an engine's errors.
 const ERROR: usize = 256 << 10;
-/// The address space an engine needs for itself: program, libraries, the script thread's stack, arenas of the allocator.
+/// The address space that an engine needs for itself: program, libraries, the script thread's stack, arenas of the
+/// allocator.
 const OWN_ADDRESS_SPACE: u64 = 640 << 20;
-/// After how many jobs the size of the process is looked up.
+/// The size of the process is read after this number of jobs.
 const LOOK_UP_EVERY: u64 = 64;
-/// After a job that used this much memory the size of the process is looked up, too.
+/// The size of the process is also read after a job that used this much memory.
 const LARGE_JOB: u64 = 16 << 20;
 
-/// An engine process, seen from its worker. It runs one job at a time; dropping it kills it.
+/// An engine process, as its worker sees it. It runs one job at a time; dropping it kills it.
 #[derive(Debug)]
 pub struct Child {
-    /// Absent once the process has been waited for.
+    /// `None` once the process has been waited for.
     process: Option<Process>,
     socket: UnixStream,
     inbox: Inbox,
     outbox: Outbox,
     settings: EngineSettings,
     spawner: Spawner,
-    /// That of a supervisor; it is removed when that has ended.
+    /// The directory of a supervisor; it is removed when the supervisor has ended.
     directory: Option<Directory>,
-    /// What a supervisor is in with all that it starts; it is removed as well.
+    /// The control group of a supervisor and everything that it starts; it is removed, too.
     group: Option<Group>,
     meter: Arc<Meter>,
     confinement: String,
@@ -86,7 +87,7 @@ impl Child {
                 group: group.as_ref().map(|group| group.path().to_owned()),
             };
             let mut command = confine::command(&settings.hero, &Profile::Supervisor(rights), &settings.hero, &["supervisor"]);
-            // It ends by itself when the socket is closed, and with it what a job has started.
+            // It ends by itself when the socket is closed, and ends everything that a job has started.
             command.current_dir(directory.path()).env_clear().kill_on_drop(false);
             (command, Some(directory), group)
         } else {
@@ -110,7 +111,7 @@ impl Child {
             bytes: 0,
             idle: false,
         };
-        // The process starts even if nobody waits for it any more. Then it is ended as every other.
+        // The process starts even if the caller stops waiting. Then it is ended like any other.
         let (reply, spawned) = oneshot::channel();
         let spawning = spawner.clone();
         spawner.surely(async move {
@@ -155,16 +156,17 @@ impl Child {
         }
     }
 
-    /// Runs a job to its end, at most its timeout and the grace period long.
+    /// Runs a job to its end, at most for its timeout and the grace period.
     ///
-    /// `stop` ends it with kind `stopped`: the script has 100 ms to obey, then the engine is killed. An engine that was killed,
-    /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] means that the engine died
-    /// by itself; the job then has no result.
+    /// `stop` ends it with kind `stopped`: the script has 100 ms to obey, then the engine is killed. An engine that was
+    /// killed, died, or whose `run` was dropped half-way is no longer [alive](Self::is_alive). [`Died`] means that the
+    /// engine died by itself; the job then has no result.
     pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<RunResult, Died> {
         self.run_in(job, false, host, stop).await
     }
 
-    /// The same for the next line of a REPL: what earlier lines declared is still there. Not for an engine that runs jobs.
+    /// The same for the next line of a REPL, which sees the declarations of earlier lines. Not for an engine that runs
+    /// jobs.
     pub async fn evaluate(&mut self, line: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<RunResult, Died> {
         self.run_in(line, true, host, stop).await
     }
@@ -205,7 +207,7 @@ impl Child {
                     if host_call.size() > HostCall::LARGEST {
                         return Err(self.broke("its host call is far too large").await);
                     }
-                    // A task of its own: a stop is seen while an answer is computed.
+                    // A separate task, so that a stop is noticed while an answer is computed.
                     answering = Some(AbortOnDropHandle::new(tokio::spawn(host.answer(host_call))));
                     continue;
                 }
@@ -217,7 +219,7 @@ impl Child {
                         return Err(self.broke("it goes on after its job").await);
                     }
                     self.look_up_size(allocated, usage.peak_memory);
-                    // The rest of a frame that it did not read would be read as a part of the next job.
+                    // If the engine did not read a whole frame, its next read would mix the rest into the next job.
                     self.idle = self.outbox.is_empty();
                     return Ok(RunResult { result, usage });
                 }
@@ -243,7 +245,8 @@ impl Child {
                 () = self.outbox.is_stuck() => return Err(self.broke("it does not read its answer").await),
                 answer = answered(&mut answering) => self.say_answer(answer),
                 ready = self.socket.ready(if self.outbox.is_empty() { Interest::READABLE } else { Interest::READABLE | Interest::WRITABLE }) => {
-                    // Neither waits for the other: an engine that writes much reads nothing until that is read.
+                    // Reading and writing must not wait for each other: an engine that writes much reads nothing until
+                    // its output is read.
                     if ready.is_ok_and(|ready| ready.is_writable()) {
                         self.outbox.write(&self.socket);
                     }
@@ -253,7 +256,8 @@ impl Child {
                     }
                     if !matches!(read, Ok(1..)) {
                         let died = self.died().await;
-                        // A socket that is closed with unread data in it is reset. Without a stop and an answer, only the job can be unread.
+                        // A socket closed with unread data is reset. Without a stop and an answer, only the job can be
+                        // unread.
                         let unread = matches!(&read, Err(error) if error.kind() == io::ErrorKind::ConnectionReset);
                         let died = if unread && !stopping && !asked { died.without_job() } else { died };
                         return match self.memory_exceeded() {
@@ -267,13 +271,13 @@ impl Child {
         }
     }
 
-    /// Whether it can run a job: it has not died, was not killed and is not in the middle of one.
+    /// Whether it can run a job: it has not died, was not killed and is not running one.
     pub fn is_alive(&self) -> bool {
-        // An engine sends nothing between jobs, so if anything can be read it has ended.
+        // An engine sends nothing between jobs, so readable data means that it has ended.
         self.idle && matches!(self.socket.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Returns when it has died, or at once while it cannot run a job.
+    /// Returns when it has died, or at once if it cannot run a job.
     pub async fn death(&self) {
         while self.is_alive() {
             // An error also means that it has ended, which the next check finds.
@@ -281,34 +285,34 @@ impl Child {
         }
     }
 
-    /// Whether to replace it before the next job: because of its jobs, its age, or its memory.
+    /// Whether to replace it before the next job: because of the number of its jobs, its age, or its memory.
     pub fn worn_out(&self) -> bool {
         self.jobs >= self.settings.recycle_after_jobs
             || self.started.elapsed() >= self.settings.recycle_after
             || self.bytes > self.settings.recycle_above_bytes
     }
 
-    /// The engine's process.
+    /// The process id of the engine.
     pub fn pid(&self) -> u32 {
         self.meter.pid()
     }
 
-    /// How it is confined: `weak: no …` with what is missing, then the steps in force.
+    /// The report of its confinement: `weak: no …` with the missing steps, then the steps in force.
     pub fn confinement(&self) -> &str {
         &self.confinement
     }
 
-    /// How many jobs it was given.
+    /// The number of jobs that it was given.
     pub fn jobs(&self) -> u64 {
         self.jobs
     }
 
-    /// Its size in bytes after its last job: what it counted itself, or its resident size where that was looked up.
+    /// Its size in bytes after its last job: its own count, or its resident size if that was read.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Notes its size. Reading /proc costs more than a small job, so that is done only now and then.
+    /// Notes its size. Reading `/proc` costs more than a small job, so this is not done after each job.
     fn look_up_size(&mut self, allocated: u64, peak: u64) {
         if self.jobs.is_multiple_of(LOOK_UP_EVERY) || peak >= LARGE_JOB {
             self.bytes = resident(self.pid()).unwrap_or_default().max(allocated);
@@ -325,13 +329,14 @@ impl Child {
         }
     }
 
-    /// The log bytes of one job above which the engine is killed: twice the limit that the engine itself enforces, and a little more.
+    /// The maximum log bytes of one job before the engine is killed: twice the limit that the engine itself enforces,
+    /// and a little more.
     fn log_cap(&self) -> usize {
         self.settings.limits.log.saturating_mul(2).saturating_add(Limits::TEXT).saturating_add(64 << 10)
     }
 }
 
-/// The answer to the host call that the script waits for; never, while it waits for none.
+/// Returns the answer to the host call that the script waits for. Pending if there is none.
 async fn answered(answering: &mut Option<AbortOnDropHandle<Answer>>) -> Answer {
     let Some(answer) = answering else { return std::future::pending().await };
     let answer = answer.await.unwrap_or_else(|_| Err("answering failed".to_owned()));
@@ -339,7 +344,7 @@ async fn answered(answering: &mut Option<AbortOnDropHandle<Answer>>) -> Answer {
     answer
 }
 
-/// Whether an error is of a length that an engine makes.
+/// Whether the length of an error is one that an engine makes.
 fn bounded(error: &JobError) -> bool {
     let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
     error.message.len() + data + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
@@ -357,12 +362,12 @@ fn failed(error: JobError, began: Instant) -> RunResult {
     RunResult { result: Err(error), usage: Usage { run_ms, ..Usage::default() } }
 }
 
-/// What records take of the room of a log. Empty lines and frames take some, too, as they take memory.
+/// The room that records take in a log. Empty lines and frames count, too, as they take memory.
 fn size(records: &[LogRecord]) -> usize {
     records.iter().map(|record| cost(&record.text)).sum::<usize>().max(cost(""))
 }
 
-/// The resident size of a process, in bytes.
+/// Returns the resident size of a process, in bytes.
 fn resident(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -17,28 +17,32 @@ use uuid::Uuid;
 
 use hero_process::closed;
 
-/// Nobody else may enter it.
+/// Only the owner may enter it.
 const PRIVATE: u32 = 0o700;
-/// Begins the names of the directories of engines. A number of 32 hexadecimal digits follows.
+/// Prefix of the names of engines' directories. A number of 32 hexadecimal digits follows.
 const PREFIX: &str = "hero-jobs-";
-/// How often another directory is made in place of one that was taken for left behind before it was locked.
+/// The maximum number of attempts to make a directory, in case another process removes it as abandoned before it is
+/// locked.
 const TRIES: usize = 3;
-/// How many names in the directory for temporary files are looked at for directories that were left.
+/// The maximum number of names in the directory for temporary files that are checked for abandoned directories.
 const LOOKED_AT: usize = 100_000;
-/// How many of these are removed at once. Each has the files of one job, which are bounded, and what its engine needs itself.
+/// The maximum number of directories removed at once. Each has the files of one job, which are bounded, and those that
+/// its engine needs.
 const REMOVED: usize = 4;
-/// How many it is tried with: some may be such that they cannot be.
+/// The maximum number of directories that it tries to remove: some may not be removable.
 const TRIED: usize = 64;
 
-/// File systems of one machine alone: ext, XFS, Btrfs, tmpfs, overlayfs, ZFS and F2FS. On others, locks of another machine may not be seen.
+/// Local file systems: ext, XFS, Btrfs, tmpfs, overlayfs, ZFS and F2FS. On others, locks of another machine may be
+/// invisible.
 const LOCAL: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010];
 
-/// The directory of an engine whose jobs are processes, below that for temporary files, where the jobs have theirs; or one that is made for a
-/// job elsewhere.
+/// The directory of an engine whose jobs are processes, below the directory for temporary files. It contains the
+/// directories of jobs. Or one made for a job elsewhere.
 ///
-/// Who has made it and who works in it hold a lock on it, which ends with a process however that ends, also where processes of other
-/// namespaces look. So one without a lock was left by processes that were killed together, and later ones remove it.
-/// What clears up old temporary files spares a directory with a lock, too.
+/// The process that made it and the process that works in it hold a lock on it. A lock ends with its process, however
+/// that ends, and is also visible in other namespaces. So a directory without a lock was left behind by processes that
+/// were killed together, and later processes remove it. Programs that clean up old temporary files also spare a locked
+/// directory.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -47,11 +51,11 @@ pub struct Directory {
 
 impl Directory {
     pub(super) fn create() -> io::Result<Self> {
-        // Rules of confinement are about real paths.
+        // Confinement rules use real paths.
         Self::create_in(&env::temp_dir().canonicalize()?)
     }
 
-    /// The same below another directory.
+    /// Makes it below another directory.
     pub fn create_in(parent: &Path) -> io::Result<Self> {
         let mut tries = 0;
         loop {
@@ -69,12 +73,13 @@ impl Directory {
         }
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes it with everything in it. Nobody may be at work in it any more; what somebody puts there meanwhile a later one removes.
+    /// Removes it with everything in it. No process may work in it any more; files added meanwhile are removed by a
+    /// later process.
     pub fn remove(self) {
         if let Err(error) = remove(&self.path)
             && error.kind() != io::ErrorKind::NotFound
@@ -84,25 +89,26 @@ impl Directory {
     }
 }
 
-/// Holds the directory of an engine, until what is given is dropped. It fails where somebody has removed it, or is at it.
+/// Locks the directory of an engine until the returned descriptor is dropped. Fails if another process has removed it,
+/// or is removing it.
 pub(super) fn lock(directory: &Path) -> rustix::io::Result<OwnedFd> {
     let held = closed::open(CWD, directory)?;
     match flock(&held, FlockOperation::NonBlockingLockShared) {
-        // Where there are no locks, nobody else can get one to remove it.
+        // Without support for locks, no other process can get a lock to remove it.
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
         Err(error) => return Err(error),
     }
-    // Somebody may have removed it before it was locked.
+    // Another process may have removed it before it was locked.
     let (there, ours) = (statat(CWD, directory, AtFlags::SYMLINK_NOFOLLOW)?, fstat(&held)?);
     if (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino) { Ok(held) } else { Err(Errno::NOENT) }
 }
 
-/// Removes directories of engines that processes of this user have left, because they were killed: a few at each call.
+/// Removes directories of engines that killed processes of this user left behind, a few at each call.
 pub(super) fn remove_left() {
     let _ = remove_left_in(&env::temp_dir());
 }
 
-/// The same for those below another directory. Gives whether there may be more.
+/// The same below another directory. Returns whether there may be more.
 pub fn remove_left_in(parent: &Path) -> bool {
     let names = fs::read_dir(parent).into_iter().flatten().take(LOOKED_AT).flatten().map(|entry| entry.file_name());
     let left = names.filter(|name| is_ours(name)).filter_map(|name| {
@@ -127,13 +133,13 @@ pub fn remove_left_in(parent: &Path) -> bool {
     false
 }
 
-/// Whether the directory of an engine has such a name.
+/// Whether this is the name of an engine's directory.
 fn is_ours(name: &OsStr) -> bool {
     let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
     number.is_some_and(|number| number.len() == 32 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Locks a directory of this user that nobody holds, so that nobody else removes it. A link is not followed.
+/// Locks a directory of this user that no process holds, so that no other process removes it. Does not follow a link.
 fn lock_left(directory: &Path) -> rustix::io::Result<OwnedFd> {
     let top = closed::open(CWD, directory)?;
     if fstat(&top)?.st_uid != geteuid().as_raw() || !LOCAL.contains(&fstatfs(&top)?.f_type) {
@@ -148,25 +154,25 @@ pub(super) fn make_private(directory: &Path) -> io::Result<()> {
     DirBuilder::new().mode(PRIVATE).create(directory)
 }
 
-/// Opens a directory whose owner has all rights to it from then on, also if he had taken them from himself. A link is not followed.
+/// Opens a directory and gives its owner all permissions, even if he had removed them. Does not follow a link.
 pub(super) fn open_private(parent: impl AsFd, name: impl Arg) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let place = openat(parent, name, OFlags::PATH | OFlags::NOFOLLOW | flags, Mode::empty())?;
-    // What is only a place has no rights to change by itself.
+    // A descriptor opened as a path only cannot change permissions itself.
     chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::from_raw_mode(PRIVATE))?;
     openat(&place, c".", OFlags::RDONLY | flags, Mode::empty())
 }
 
-/// Removes a directory with everything in it, and nothing elsewhere, whatever somebody who is still at work in it does.
+/// Removes a directory with everything in it, and nothing elsewhere, even if another process still changes it.
 pub(super) fn remove(directory: &Path) -> io::Result<()> {
     empty(&open_private(CWD, directory)?)?;
     fs::remove_dir(directory)
 }
 
-/// Moves an entry to a name that is free.
+/// Moves an entry to a free name.
 fn move_to_free(from: &OwnedFd, name: &CStr, to: &OwnedFd, free: &CStr) -> rustix::io::Result<()> {
     match renameat_with(from, name, to, free, RenameFlags::NOREPLACE) {
-        // Not every file system can do that in one step, NFS for one.
+        // Some file systems, such as NFS, cannot do that in one step.
         Err(Errno::INVAL | Errno::NOSYS) => match statat(to, free, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => Err(Errno::EXIST),
             Err(_) => renameat(from, name, to, free),
@@ -175,16 +181,16 @@ fn move_to_free(from: &OwnedFd, name: &CStr, to: &OwnedFd, free: &CStr) -> rusti
     }
 }
 
-/// Removes what is in a directory.
+/// Removes everything in a directory.
 ///
 /// A script may have nested directories deeper than there are descriptors, or than a path may be long. So each is moved
-/// up to the top before its turn comes.
+/// to the top before it is emptied.
 fn empty(top: &OwnedFd) -> rustix::io::Result<()> {
     let (mut waiting, mut moved) = (directories(top)?, 0_u64);
     while let Some(next) = waiting.pop() {
         let inner = open_private(top, &next)?;
         for name in directories(&inner)? {
-            // Only who may write to it may move it.
+            // Only a user with write permission may move it.
             drop(open_private(&inner, &name)?);
             let name_at_top = loop {
                 moved += 1;
@@ -201,7 +207,7 @@ fn empty(top: &OwnedFd) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Removes what is in a directory, but for the directories, and gives the names of these.
+/// Removes everything in a directory except directories, and returns their names.
 fn directories(directory: &OwnedFd) -> rustix::io::Result<Vec<CString>> {
     let mut directories = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -268,7 +274,7 @@ mod tests {
         let names = || fs::read_dir(parent.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
         let held = made();
         let (supervisor, of_supervisor) = {
-            // Who made it is gone, but not who works in it.
+            // The process that made it is gone, but one still works in it.
             let made = made();
             (lock(made.path()).unwrap(), made.path)
         };

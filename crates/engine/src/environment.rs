@@ -1,4 +1,4 @@
-//! The variables of the processes that act for a job, whoever starts them.
+//! The variables of the processes of a job, whatever starts them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,20 +6,20 @@ use std::path::Path;
 use super::EngineJob;
 use hero_model::{ErrorKind, JobError};
 
-/// Where programs are looked for.
+/// The search path for programs.
 pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Variables, by name.
 pub type Variables = BTreeMap<String, String>;
 
-/// What programs expect that are at home in this directory.
+/// Returns the variables that programs expect, with this directory as their home.
 pub fn expected(home: &Path) -> Variables {
     let home = home.to_string_lossy().into_owned();
     let expected = [("PATH", PATH.to_owned()), ("HOME", home.clone()), ("TMPDIR", home), ("LANG", "C.UTF-8".to_owned())];
     named(expected).collect()
 }
 
-/// The variables of a job: its own, then those that tell of it.
+/// Returns the variables of a job: its own, then those that describe it.
 pub fn of_job(job: &EngineJob) -> Variables {
     let mut all = job.env.clone();
     all.extend(named([
@@ -35,7 +35,7 @@ fn named<const N: usize>(variables: [(&str, String); N]) -> impl Iterator<Item =
     variables.map(|(name, value)| (name.to_owned(), value)).into_iter()
 }
 
-/// What of a job no process can be given, if there is any.
+/// Returns an error if a process cannot be given the variables of a job.
 pub fn fault(job: &EngineJob) -> Option<JobError> {
     let refused = |what: String| Some(JobError::new(ErrorKind::Unavailable, what));
     if let Some(name) = job.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {

@@ -6,16 +6,16 @@ use super::frame::FrameError;
 /// Why an engine could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The process could not be made.
+    /// The process could not be started.
     #[error("engine process can't be started: {0}")]
     Spawn(#[from] io::Error),
     /// It started and ended before it was ready.
     #[error("engine ended before it was ready: {0}")]
     Died(#[from] Died),
-    /// It did not say in time that it is ready.
+    /// It was not ready in time.
     #[error("engine was not ready within {0:?}")]
     NotReady(std::time::Duration),
-    /// It is not confined as it has to be. The text names the missing steps.
+    /// Required steps of confinement are missing. The text names them.
     #[error("engine is refused, because it runs without {0} and confinement is required")]
     Weak(String),
 }
@@ -26,7 +26,7 @@ pub enum Error {
 pub struct Died {
     /// The signal or the exit code, and the last line it wrote to its error output.
     pub how: String,
-    /// Whether it had received the whole job. If not, nothing of the script has run.
+    /// Whether it had received the whole job. If not, no part of the script has run.
     pub had_job: bool,
 }
 

@@ -1,8 +1,10 @@
 //! The frames on the socketpair between a worker and its engine: a length (u32, little endian), then that many bytes of JSON.
 //!
-//! The parent says `hello`, the engine says `ready`; then for each `run` there are any number of `log` and one `done`. Between
-//! `run` and `done` the parent may send one `stop`. Because the pipe keeps order, a `stop` that crosses a `done` is read before
-//! the next `run` and ignored. While a job runs the engine may `ask`, one host_call at a time, and waits for the parent's `answer`; one that crosses a `done` is read before the next `run` and ignored, too. Between jobs the parent may say `check`, and the engine answers with `checked`.
+//! The parent sends `hello`, the engine answers `ready`; then for each `run` there are any number of `log` and one
+//! `done`. Between `run` and `done` the parent may send one `stop`. Because the socket keeps the order, a `stop` that
+//! crosses a `done` is read before the next `run` and ignored. While a job runs the engine may `ask`, one host call at
+//! a time, and waits for the parent's `answer`; an answer that crosses a `done` is also ignored. Between jobs the
+//! parent may send `check`, and the engine answers with `checked`.
 
 use std::borrow::Cow;
 
@@ -17,23 +19,23 @@ use hero_model::{ErrorKind, JobError, Limit, Output, Usage, excerpt};
 pub const MAX_FRAME: usize = 16 << 20;
 
 const HEADER: usize = 4;
-/// How many times longer a text may be as JSON, where each character may be escaped.
+/// The maximum growth of a text as JSON, where each character may be escaped.
 const ESCAPED: usize = 6;
-/// How much memory an empty buffer keeps. More is freed, so that one large frame does not keep it for ever.
+/// The capacity that an empty buffer keeps. The rest is freed, so that one large frame does not occupy memory for ever.
 const KEPT: usize = 64 << 10;
 
-/// What a worker says to its engine.
+/// A frame from a worker to its engine.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToEngine<'a> {
     /// The first frame.
     Hello {
-        /// What every script may use.
+        /// The limits of each script.
         limits: Cow<'a, Limits>,
-        /// What every script may ask for.
+        /// The capabilities of each script.
         #[serde(default)]
         capabilities: Cow<'a, [Capability]>,
-        /// What runs the scripts.
+        /// The program that runs the scripts.
         #[serde(default)]
         program: Cow<'a, Program>,
     },
@@ -41,7 +43,7 @@ pub enum ToEngine<'a> {
     Run {
         /// The job.
         job: Cow<'a, EngineJob>,
-        /// Whether it is the next line of a REPL: what earlier lines declared is still there.
+        /// True for the next line of a REPL, which sees the declarations of earlier lines.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         in_repl: bool,
     },
@@ -50,7 +52,7 @@ pub enum ToEngine<'a> {
         /// The script.
         script: Cow<'a, str>,
     },
-    /// What the running script asked for.
+    /// The answer to a host call of the running script.
     Answer {
         /// The answer, or why there is none.
         answer: Answer,
@@ -59,44 +61,44 @@ pub enum ToEngine<'a> {
     Stop,
 }
 
-/// What an engine says to its worker.
+/// A frame from an engine to its worker.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromEngine {
     /// The answer to `hello`.
     Ready {
-        /// The engine's process.
+        /// The process id of the engine.
         pid: u32,
-        /// The confinement in force, in words.
+        /// The report of the confinement.
         confinement: String,
     },
     /// The answer to `check`.
     Checked {
-        /// What is wrong with the script, if anything is.
+        /// The error in the script, if there is one.
         error: Option<JobError>,
     },
-    /// What the running script asks, and waits for.
+    /// A host call of the running script, which waits for the answer.
     Ask {
         /// The host call.
         host_call: HostCall,
     },
-    /// What the script logged since the last frame.
+    /// The log since the last frame.
     Log(Vec<LogRecord>),
     /// The script has ended.
     Done {
-        /// What it returned, or why it did not.
+        /// The returned value, or the error.
         result: Result<Output, JobError>,
-        /// What it used.
+        /// The usage of the script.
         usage: Usage,
-        /// Bytes that are still allocated after the script: cached scripts, and what scripts leaked.
+        /// Bytes still allocated after the script: cached scripts, and memory that scripts leaked.
         allocated: u64,
     },
 }
 
-/// Why bytes are no frame, or a value can't be one.
+/// Why bytes are no frame, or a value cannot be a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// Above [`MAX_FRAME`].
+    /// Larger than [`MAX_FRAME`].
     #[error("frame of {0} bytes is above {MAX_FRAME}")]
     TooLarge(usize),
     /// Not the JSON of the expected type.
@@ -125,8 +127,8 @@ pub fn encode(frame: &impl Serialize, out: &mut Vec<u8>) -> Result<(), FrameErro
     }
 }
 
-/// Appends a frame of an engine. With its escapes it may be far longer than its limits count, up to six times: then something smaller is said that
-/// tells so.
+/// Appends a frame of an engine. With its escapes it may be up to six times longer than its limits count. If it does
+/// not fit, a smaller frame that says so is sent instead.
 pub(super) fn encode_fitting(frame: FromEngine, out: &mut Vec<u8>) {
     let Err(error) = encode(&frame, out) else { return };
     match frame {
@@ -148,7 +150,7 @@ pub(super) fn encode_fitting(frame: FromEngine, out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes that have arrived, cut into frames.
+/// Received bytes, split into frames.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
@@ -156,26 +158,27 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// The buffer to append arriving bytes to, with room for some.
+    /// Returns the buffer for received bytes, with free capacity.
     pub fn room(&mut self) -> &mut Vec<u8> {
         if self.read > 0 {
             self.bytes.drain(..self.read);
             self.read = 0;
         }
-        // Room for the rest of the current frame, so that a large one takes few reads. `take` refuses lengths above the limit.
+        // Reserves capacity for the rest of the current frame, so that a large one takes few reads. `take` refuses
+        // lengths above the limit.
         let wanted = self.length().map_or(0, |length| (HEADER + length.min(MAX_FRAME)).saturating_sub(self.bytes.len()));
         self.bytes.reserve(wanted.clamp(4096, 256 << 10));
         &mut self.bytes
     }
 
-    /// Whether nothing has arrived that was not taken.
+    /// Whether all received bytes were taken.
     pub fn is_empty(&self) -> bool {
         self.read == self.bytes.len()
     }
 
-    /// Takes the next frame, or nothing while it is incomplete.
+    /// Takes the next frame, or `None` while it is incomplete.
     ///
-    /// A frame of the right length but the wrong content is skipped, so the next call goes on after it. After
+    /// A frame of the right length but with wrong content is skipped, so the next call continues after it. After
     /// [`FrameError::TooLarge`] nothing more can be read.
     pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
         let Some(length) = self.length() else { return Ok(None) };
@@ -194,7 +197,7 @@ impl Inbox {
         Ok(Some(frame?))
     }
 
-    /// The length that the next frame claims.
+    /// The length in the header of the next frame.
     fn length(&self) -> Option<usize> {
         let header = self.bytes.get(self.read..)?.first_chunk::<HEADER>()?;
         Some(u32::from_le_bytes(*header) as usize)

@@ -1,6 +1,7 @@
-//! What must hold whatever an engine is given. The targets in `fuzz/` call these functions, and so do the tests below, on any toolchain.
+//! Invariants that hold for any input of an engine. The targets in `fuzz/` call these functions, and so do the tests
+//! below, on any toolchain.
 //!
-//! Each makes of any bytes what it needs, and panics where something does not hold.
+//! Each makes its input from arbitrary bytes, and panics if an invariant does not hold.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -16,17 +17,17 @@ use super::{
 };
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Json, LogLevel, Output, OutputFormat, Usage};
 
-/// Reads a text as HeroScript, and prints what was read.
+/// Parses a text as HeroScript, and prints the result.
 pub fn heroscript(bytes: &[u8]) {
     rhai::fuzzing::heroscript(&String::from_utf8_lossy(bytes));
 }
 
-/// Makes a value of scripts, and all that may come of it.
+/// Makes a value of scripts from the bytes, and uses it in every way.
 pub fn result(bytes: &[u8]) {
     rhai::fuzzing::result(bytes);
 }
 
-/// Cuts what comes through the socket of an engine at any places, in both directions: frames, and what is none.
+/// Splits the data on the socket of an engine at any positions, in both directions: valid and invalid frames.
 pub fn frames(bytes: &[u8]) {
     let (cuts, rest) = bytes.split_at(bytes.len().min(8));
     for stream in [rest.to_vec(), framed(rest)] {
@@ -38,13 +39,13 @@ pub fn frames(bytes: &[u8]) {
     survive(&texts.iter().flat_map(|text| from_engine(text)).collect::<Vec<_>>(), cuts);
 }
 
-/// The bytes with their length before them, in parts.
+/// Splits the bytes into parts, each with its length before it.
 fn framed(bytes: &[u8]) -> Vec<u8> {
     let length = |part: &[u8]| u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes();
     bytes.split(|byte| *byte == b'|').flat_map(|part| [&length(part)[..], part].concat()).collect()
 }
 
-/// Pieces of a stream, as long as the cuts say, one after another.
+/// Splits a stream into pieces whose lengths the cuts give.
 fn pieces<'s>(stream: &'s [u8], cuts: &[u8]) -> Vec<&'s [u8]> {
     let (mut pieces, mut rest) = (Vec::new(), stream);
     let mut cuts = cuts.iter().cycle();
@@ -56,7 +57,8 @@ fn pieces<'s>(stream: &'s [u8], cuts: &[u8]) -> Vec<&'s [u8]> {
     pieces
 }
 
-/// What can be taken when these pieces have arrived. What cannot be read is `None`; after what is too large nothing more is taken.
+/// Returns the frames taken from these pieces. An unreadable frame is `None`; after a frame that is too large nothing
+/// more is taken.
 fn taken<T: DeserializeOwned>(pieces: &[&[u8]]) -> Vec<Option<T>> {
     let (mut inbox, mut taken) = (Inbox::default(), Vec::new());
     for piece in pieces {
@@ -79,7 +81,7 @@ fn same_however_cut<T: DeserializeOwned + Serialize + PartialEq + Debug>(stream:
     survive(&whole.into_iter().flatten().collect::<Vec<_>>(), cuts);
 }
 
-/// What is sent is received.
+/// Checks that every sent frame is received.
 fn survive<T: DeserializeOwned + Serialize + PartialEq + Debug>(sent: &[T], cuts: &[u8]) {
     let mut stream = Vec::new();
     for frame in sent {
@@ -89,12 +91,12 @@ fn survive<T: DeserializeOwned + Serialize + PartialEq + Debug>(sent: &[T], cuts
     assert!(received.iter().map(Option::as_ref).eq(sent.iter().map(Some)), "{sent:?} was received as {received:?}");
 }
 
-/// A text as JSON, if it is some. `null` is what is not given.
+/// Parses a text as JSON, if it is valid. `null` means absent.
 fn json(text: &str) -> Option<Json> {
     serde_json::from_str(text).ok().filter(|json: &Json| json.as_str() != "null")
 }
 
-/// One of each frame that a worker sends.
+/// Returns one of each frame that a worker sends.
 fn to_engine(text: &str) -> [ToEngine<'static>; 5] {
     let number = u32::try_from(text.len()).unwrap_or(u32::MAX);
     let job = EngineJob {
@@ -117,7 +119,7 @@ fn to_engine(text: &str) -> [ToEngine<'static>; 5] {
     ]
 }
 
-/// One of each frame that an engine sends.
+/// Returns one of each frame that an engine sends.
 fn from_engine(text: &str) -> [FromEngine; 6] {
     let number = u64::try_from(text.len()).unwrap_or(u64::MAX);
     let host_call = match (json(text), number % 4) {
@@ -150,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes that are more often words of what is read than chance would have it.
+    /// Bytes that contain words of the syntax more often than random bytes would.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         let words = [
             "!!a.b",
@@ -189,7 +191,7 @@ mod tests {
     }
 
     proptest! {
-        // These are small: twenty times as many as others have.
+        // These cases are small, so there are twenty times as many as elsewhere.
         #![proptest_config(ProptestConfig { cases: 20 * ProptestConfig::default().cases, ..ProptestConfig::default() })]
 
         #[test]

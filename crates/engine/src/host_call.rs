@@ -3,67 +3,67 @@ use serde::{Deserialize, Serialize};
 use super::{Capability, FileCall, NetCall, ProcessCall, RedisCall, ResourceCall};
 use hero_model::{Find, Json, Name, ObjectId, Progress};
 
-/// What a script asks of its worker, which fixes context, caller and rights.
+/// A request of a script to its worker, which determines context, caller and rights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostCall {
-    /// Something about the objects of the context.
+    /// A call about the objects of the context.
     Objects(ObjectCall),
-    /// Something about the job and others.
+    /// A call about the job and others.
     Jobs(JobCall),
-    /// Tell how far the job is. The answer is `null`, and comes before anybody was told.
+    /// Report the progress of the job. The answer is `null`, and arrives before the progress is published.
     Progress(Progress),
-    /// About a resource beyond the engine.
+    /// A call about a resource outside of the engine.
     Resource(ResourceCall),
 }
 
-/// What scripts ask about the objects of their context.
+/// Calls of scripts about the objects of their context.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectCall {
-    /// Store an object. Its id is the answer.
+    /// Store an object. The answer is its id.
     Set {
         /// The collection.
         collection: Name,
         /// The object.
         object: Json,
     },
-    /// The object, or `null`.
+    /// Get an object. The answer is `null` if it does not exist.
     Get {
         /// The collection.
         collection: Name,
         /// Its id.
         id: ObjectId,
     },
-    /// Whether there is such an object.
+    /// Check whether an object exists.
     Has {
         /// The collection.
         collection: Name,
         /// Its id.
         id: ObjectId,
     },
-    /// Delete an object. Whether there was one is the answer.
+    /// Delete an object. The answer is whether it existed.
     Delete {
         /// The collection.
         collection: Name,
         /// Its id.
         id: ObjectId,
     },
-    /// A page of objects.
+    /// Find a page of objects.
     Find {
         /// The collection.
         collection: Name,
-        /// Which of its objects.
+        /// The query.
         query: Find,
     },
-    /// Make indexes. The answer is `null`.
+    /// Create indexes. The answer is `null`.
     Index {
         /// The collection.
         collection: Name,
         /// The fields.
         fields: Vec<String>,
     },
-    /// Drop an index. Whether there was one is the answer.
+    /// Drop an index. The answer is whether it existed.
     DropIndex {
         /// The collection.
         collection: Name,
@@ -72,46 +72,47 @@ pub enum ObjectCall {
     },
 }
 
-/// What scripts ask about their job and others.
+/// Calls of scripts about their job and others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobCall {
-    /// Create a child of the job, or a continuation, and start it. Its id is the answer.
+    /// Create a child or a continuation of the job, and start it. The answer is its id.
     Spawn {
-        /// What it is to be, as `create_job` takes it.
+        /// The specification, as `create_job` takes it.
         spec: Json,
         /// Whether it waits until the job and all its descendants have ended.
         as_continuation: bool,
     },
-    /// What the prerequisites of the job gave, as a list of [`Input`](hero_model::Input).
+    /// Get the outputs of the job's prerequisites, as a list of [`Input`](hero_model::Input).
     Inputs,
-    /// When the job was due, if it is one of a schedule, or `null`.
+    /// Get the time at which the job was due, if it belongs to a schedule, or `null`.
     Slot,
 }
 
-/// What a script does by asking something, as far as that decides whose scripts may.
+/// The effect of a host call, as far as it decides which callers' scripts may use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// It tells of its own job, or looks at it.
+    /// Reports or reads the state of the script's own job.
     Itself,
-    /// It sees what the prerequisites of its job gave.
+    /// Reads the outputs of the job's prerequisites.
     Inputs,
-    /// It reads what the callers of the context have in common.
+    /// Reads data that the callers of the context share.
     Read,
-    /// It changes that, or uses what the context has outside.
+    /// Changes that data, or uses resources of the context outside of the engine.
     Change,
-    /// It creates jobs.
+    /// Creates jobs.
     Spawn,
 }
 
-/// What the worker answers, or why it does not. The script may catch that.
+/// The answer of the worker, or an error, which the script may catch.
 pub type Answer = Result<Json, String>;
 
 impl HostCall {
-    /// No host call is larger.
+    /// The maximum size of a host call, in bytes.
     pub const LARGEST: usize = 3 << 20;
 
-    /// About how many bytes it has. An engine asks for less than [`HostCall::LARGEST`], unless a script has taken it over.
+    /// The approximate size in bytes. A host call of an engine is smaller than [`HostCall::LARGEST`], unless a script
+    /// has taken the engine over.
     pub fn size(&self) -> usize {
         match self {
             Self::Objects(call) => call.size(),
@@ -121,7 +122,7 @@ impl HostCall {
         }
     }
 
-    /// What a script needs to ask this.
+    /// The capability that a script needs for this call.
     pub const fn needs(&self) -> Capability {
         match self {
             Self::Objects(_) => Capability::Objects,
@@ -130,7 +131,7 @@ impl HostCall {
         }
     }
 
-    /// What a script does by asking this.
+    /// The effect of this call.
     pub const fn uses(&self) -> Use {
         match self {
             Self::Objects(ObjectCall::Get { .. } | ObjectCall::Has { .. } | ObjectCall::Find { .. }) => Use::Read,

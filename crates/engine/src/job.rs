@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::{Answer, HostCall, JobCall};
 use hero_model::{ContextId, JobError, JobId, Json, LogLevel, Output, Usage};
 
-/// What an engine needs to know of a job.
+/// The part of a job that an engine needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EngineJob {
     /// The job; the script's `JOB_ID`.
     pub job_id: JobId,
-    /// Who created it; the script's `CALLER_ID`.
+    /// The creator of the job; the script's `CALLER_ID`.
     pub caller_id: String,
     /// The tenant; the script's `CONTEXT_ID`.
     pub context_id: ContextId,
@@ -21,51 +21,52 @@ pub struct EngineJob {
     pub attempt: u32,
     /// The script.
     pub script: String,
-    /// What the script sees as `args`; an empty map if absent.
+    /// The script's `args`; an empty map if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Json>,
-    /// What the script sees as `env`.
+    /// The script's `env`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// How long it may run, at most [`EngineJob::LONGEST`].
+    /// The maximum run time, at most [`EngineJob::LONGEST`].
     pub timeout: Duration,
 }
 
 impl EngineJob {
-    /// The longest time a job may run, whatever its timeout says, because clocks and timers cannot count for ever.
+    /// The maximum run time of a job, whatever its timeout is, because clocks and timers are limited.
     pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 }
 
-/// One thing a script logged.
+/// One log record of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRecord {
-    /// How serious it is.
+    /// Its level.
     #[serde(rename = "l")]
     pub level: LogLevel,
-    /// What was logged; it may contain line breaks.
+    /// The text; it may contain line breaks.
     #[serde(rename = "t")]
     pub text: String,
 }
 
-/// How a job ended in its engine.
+/// The end of a job in its engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunResult {
-    /// What the script returned, or why it did not.
+    /// The returned value, or the error.
     pub result: Result<Output, JobError>,
-    /// What it used, as far as the engine could still say.
+    /// The usage, as far as the engine could still report it.
     pub usage: Usage,
 }
 
-/// What a script that runs has of the outside. The worker implements it, so an engine does not know where lines go and answers come from.
+/// The environment of a running script outside of its engine. The worker implements it, so an engine does not know
+/// where log lines go and where answers come from.
 pub trait Host {
-    /// Takes what the script logged, in order, within some milliseconds.
+    /// Takes the log records of the script, in order, within some milliseconds.
     ///
-    /// Must not block. An engine is killed when it sends far more than its log limit, so what arrives here is bounded.
+    /// Must not block. An engine that sends far more than its log limit is killed, so the amount is bounded.
     fn log(&mut self, records: Vec<LogRecord>);
 
-    /// Answers what the script asks. It may be dropped before it is done, when the script ends meanwhile.
+    /// Answers a host call of the script. The future may be dropped before it is done, when the script ends meanwhile.
     fn answer(&mut self, host_call: HostCall) -> BoxFuture<'static, Answer> {
-        // Where there is no job, it has no prerequisites, no schedule, and nobody who follows it.
+        // Without a job there are no prerequisites, no schedule, and nobody who follows the progress.
         let answer = match host_call {
             HostCall::Jobs(JobCall::Inputs) => Ok(Value::Array(Vec::new()).into()),
             HostCall::Jobs(JobCall::Slot) | HostCall::Progress(_) => Ok(Value::Null.into()),

@@ -4,25 +4,25 @@ use serde::{Deserialize, Serialize};
 
 use hero_model::{ErrorKind, JobError, Limit};
 
-/// What one script may use. The limits also apply inside native callbacks, where Rhai itself does not count.
+/// The limits of one script. They also apply inside native callbacks, where Rhai itself does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Operations; unlimited by default, because the job's timeout rules.
+    /// The number of operations; unlimited by default, because the job has a timeout.
     pub operations: Option<u64>,
-    /// How long a job may use a processor; unlimited by default.
+    /// The processor time of a job; unlimited by default.
     pub cpu_time: Option<Duration>,
-    /// Bytes of memory allocated at once.
+    /// Bytes of memory allocated at the same time.
     pub memory: u64,
-    /// Whether it is an error to read what a map does not have, instead of `()`.
+    /// Whether reading a missing key of a map is an error, instead of `()`.
     pub strict: bool,
-    /// How deep script functions may call each other.
+    /// The maximum depth of calls of script functions.
     pub call_levels: usize,
-    /// How deep expressions may nest.
+    /// The maximum nesting of expressions.
     pub expression_depth: usize,
-    /// Variables in scope.
+    /// The number of variables in scope.
     pub variables: usize,
-    /// Functions a script may define.
+    /// The number of functions that a script may define.
     pub functions: usize,
     /// Bytes of the script itself.
     pub source: usize,
@@ -33,16 +33,19 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How deep a result may nest.
+    /// The maximum nesting of a result.
     pub const RESULT_DEPTH: usize = 64;
-    /// Bytes of a text or a blob that always fit into one. What has more than twice as many never fits, but for what a script is given.
+    /// The size up to which a text or a blob always fits, in bytes. More than twice this size never fits, except in the
+    /// input of a script.
     ///
-    /// What functions make is bounded by it exactly. What operators make is seen by the memory that it takes in one piece, which grows by doubling.
+    /// For values made by functions the limit is exact. Values made by operators are checked by the size of their piece
+    /// of memory, which grows by doubling.
     pub const TEXT: usize = 256 << 10;
-    /// The same of the elements of an array. Functions of Rhai go through a whole array before anybody looks at the clock.
+    /// The same for the number of elements of an array. Functions of Rhai process a whole array before the clock is
+    /// checked.
     pub const ARRAY: usize = 64 << 10;
 
-    /// The same with limits of operations and of processor time that are lower, where they are.
+    /// Returns these limits with lower limits of operations and processor time, if the given ones are lower.
     #[must_use]
     pub fn within(&self, operations: Option<u64>, cpu_time: Option<Duration>) -> Self {
         let operations = self.operations.into_iter().chain(operations).min();
@@ -50,7 +53,8 @@ impl Limits {
         Self { operations, cpu_time, ..self.clone() }
     }
 
-    /// Refuses a script that is too long. This is checked before the script goes to an engine, which does not check it again.
+    /// Refuses a script that is too long. The parent checks this before it sends the script; the engine does not check
+    /// it again.
     pub(super) fn check_length(&self, script: &str) -> Result<(), JobError> {
         if script.len() <= self.source {
             return Ok(());
@@ -60,7 +64,7 @@ impl Limits {
     }
 }
 
-/// What holds values of scripts in one piece of memory.
+/// The kinds of values that are one piece of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
     /// A text or a blob.
@@ -69,7 +73,7 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// What is said of one that is too long.
+    /// The message for a value that is too long.
     pub(super) fn too_long(self) -> String {
         match self {
             Self::Text => format!("a text or a blob has more than {} ({FIXED})", size(Limits::TEXT)),
@@ -78,21 +82,21 @@ impl Piece {
     }
 }
 
-/// What is said in parentheses after a limit that no setting changes.
+/// Follows, in parentheses, a limit that no setting changes.
 pub(super) const FIXED: &str = "a fixed limit";
 
-/// Why a job is ended that has used a processor for too long.
+/// The message for a job that has used too much processor time.
 pub(super) fn cpu_time_is_over(most: Option<Duration>) -> String {
     format!("the job used a processor for more than {:?} (cpu_time of its context)", most.unwrap_or_default())
 }
 
-/// Why a result that is too long is refused.
+/// The error for a result that is too long.
 pub(super) fn result_is_too_long(limits: &Limits) -> JobError {
     let message = format!("the result has more than {} (script_result)", size(limits.result));
     JobError { limit: Some(Limit::Result), ..JobError::new(ErrorKind::Limit, message) }
 }
 
-/// A number of bytes as it is written in settings, where that is exact.
+/// Formats a number of bytes as in settings, if that is exact.
 pub fn size(bytes: impl TryInto<u64>) -> String {
     let bytes = bytes.try_into().unwrap_or(u64::MAX);
     let units: [(u64, _); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];

@@ -1,10 +1,10 @@
 use super::{LogRecord, size};
 use hero_model::LogLevel;
 
-/// What a line of a log costs besides its text, in bytes: about what it takes in Redis.
+/// The cost of a log line besides its text, in bytes: about its overhead in Redis.
 const LINE: usize = 32;
 
-/// The room that the log of a job still has.
+/// The remaining room in the log of a job.
 #[derive(Debug)]
 pub(super) struct LogRoom {
     limit: usize,
@@ -13,12 +13,13 @@ pub(super) struct LogRoom {
 }
 
 impl LogRoom {
-    /// For a log of at most so many bytes.
+    /// Makes room for a log of at most `limit` bytes.
     pub(super) const fn new(limit: usize) -> Self {
         Self { limit, bytes: 0, is_cut: false }
     }
 
-    /// What is logged of a line. In place of the first that does not fit the log says so and ends, and the job goes on.
+    /// Returns the record for a line. The first line that does not fit is replaced by a note that the log ends here,
+    /// and the job continues.
     pub(super) fn take(&mut self, level: LogLevel, text: &str) -> Option<LogRecord> {
         if self.is_cut {
             return None;
@@ -38,7 +39,7 @@ impl LogRoom {
     }
 }
 
-/// How many bytes of a log a line takes.
+/// The room that a line takes in a log, in bytes.
 pub(super) const fn cost(text: &str) -> usize {
     text.len() + LINE
 }

@@ -4,44 +4,46 @@ use std::time::Duration;
 /// The kernel counts processor time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The processor time of one engine: its own, and that of the processes that it has waited for. It is still there when the engine has ended.
+/// The processor time of one engine: its own, and that of the processes that it has reaped. It remains after the engine
+/// has ended.
 #[derive(Debug, Default)]
 pub struct Meter {
     pid: AtomicU32,
-    /// What was read last, in ticks.
+    /// The last value read, in ticks.
     ticks: AtomicU64,
     has_ended: AtomicBool,
 }
 
 impl Meter {
-    /// Notes which process it is.
+    /// Sets the process to measure.
     pub(super) fn begin(&self, pid: u32) {
         self.pid.store(pid, Ordering::Release);
     }
 
-    /// Reads it for the last time: the process is about to be ended or waited for, and somebody else may have its number then.
+    /// Reads the time for the last time: the process is about to be killed or reaped, and another one may get its
+    /// process id then.
     pub(super) fn end(&self) {
         self.read();
         self.has_ended.store(true, Ordering::Release);
     }
 
-    /// The engine's process.
+    /// The process id of the engine.
     pub fn pid(&self) -> u32 {
         self.pid.load(Ordering::Acquire)
     }
 
-    /// The processor time so far. It never becomes less.
+    /// Returns the processor time so far. It never decreases.
     pub fn read(&self) -> Duration {
         let known = self.ticks.load(Ordering::Acquire);
         let now = if self.has_ended.load(Ordering::Acquire) { None } else { ticks(self.pid()) };
-        // It may have ended while it was read, so that this was somebody else's.
+        // If the process ended during the read, the value may be that of another process.
         let now = now.filter(|_| !self.has_ended.load(Ordering::Acquire)).unwrap_or(known);
         let most = self.ticks.fetch_max(now, Ordering::AcqRel).max(now);
         TICK.saturating_mul(u32::try_from(most).unwrap_or(u32::MAX))
     }
 }
 
-/// Processor time of a process and of those that it has waited for.
+/// The processor time of a process and of the children that it has reaped.
 fn ticks(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

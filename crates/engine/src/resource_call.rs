@@ -1,4 +1,4 @@
-//! What scripts ask for beyond their engine: files, processes, the network, a Redis.
+//! Host calls of scripts about resources outside of their engine: files, processes, the network, a Redis.
 
 use std::collections::BTreeMap;
 
@@ -6,154 +6,154 @@ use serde::{Deserialize, Serialize};
 
 use super::Capability;
 
-/// The bytes of text that one answer holds at most. A value of a script takes them whole.
+/// The maximum text in one answer, in bytes. A value of a script can hold all of it.
 pub const LARGEST_TEXT: usize = 240 << 10;
 
-/// A host call about resources beyond the engine. Each needs a grant.
+/// A host call about resources outside of the engine. Each needs a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResourceCall {
-    /// Something about the files of the context.
+    /// A call about the files of the context.
     Files(FileCall),
-    /// Something about processes.
+    /// A call about processes.
     Processes(ProcessCall),
-    /// Something of the network.
+    /// A call about the network.
     Net(NetCall),
     /// A command for the Redis that the operator named.
     Redis(RedisCall),
 }
 
-/// What scripts ask about the files of their context. Paths are relative to the directory that the job is in.
+/// Calls of scripts about the files of their context. Paths are relative to the working directory of the job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileCall {
-    /// Whether there is a file or a directory.
+    /// Check whether a file or a directory exists.
     Exists {
-        /// Where.
+        /// The path.
         path: String,
     },
     /// Make a directory, and those above it.
     MakeDirectory {
-        /// Where.
+        /// The path.
         path: String,
     },
     /// Delete a file, or a directory with everything in it.
     Delete {
-        /// Where.
+        /// The path.
         path: String,
     },
     /// Copy a file, or a directory with everything in it.
     Copy {
-        /// From where.
+        /// The source.
         from: String,
-        /// To where.
+        /// The target.
         to: String,
     },
     /// Move a file or a directory.
     Move {
-        /// From where.
+        /// The source.
         from: String,
-        /// To where.
+        /// The target.
         to: String,
     },
-    /// The text in a file.
+    /// Read the text of a file.
     Read {
-        /// Where.
+        /// The path.
         path: String,
     },
     /// Write a text to a file.
     Write {
-        /// Where.
+        /// The path.
         path: String,
-        /// What.
+        /// The text.
         text: String,
-        /// Behind what is there, instead of in its place.
+        /// Append to the file instead of replacing it.
         append: bool,
     },
-    /// How many bytes a file has.
+    /// Get the size of a file in bytes.
     Size {
-        /// Where.
+        /// The path.
         path: String,
     },
-    /// What has such a name, in a directory and in those below it.
+    /// Find entries by name, in a directory and all directories below it.
     Find {
-        /// Where to look.
+        /// The directory to search.
         directory: String,
-        /// The name, with `*` for any letters and `?` for one.
+        /// The name, with `*` for any characters and `?` for one.
         name: String,
-        /// Directories, instead of files.
+        /// Find directories instead of files.
         directories: bool,
-        /// Only the first.
+        /// Only the first match.
         first: bool,
     },
-    /// Go to another directory, for the rest of the job.
+    /// Change the working directory for the rest of the job.
     ChangeDirectory {
-        /// Where.
+        /// The path.
         path: String,
     },
 }
 
-/// What scripts ask about processes. They see those of their job.
+/// Calls of scripts about processes. They only see those of their job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessCall {
-    /// Run a command of the shell to its end.
+    /// Run a shell command to its end.
     Run {
         /// The command, or several lines of them.
         command: String,
     },
-    /// The processes of the job that still run.
+    /// List the running processes of the job.
     List {
-        /// What their name or command has in it.
+        /// A text that their name or command contains.
         pattern: String,
     },
     /// End processes of the job.
     Kill {
-        /// What their name or command has in it.
+        /// A text that their name or command contains.
         pattern: String,
     },
-    /// Where a program is.
+    /// Find the path of a program.
     Which {
         /// Its name.
         program: String,
     },
 }
 
-/// What scripts ask of the network.
+/// Calls of scripts about the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetCall {
-    /// Whether somebody accepts connections.
+    /// Check whether a server accepts connections.
     TcpCheck {
-        /// The name or the address of the machine.
+        /// The name or the address of the server.
         host: String,
         /// The port.
         port: u16,
     },
-    /// The status that a GET is answered with.
+    /// Get the status of a response to GET.
     HttpStatus {
-        /// Of what.
+        /// The URL.
         url: String,
     },
-    /// Whether a GET is answered, and not with an error.
+    /// Check whether a GET succeeds.
     HttpCheck {
-        /// Of what.
+        /// The URL.
         url: String,
     },
-    /// The text that is there.
+    /// Get a text.
     HttpGet {
-        /// Of what.
+        /// The URL.
         url: String,
-        /// More headers.
+        /// Additional headers.
         headers: BTreeMap<String, String>,
     },
-    /// Send a text, and get one.
+    /// Post a text, and get one.
     HttpPost {
-        /// Where to.
+        /// The URL.
         url: String,
         /// The text.
         body: String,
-        /// More headers.
+        /// Additional headers.
         headers: BTreeMap<String, String>,
     },
 }
@@ -167,7 +167,7 @@ pub struct RedisCall {
     pub arguments: Vec<String>,
 }
 
-/// The commands that there are.
+/// The supported commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "they are those of Redis")]
@@ -211,7 +211,7 @@ impl RedisCommand {
         }
     }
 
-    /// How many arguments it has.
+    /// The number of its arguments.
     pub const fn arguments(self) -> usize {
         match self {
             Self::Ping => 0,
@@ -223,7 +223,7 @@ impl RedisCommand {
 }
 
 impl ResourceCall {
-    /// What a script needs to ask this.
+    /// The capability that a script needs for this call.
     pub const fn needs(&self) -> Capability {
         match self {
             Self::Files(_) => Capability::Fs,
@@ -233,7 +233,7 @@ impl ResourceCall {
         }
     }
 
-    /// About how many bytes it has.
+    /// The approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Files(call) => call.size(),

@@ -8,21 +8,22 @@ use super::{Capability, Limits, Program};
 pub struct EngineSettings {
     /// The `hero` program.
     pub hero: PathBuf,
-    /// What runs the scripts.
+    /// The program that runs the scripts.
     pub program: Program,
-    /// Whether an engine is refused where the system does not offer all steps of confinement.
+    /// Whether to refuse an engine if the system does not offer all steps of confinement.
     pub confined: bool,
-    /// What a script may use.
+    /// The limits of scripts.
     pub limits: Limits,
-    /// What a script may ask for.
+    /// The capabilities of scripts.
     pub capabilities: Vec<Capability>,
     /// An engine is replaced after this many jobs.
     pub recycle_after_jobs: u64,
     /// An engine is replaced at this age.
     pub recycle_after: Duration,
-    /// An engine is replaced when it uses more than this between two jobs. Scripts can leak memory, such as by cycles of closures.
+    /// An engine is replaced when it uses more than this between two jobs. Scripts can leak memory, for example by
+    /// cycles of closures.
     pub recycle_above_bytes: u64,
-    /// How long a job may outlive its timeout before its engine is killed.
+    /// Time that a job may exceed its timeout before its engine is killed.
     pub grace: Duration,
 }
 

@@ -7,16 +7,16 @@ use std::os::unix::process::CommandExt as _;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// The variable that names the process and the descriptor from which it reads its true arguments.
+/// The variable that names the process and the descriptor from which it reads its real arguments.
 const HANDED_ON: &str = "HERO_ARGUMENTS";
-/// What is shown in place of a password.
+/// Replaces a password in the arguments.
 const MASK: &str = "***";
 
-/// The arguments of this program, to be called before anything else is done.
+/// Returns the arguments of this program. Call it before anything else.
 ///
-/// Every user of the machine can read the arguments of a process. So if the value of one of these options is an address with a password,
-/// the program executes itself again with the password masked, and reads the true arguments from memory that only it can read. The
-/// process id stays the same.
+/// Every user of the machine can read the arguments of a process. So if the value of one of these options is an address
+/// with a password, the program executes itself again with the password masked, and reads the real arguments from
+/// memory that only it can read. The process id stays the same.
 #[expect(clippy::disallowed_macros, reason = "no command line is there yet, and the text is ours")]
 pub fn arguments(options: &[&str]) -> Vec<OsString> {
     if let Some(arguments) = handed_on() {
@@ -34,7 +34,7 @@ pub fn arguments(options: &[&str]) -> Vec<OsString> {
 /// Executes the program again in this process. Returns only if that fails, with the error.
 fn execute_again(given: &[OsString], shown: &[OsString]) -> io::Error {
     let run = || {
-        // It has to outlive the exec, so it is not closed at exec.
+        // The memory has to survive the exec, so it is not closed at exec.
         let mut memory = File::from(memfd_create("arguments", MemfdFlags::empty())?);
         memory.write_all(&given.join(OsStr::from_bytes(b"\0")).into_vec())?;
         let mut again = std::process::Command::new(std::env::current_exe()?);
@@ -44,11 +44,11 @@ fn execute_again(given: &[OsString], shown: &[OsString]) -> io::Error {
     run().err().unwrap_or_else(|| io::Error::other("it was not run"))
 }
 
-/// The arguments that the program handed on before it executed itself again. They are wiped from memory.
+/// Returns the arguments that the program stored before it executed itself again, and wipes them from memory.
 fn handed_on() -> Option<Vec<OsString>> {
     let value = std::env::var(HANDED_ON).ok()?;
     let (process, descriptor) = value.split_once(':')?;
-    // A child that inherits the variable has another number, and arguments of its own.
+    // A child that inherits the variable has another process id and its own arguments.
     let own = process.parse() == Ok(std::process::id());
     let descriptor: u32 = descriptor.parse().ok().filter(|_| own)?;
     let mut memory = File::options().read(true).write(true).open(format!("/proc/self/fd/{descriptor}")).ok()?;
@@ -58,7 +58,7 @@ fn handed_on() -> Option<Vec<OsString>> {
     Some(text.split(|byte| *byte == 0).map(|argument| OsString::from_vec(argument.to_vec())).collect())
 }
 
-/// The arguments with the passwords masked in the values of these options.
+/// Returns the arguments with the passwords in the values of these options masked.
 fn masked(given: &[OsString], options: &[&str]) -> Vec<OsString> {
     let mut is_value = false;
     let mask = |argument: &OsString| {
@@ -70,7 +70,7 @@ fn masked(given: &[OsString], options: &[&str]) -> Vec<OsString> {
     given.iter().map(mask).collect()
 }
 
-/// A text with the passwords of the addresses in it masked. In doubt more is masked.
+/// Masks the passwords in the addresses of a text. If in doubt, it masks more.
 fn masked_in(text: &str) -> String {
     let mut parts = text.split("://");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -81,7 +81,7 @@ fn masked_in(text: &str) -> String {
             shown.push_str(&login.split_once(':').map_or_else(|| login.to_owned(), |(user, _)| format!("{user}:{MASK}")));
             shown.push('@');
         }
-        // The address of a socket has the password among its parameters.
+        // The address of a socket has the password in its parameters.
         let secret = ["?pass=", "&pass=", "?password=", "&password="].iter().filter_map(|name| Some(place.find(name)? + name.len())).min();
         match secret {
             Some(at) => {

@@ -1,7 +1,8 @@
-//! Control groups (cgroup v2): one for each supervisor and all that it starts, where a subtree was delegated to this process.
+//! Control groups (cgroup v2): one for each supervisor and everything that it starts, if a subtree was delegated to
+//! this process.
 //!
-//! What has a group of its own is limited by the system at once, with what the kernel keeps for it, and is ended as a whole. Where there is none, the
-//! same limits hold by [looking](super::held) now and then.
+//! The system limits a group at once, including the memory that the kernel keeps for it, and can kill it as a whole.
+//! Without groups, [periodic checks](super::held) enforce the same limits.
 
 mod place;
 
@@ -20,32 +21,33 @@ use uuid::Uuid;
 use self::place::{KILL, SERVER, place};
 use super::closed;
 
-/// Begins the names of groups of supervisors. A number follows.
+/// Prefix of the names of supervisors' groups. A number follows.
 const PREFIX: &str = "hero-jobs-";
-/// How many names are looked at for groups that were left.
+/// The maximum number of names that are checked for abandoned groups.
 const LOOKED_AT: usize = 10_000;
-/// How long what was left may take to be gone.
+/// Timeout for the removal of abandoned groups.
 const LEFT: Duration = Duration::from_secs(2);
-/// How long what is in a group may take to be gone once it was killed.
+/// Timeout for the processes of a group to disappear after they were killed.
 const GONE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(2);
-/// The processes and threads that there may be in a group: those of a job, and a few of its supervisor.
+/// The maximum number of processes and threads in a group: those of a job, and a few of its supervisor.
 const MOST_TASKS: u64 = 1024 + 64;
-/// The bytes that a supervisor itself may have, and the system for it.
+/// The bytes reserved for the supervisor itself and the system's memory for it.
 const OF_SUPERVISOR: u64 = 64 << 20;
 
-/// What may be limited in a group, by which file, and what a report calls that.
+/// The controllers that limit a group, the file that sets each limit, and its name in reports.
 const LIMITS: [(&str, &str, &str); 2] = [("memory", "memory.max", "memory"), ("pids", "pids.max", "processes")];
 
-/// The subtree in which groups are made. This process itself is in one beside them.
+/// The subtree in which groups are made. This process itself is in a group beside them.
 #[derive(Debug, Clone)]
 pub struct Groups {
     base: PathBuf,
 }
 
 impl Groups {
-    /// Finds the subtree that was delegated to this process, moves this process out of its inner node, and removes what processes that were killed have left.
-    /// Gives why there is none, if so. It comes before there are children.
+    /// Finds the subtree that was delegated to this process, moves this process out of its inner node, and removes
+    /// groups that killed processes left behind. Returns the reason if there is no subtree. Call it before there are
+    /// children.
     pub fn enter() -> Result<Self, String> {
         let place = place()?;
         let failed = |what: &Path| {
@@ -65,7 +67,7 @@ impl Groups {
         }
         let offered = fs::read_to_string(place.base.join("cgroup.controllers")).map_err(failed(&place.base))?;
         for controller in offered.split_whitespace().filter(|name| LIMITS.iter().any(|(limited, ..)| limited == name)) {
-            // What cannot be had is missing in the groups, and their reports say so.
+            // Controllers that cannot be enabled are missing in the groups, and their reports say so.
             let _ = fs::write(place.base.join("cgroup.subtree_control"), format!("+{controller}"));
         }
         let groups = Self { base: place.base };
@@ -73,23 +75,24 @@ impl Groups {
         Ok(groups)
     }
 
-    /// Where a start from here would make them, or why there would be none. It changes nothing, and comes before there are children.
+    /// Returns the directory in which a start from here would make groups, or why there would be none. It changes
+    /// nothing. Call it before there are children.
     pub fn foresee() -> Result<PathBuf, String> {
         place().map(|place| place.base)
     }
 
-    /// In a directory of a test.
+    /// Uses a directory of a test.
     #[doc(hidden)]
     pub fn at(base: &Path) -> Self {
         Self { base: base.to_owned() }
     }
 
-    /// Where they are.
+    /// The directory of the groups.
     pub fn base(&self) -> &Path {
         &self.base
     }
 
-    /// Makes a group for a supervisor whose processes may have so many bytes of memory together.
+    /// Makes a group for a supervisor whose processes may have `memory` bytes together.
     pub fn create(&self, memory: u64) -> io::Result<Group> {
         let path = self.base.join(format!("{PREFIX}{}", Uuid::new_v4().simple()));
         DirBuilder::new().mode(0o700).create(&path)?;
@@ -111,13 +114,13 @@ impl Groups {
         }
     }
 
-    /// Ends and removes groups of processes that were killed. Those that somebody has are locked.
+    /// Ends and removes groups that killed processes left behind. Groups in use are locked.
     fn remove_left(&self) {
         let names = fs::read_dir(&self.base).into_iter().flatten().take(LOOKED_AT).flatten();
         let ours = names.filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)));
         let left: Vec<Group> =
             ours.filter_map(|entry| Some(Group { _lock: lock(&entry.path()).ok()?, path: entry.path(), memory: 0 })).collect();
-        // All at once; each that cannot be is tried again below.
+        // All at once. Groups where this fails are tried again below.
         left.iter().for_each(|group| drop(group.kill()));
         let until = Instant::now() + LEFT;
         for group in left {
@@ -129,7 +132,7 @@ impl Groups {
     }
 }
 
-/// The group of a supervisor. It is locked while somebody has it.
+/// The group of a supervisor. It is locked while it is in use.
 #[derive(Debug)]
 pub struct Group {
     path: PathBuf,
@@ -138,7 +141,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Where it is.
+    /// The directory of the group.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -148,13 +151,13 @@ impl Group {
         self.memory
     }
 
-    /// Kills everything in it, so that none starts another meanwhile.
+    /// Kills everything in it at once, so that no process starts another meanwhile.
     pub fn kill(&self) -> io::Result<()> {
-        // A group that is gone has nothing in it.
+        // A group that is gone is empty.
         set(&self.path.join(KILL), "1")
     }
 
-    /// Whether a process that runs is in it: one that could not join is not, and goes on without.
+    /// Whether a running process is in it. A process that could not join continues outside of it.
     pub fn holds(&self, pid: Pid) -> bool {
         self.processes().contains(&pid)
     }
@@ -164,17 +167,18 @@ impl Group {
         list.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
     }
 
-    /// Whether its own limit of memory was reached, so that something in it was ended.
+    /// Whether the group reached its own limit of memory, so that the system killed a process in it.
     ///
-    /// `oom` counts where a limit was reached. `oom_kill` would count whatever was killed in it, also because those above it or the whole machine had no
-    /// memory left: that says nothing of a job, which is run again. So is one of which nothing can be read.
+    /// `oom` counts how often a limit was reached. `oom_kill` would also count kills because a group above or the whole
+    /// machine had no memory left. These are not the fault of the job, which is run again. The same holds if the file
+    /// cannot be read.
     pub fn is_out_of_memory(&self) -> bool {
         let read = |file: &str| fs::read_to_string(self.path.join(file)).ok();
         let events = read("memory.events.local").or_else(|| read("memory.events")).unwrap_or_default();
         events.lines().filter_map(|line| line.strip_prefix("oom ")).any(|count| count != "0")
     }
 
-    /// Kills everything in it and removes it. It blocks until all are gone.
+    /// Kills everything in it and removes it. Blocks until all processes are gone.
     pub fn remove(self) {
         let path = self.path.clone();
         if !self.remove_until(Instant::now() + GONE) {
@@ -182,7 +186,7 @@ impl Group {
         }
     }
 
-    /// Kills everything in it and removes it. Gives whether it could be.
+    /// Kills everything in it and removes it. Returns whether it was removed.
     fn remove_until(self, until: Instant) -> bool {
         let killed = self.kill();
         if let Err(error) = &killed {
@@ -192,10 +196,10 @@ impl Group {
             match fs::remove_dir(&self.path) {
                 Ok(()) => return true,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
-                // Somebody is still in it.
+                // A process is still in it.
                 Err(_) if killed.is_err() => {
                     for pid in self.processes() {
-                        // It may have ended just now.
+                        // The process may have ended just now.
                         let _ = kill_process(pid, Signal::KILL);
                     }
                 }
@@ -209,7 +213,7 @@ impl Group {
     }
 }
 
-/// Writes to a file of a group, where the group has it.
+/// Writes to a file of a group, if the group has it.
 fn set(file: &Path, value: &str) -> io::Result<()> {
     match File::options().write(true).open(file).and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -217,20 +221,21 @@ fn set(file: &Path, value: &str) -> io::Result<()> {
     }
 }
 
-/// Holds a group that nobody holds.
+/// Locks a group that nobody has locked.
 fn lock(path: &Path) -> io::Result<OwnedFd> {
     let held = closed::open(CWD, path)?;
     flock(&held, FlockOperation::NonBlockingLockExclusive)?;
     Ok(held)
 }
 
-/// What a report says of how memory and processes are limited: `memory:cgroup` by a group, `memory:counted` by looking.
+/// How a report says that memory and processes are limited: `memory:cgroup` by a group, `memory:counted` by periodic
+/// checks.
 const BY_GROUP: &str = "cgroup";
 const BY_LOOKING: &str = "counted";
-/// What it says where everything is ended as a whole.
+/// How a report says that everything is ended as a whole.
 const ENDED: &str = "end:cgroup";
 
-/// Puts this process into a group, if it is to be in one. Gives what a report says of it.
+/// Puts this process into a group, if there is one. Returns the steps for the report.
 pub(super) fn join(group: Option<&Path>) -> io::Result<Vec<String>> {
     if let Some(group) = group {
         fs::write(group.join("cgroup.procs"), "0")?;
@@ -240,10 +245,10 @@ pub(super) fn join(group: Option<&Path>) -> io::Result<Vec<String>> {
     Ok(limits.chain(has(KILL).then(|| ENDED.to_owned())).collect())
 }
 
-/// What a report says is missing where [`join`] failed.
+/// The step that a report calls missing if [`join`] failed.
 pub(super) const GROUP: &str = "control group";
 
-/// Whether it is a step that [`join`] gives, or the one that is missing without it.
+/// Whether this is a step that [`join`] returns, or the one that is missing without it.
 pub(super) fn is_step(step: &str) -> bool {
     let is_limit =
         |name: &str| step.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')).is_some_and(|by| [BY_GROUP, BY_LOOKING].contains(&by));
@@ -263,12 +268,12 @@ mod tests {
         let group = Groups::at(base.path()).create(1 << 20).unwrap();
         let tell = |file: &str, text: &str| fs::write(group.path().join(file), text).unwrap();
         assert!(!group.is_out_of_memory(), "nothing can be read");
-        // Those above it, or the machine, had none left.
+        // A group above, or the machine, had no memory left.
         tell("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 3\noom_group_kill 1\n");
         assert!(!group.is_out_of_memory());
         tell("memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 3\noom_group_kill 1\n");
         assert!(group.is_out_of_memory());
-        // What counts for a group alone goes before what counts for those below it, too.
+        // The count of the group alone takes precedence over the count that includes the groups below.
         tell("memory.events.local", "max 0\noom 0\noom_kill 3\n");
         assert!(!group.is_out_of_memory());
         tell("memory.events.local", "max 9\noom 2\noom_kill 0\n");

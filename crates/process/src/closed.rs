@@ -1,4 +1,4 @@
-//! Directories that whoever owns them may have closed to himself.
+//! Opens directories whose owners may have removed their own permissions.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -6,24 +6,25 @@ use rustix::fs::{Mode, OFlags, chmod, fchmod, fstat, openat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-/// Opens a directory in another one. A link is not followed.
+/// Opens a directory in another one. Does not follow a link.
 pub fn open(directory: impl AsFd, name: impl Arg) -> rustix::io::Result<OwnedFd> {
     openat(directory, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The same for one whose owner may have taken the rights from himself. He gets them back: who may not enter it does not see what is in it.
+/// Opens a directory whose owner may have removed his own permissions, and restores them: without them nobody can look
+/// into the directory.
 pub fn open_closed(directory: impl AsFd, name: impl Arg + Copy) -> rustix::io::Result<OwnedFd> {
     match open(&directory, name) {
         Err(Errno::ACCESS) => {
             let closed = openat(&directory, name, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-            // Another one may have its name by now.
+            // Another directory may have the name by now.
             chmod(format!("/proc/self/fd/{}", closed.as_raw_fd()), Mode::RWXU)?;
             open(&closed, ".")
         }
         Ok(opened) => {
             let mode = Mode::from_raw_mode(fstat(&opened)?.st_mode);
             if !mode.contains(Mode::RUSR | Mode::XUSR) {
-                // It can be somebody else's, whom its rights are not for.
+                // The directory can belong to another user, to whom its permissions do not apply.
                 let _ = fchmod(&opened, mode | Mode::RWXU);
             }
             Ok(opened)

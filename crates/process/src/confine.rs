@@ -1,8 +1,10 @@
-//! `hero exec PROFILE --parent PID … -- program args…`: gives up everything a child does not need, then becomes the program.
+//! `hero exec PROFILE --parent PID … -- program args…`: gives up everything a child does not need, then becomes the
+//! program.
 //!
-//! It is a program of its own, because the steps must be taken in the child between fork and exec, where a multi-threaded program
-//! cannot run Rust code safely. Each step that the system does not offer is left out and *reported*: the program finds in the variable [`CONFINEMENT`]
-//! what is missing and why, and, behind a semicolon, the steps in force, such as `weak: no landlock (the kernel does not have it);
+//! It is a program of its own, because the steps must be taken in the child between fork and exec, where a
+//! multi-threaded program cannot run Rust code safely. Each step that the system does not offer is left out and
+//! *reported*: the variable [`CONFINEMENT`] tells the program which steps are missing and why, and, behind a semicolon,
+//! the steps in force, such as `weak: no landlock (the kernel does not have it);
 //! process_group,umask,environment,descriptors,rlimits,no_new_privs,parent_death_signal,seccomp`.
 
 mod call;
@@ -38,20 +40,20 @@ pub use user::JobUser;
 /// The variable in which a confined program finds the steps in force.
 pub const CONFINEMENT: &str = "HERO_CONFINED";
 
-/// How long a child that is tried out may take.
+/// Timeout for a trial child.
 const TRIED: Duration = Duration::from_secs(10);
 
-/// The command that runs `program` confined by `profile`, as a child of this process. `hero` is this program.
+/// Returns the command that runs `program` confined by `profile`, as a child of this process. `hero` is this program.
 ///
-/// The child is killed when its handle is dropped. Start it through a [`Spawner`]: it dies with the thread
-/// that spawned it.
+/// The child is killed when its handle is dropped. Start it through a [`Spawner`]: it dies with the thread that spawned
+/// it.
 pub fn command(hero: &Path, profile: &Profile, program: &Path, args: &[impl AsRef<OsStr>]) -> tokio::process::Command {
     let mut command = tokio::process::Command::from(plain_command(hero, profile, program, args));
     command.kill_on_drop(true);
     command
 }
 
-/// How a child of this profile is confined here: tried out with one that says it.
+/// Starts a trial child with this profile and returns its report of confinement.
 pub async fn tried(spawner: &Spawner, hero: &Path, profile: &Profile) -> io::Result<String> {
     let mut command = command(hero, profile, hero, &["confinement"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -60,7 +62,7 @@ pub async fn tried(spawner: &Spawner, hero: &Path, profile: &Profile) -> io::Res
     if said.status.success() { Ok(text(&said.stdout)) } else { Err(io::Error::other(text(&said.stderr))) }
 }
 
-/// The same as [`command`] for a program that has no runtime and looks after its children itself.
+/// The same as [`command`] for a program that has no runtime and manages its children itself.
 pub fn plain_command(hero: &Path, profile: &Profile, program: &Path, args: &[impl AsRef<OsStr>]) -> std::process::Command {
     let mut command = std::process::Command::new(hero);
     command.args(["exec", profile.word(), "--parent"]).arg(std::process::id().to_string());

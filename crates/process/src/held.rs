@@ -1,4 +1,5 @@
-//! What processes hold together, which no limit of a single process bounds: memory, and files that have no name any more.
+//! Resources that processes hold together and that no limit of a single process bounds: memory, and files without a
+//! name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,51 +11,56 @@ use std::time::Duration;
 
 use super::told;
 
-/// How many processes may run together for a job.
+/// The maximum number of processes that may run together for a job.
 pub const MOST_PROCESSES: usize = 256;
-/// How much memory they may have together: so many times what one may have.
+/// The maximum memory of these processes together, as a multiple of the limit of one process.
 pub const MEMORIES: u64 = 4;
-/// The unit in which the system counts what a file takes.
+/// The unit in which the system counts the size of a file on the disk.
 const BLOCK: u64 = 512;
-/// What counts for each thing that an epoll watches. It takes much less memory, but the machine, or the user, has room for only so many.
+/// The bytes counted for each item that an epoll watches. It takes much less memory, but the number of these items is
+/// limited for each machine or user.
 const IN_A_WATCH: u64 = 64 << 10;
-/// What counts for each lock on a part of a file. `RLIMIT_LOCKS` has no effect, and to look for one in a list of many holds up whoever asks.
+/// The bytes counted for each lock on a part of a file. `RLIMIT_LOCKS` has no effect, and a search in a long list of
+/// locks delays the caller.
 const IN_A_LOCK: u64 = 16 << 10;
-/// How much is read of what an epoll watches, and of locks: a line each.
+/// The maximum number of bytes read from the list of items that an epoll watches, and of locks. Each takes one line.
 const LONGEST_LINES: u64 = 1 << 20;
-/// What a pipe holds.
+/// The capacity of a pipe.
 const IN_A_PIPE: u64 = 64 << 10;
-/// What a socket holds that somebody has filled. Jobs cannot set that to more.
+/// The bytes that a full socket holds. Jobs cannot raise this.
 static IN_A_SOCKET: LazyLock<u64> = LazyLock::new(|| {
     let set = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
     set.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(208 << 10)
 });
-/// How much is read of lists of mappings. A program has some 100 mappings, each a line.
+/// The maximum number of bytes read from lists of mappings. A program has about 100 mappings, one per line.
 const LONGEST_LISTS: usize = 32 << 20;
 
-/// How often it is looked what processes hold: soon at first, as most are short, and less often where that takes long, but at the latest then.
+/// Time until the first look at what processes hold. It is short because most processes are. Later looks are less
+/// frequent, depending on the time that a look takes.
 pub const FIRST_LOOK: Duration = Duration::from_millis(5);
-/// After how long a look is taken again.
+/// The usual time between two looks.
 pub const LATER_LOOK: Duration = Duration::from_millis(250);
-/// The longest time between two looks.
+/// The maximum time between two looks.
 pub const LATEST_LOOK: Duration = Duration::from_secs(1);
-/// How many times longer than a look takes the next one waits.
+/// The pause after a look, as a multiple of the time that the look took.
 const LOOKING: u32 = 4;
 
-/// How long the next look waits after one that took so long: at least and at most these times.
+/// Returns the pause after a look that took this long: at least `least` and at most `most`.
 pub fn pause_after(look: Duration, least: Duration, most: Duration) -> Duration {
     (look * LOOKING).clamp(least, most)
 }
 
-/// The sum of the lines with these names in the status of a process, in bytes. Nothing is known of one that has ended.
+/// Returns the sum of the lines with these names in the status of a process, in bytes. It is 0 for a process that has
+/// ended.
 pub fn of_status(pid: i32, names: &[&str]) -> u64 {
     Process::read(pid).and_then(|process| sum(&process.status, names)).unwrap_or(0)
 }
 
-/// What the system keeps of a process.
+/// A process as the system shows it.
 #[derive(Debug)]
 struct Process {
-    /// Where. If its first thread has ended, that is the place of another one: the first has nothing any more.
+    /// Its directory in `/proc`. If its first thread has ended, this is the directory of another thread: the first has
+    /// no data left.
     place: PathBuf,
     status: String,
 }
@@ -71,13 +77,13 @@ impl Process {
         other.or(Some(first))
     }
 
-    /// Its memory, also what was swapped out, with what the system needs to map it, but for what is shared by mappings: that is [`Held`]. What
-    /// processes share otherwise is found in each of them.
+    /// Returns its memory, including swapped memory and page tables, without memory shared by mappings, which [`Held`]
+    /// counts. Other memory that processes share counts for each of them.
     fn memory(&self) -> u64 {
         sum(&self.status, &["RssAnon:", "VmSwap:", "VmPTE:"]).unwrap_or(0)
     }
 
-    /// The same, with what processes share divided among them, where the system tells that.
+    /// Returns the same, but divides shared memory among the processes that share it, if the system reports that.
     fn share(&self) -> u64 {
         let rollup = told::read(self.place.join("smaps_rollup")).ok();
         match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "SwapPss:"])) {
@@ -87,7 +93,7 @@ impl Process {
     }
 }
 
-/// The sum of the lines with these names, in bytes, if there are any.
+/// Returns the sum of the lines with these names, in bytes, or `None` if there are none.
 fn sum(text: &str, names: &[&str]) -> Option<u64> {
     let lines = text.lines().filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name)));
     let mut numbers = lines.filter_map(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).peekable();
@@ -95,7 +101,8 @@ fn sum(text: &str, names: &[&str]) -> Option<u64> {
     Some(numbers.sum::<u64>() << 10)
 }
 
-/// What processes hold: their memory, and what is not in it: files that were removed, open or mapped, what is shared by a mapping, pipes and sockets.
+/// Everything that processes hold: their memory, removed files that are open or mapped, shared mappings, pipes and
+/// sockets.
 #[derive(Debug, Default)]
 pub struct Held {
     processes: Vec<Process>,
@@ -103,18 +110,18 @@ pub struct Held {
     memory: u64,
     /// Bytes of lists of mappings that may still be read.
     patience: usize,
-    /// Those that were counted, by device and number, and how much.
+    /// Files, pipes and sockets already counted, by device and inode, with their bytes.
     known: BTreeMap<(u64, u64), u64>,
 }
 
 impl Held {
-    /// What these processes hold, each thing once. It is given up as soon as `is_awaited` says so.
+    /// Counts everything that these processes hold, each item once. Stops as soon as `is_awaited` returns false.
     pub fn by(processes: &[i32], is_awaited: impl Fn() -> bool) -> Self {
         let mut held = Self { patience: LONGEST_LISTS, ..Self::default() };
         for process in processes.iter().take_while(|_| is_awaited()).filter_map(|pid| Process::read(*pid)) {
             held.add_open(&process.place);
             if held.add_mapped(&process.place).is_err() {
-                // It runs a program that nobody may read. What it has mapped of it is known.
+                // Nobody may read the mappings of this program. The size of its mapped shared memory is known.
                 held.memory = held.memory.saturating_add(sum(&process.status, &["RssShmem:"]).unwrap_or(0));
             }
             held.processes.push(process);
@@ -122,25 +129,26 @@ impl Held {
         held
     }
 
-    /// What the processes may have together, in bytes, if they have more: [`MEMORIES`] times `memory`.
+    /// Returns the maximum number of bytes that the processes may have together, [`MEMORIES`] times `memory`, if they
+    /// have more.
     ///
-    /// What files are in memory is not counted. What processes share, such as the memory of forks, is divided among them where the system tells
-    /// that.
+    /// Memory that holds files does not count. Shared memory, such as that of forks, is divided among the processes if
+    /// the system reports that.
     pub fn too_much_memory(&self, memory: u64) -> Option<u64> {
         let most = memory.saturating_mul(MEMORIES);
         let have_more = |of: fn(&Process) -> u64| self.processes.iter().map(of).sum::<u64>().saturating_add(self.memory) > most;
-        // The second takes longer to find.
+        // The second check is slower.
         (have_more(Process::memory) && have_more(Process::share)).then_some(most)
     }
 
-    /// The bytes on the disk that removed files take.
+    /// Returns the bytes on the disk that removed files take.
     pub fn removed(&self) -> u64 {
         self.removed
     }
 
     fn add_open(&mut self, place: &Path) {
         for entry in fs::read_dir(place.join("fd")).into_iter().flatten().flatten() {
-            // Of what it leads to.
+            // The metadata is that of the link's target.
             let Ok(open) = fs::metadata(entry.path()) else { continue };
             self.memory = self.memory.saturating_add(told(place, &entry));
             let (id, kind) = ((open.dev(), open.ino()), open.file_type());
@@ -157,14 +165,14 @@ impl Held {
         }
     }
 
-    /// Of what is mapped it is not known how much is there, so all of it counts.
+    /// The system does not report how much of a mapping is present, so all of it counts.
     fn add_mapped(&mut self, place: &Path) -> io::Result<()> {
         let file = fs::File::open(place.join("maps"))?;
         let mut lines = String::new();
         let read = file.take(self.patience as u64).read_to_string(&mut lines).unwrap_or(0);
         self.patience = self.patience.saturating_sub(read);
         if self.patience == 0 {
-            // Who has so many makes sure that nobody looks.
+            // A process with this many mappings tries to avoid the check.
             self.memory = u64::MAX;
         }
         for mapped in lines.lines().filter_map(Mapped::read) {
@@ -178,7 +186,7 @@ impl Held {
     }
 }
 
-/// What counts for the things that a descriptor watches, and for the locks that this process has by it.
+/// Returns the bytes counted for the items that a descriptor watches and for the locks that this process holds by it.
 fn told(place: &Path, entry: &fs::DirEntry) -> u64 {
     let Ok(told) = fs::File::open(place.join("fdinfo").join(entry.file_name())) else { return 0 };
     let mut lines = Vec::new();
@@ -187,19 +195,19 @@ fn told(place: &Path, entry: &fs::DirEntry) -> u64 {
     count(b"tfd:").saturating_mul(IN_A_WATCH).saturating_add(count(b"lock:").saturating_mul(IN_A_LOCK))
 }
 
-/// A mapping of something that has no name any more, and is shared.
+/// A shared mapping of a file or memory that has no name any more.
 struct Mapped {
     id: (u64, u64),
-    /// Where it ends in what is mapped.
+    /// The offset in the mapped file at which the mapping ends.
     end: u64,
-    /// It is in no file.
+    /// True if it maps memory and no file.
     is_memory: bool,
 }
 
 impl Mapped {
     /// Reads a line such as `7f0d-7f0e rw-s 00000000 00:01 1031 /dev/zero (deleted)`.
     fn read(line: &str) -> Option<Self> {
-        // A process may name what it shares.
+        // A process may name its shared memory.
         let is_named = line.ends_with(']') && line.contains(" [anon_shmem:");
         let path = if is_named { line } else { line.strip_suffix(" (deleted)")? };
         let mut fields = path.split_ascii_whitespace();

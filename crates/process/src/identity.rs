@@ -3,15 +3,17 @@ use std::fs;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-/// A name for this process that no other process ever has: `boot/PID namespace/number/start`. `None` if the system does not tell.
+/// Returns a name for this process that no other process ever has: `boot/PID namespace/number/start`. `None` if the
+/// system does not report it.
 ///
-/// The process id alone would not suffice: it is used again, and each container has its own.
+/// The process id alone is not enough: it is used again, and each container has its own.
 pub fn identity() -> Option<String> {
     let number = std::process::id();
     Some(format!("{}/{number}/{}", realm()?, state(number)?.1))
 }
 
-/// Whether it is certain that the process with this identity has ended. For processes of other machines and namespaces it never is.
+/// Whether the process with this identity has certainly ended. Always false for processes of other machines and
+/// namespaces.
 pub fn has_ended(identity: &str) -> bool {
     let known = || {
         let mut parts = identity.rsplitn(3, '/');
@@ -22,16 +24,16 @@ pub fn has_ended(identity: &str) -> bool {
     let Some(pid) = i32::try_from(number).ok().and_then(Pid::from_raw) else { return false };
     match (test_kill_process(pid), state(number)) {
         (Err(Errno::SRCH), _) => true,
-        // A zombie only waits to be asked how it ended; a later process may have got its number.
+        // A zombie has ended and only waits for its parent; a later process may have the same process id.
         (_, Some((state, since))) => matches!(state, 'Z' | 'X') || since != start,
-        // It is there, but somebody else's and hidden.
+        // It runs, but belongs to another user and is hidden.
         (_, None) => false,
     }
 }
 
-/// The boot of this machine and the PID namespace.
+/// Returns the boot of this machine and the PID namespace.
 fn realm() -> Option<String> {
-    // A /proc of another namespace would speak of other processes.
+    // The `/proc` of another namespace lists other processes.
     let own = fs::read_link("/proc/self").ok()?;
     (own.to_str()? == std::process::id().to_string()).then_some(())?;
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -39,10 +41,10 @@ fn realm() -> Option<String> {
     Some(format!("{}/{}", boot.trim(), namespace.to_str()?))
 }
 
-/// The state of a process, and when it started, in ticks since the boot.
+/// Returns the state of a process and its start time, in ticks since the boot.
 fn state(number: u32) -> Option<(char, u64)> {
     let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The name stands in parentheses and may contain anything.
+    // The name is in parentheses and may contain anything.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?.chars().next()?;
     Some((state, fields.nth(18)?.parse().ok()?))
@@ -58,7 +60,7 @@ mod tests {
         assert!(!has_ended(&own), "{own}");
         let (rest, start) = own.rsplit_once('/').unwrap();
         let (realm, _) = rest.rsplit_once('/').unwrap();
-        // The same number, but started at another time.
+        // The same process id, but another start time.
         assert!(has_ended(&format!("{rest}/{}", start.parse::<u64>().unwrap() + 1)));
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let of_child = format!("{realm}/{}/{}", child.id(), state(child.id()).unwrap().1);

@@ -11,23 +11,25 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The variable in which a supervisor that stayed outside finds the number of the first process of the namespace of its jobs.
+/// The variable in which a supervisor that stayed outside finds the process id of the first process of its jobs'
+/// namespace.
 pub(super) const FIRST: &str = "HERO_FIRST";
-/// The exit code when it could not serve.
+/// The exit code after a failure.
 const FAILED: u8 = 70;
 
-/// The first process of the namespace that this process' children are born into, where it is another one. It adopts what others of them leave, and
-/// ends with this process, also at kill -9, or when it is dropped.
+/// The first process of the namespace that the children of this process are born into, if it is another process. It
+/// adopts orphans of that namespace. It ends with this process, also after `kill -9`, or when it is dropped.
 #[derive(Debug)]
 pub struct Init {
     pid: Pid,
-    /// Can be read when it has ended.
+    /// Readable once the process has ended.
     end: OwnedFd,
 }
 
 impl Init {
-    /// Has this process adopt what its children leave, unless the first process of the namespace that they are born into does. That one was
-    /// started [before this became what it is](super::confine). Where this process is the first itself, it adopts all.
+    /// Makes this process adopt the orphans of its children, unless the first process of their namespace does. That one
+    /// was started [before this became what it is](super::confine). If this process is the first one itself, it adopts
+    /// all.
     pub fn for_children() -> Result<Option<Self>, String> {
         set_child_subreaper(Some(getpid())).map_err(|error| format!("orphans cannot be adopted: {error}"))?;
         let Some(pid) = std::env::var(FIRST).ok().and_then(|pid| Pid::from_raw(pid.parse().ok()?)) else { return Ok(None) };
@@ -35,17 +37,17 @@ impl Init {
         Ok(Some(Self { pid, end: end.map_err(|error| format!("the first process of the namespace of jobs cannot be watched: {error}"))? }))
     }
 
-    /// Its number outside of the namespace.
+    /// Returns its process id outside of the namespace.
     pub fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// Can be read when it has ended.
+    /// Returns a descriptor that is readable once the process has ended.
     pub fn end(&self) -> &OwnedFd {
         &self.end
     }
 
-    /// Whether it is still there. If it is not, nothing can be started any more.
+    /// Whether the process still runs. If it does not, nothing can be started any more.
     pub fn is_there(&self) -> bool {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         !matches!(poll(&mut [PollFd::new(&self.end, PollFlags::IN)], Some(&now)), Ok(1..))
@@ -54,12 +56,12 @@ impl Init {
 
 impl Drop for Init {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended.
         let _ = pidfd_send_signal(&self.end, Signal::KILL);
     }
 }
 
-/// What a process does that is only to be the first of a namespace: waits for the dead until descriptor 0 is closed.
+/// The body of a process that only serves as the first of a namespace: reaps children until descriptor 0 is closed.
 pub fn init_main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,7 +80,7 @@ fn serve() -> io::Result<()> {
             while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
             tokio::select! {
                 _ = deaths.recv() => {}
-                // Nothing is ever sent.
+                // Nothing is ever sent here.
                 _ = holder.readable() => return Ok(()),
             }
         }

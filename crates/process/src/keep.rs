@@ -1,8 +1,9 @@
-//! `hero keep`: starts a command, confined as the process of a job, and keeps what it starts together until it is told to end it.
+//! `hero keep`: starts a command, confined like the process of a job, and holds everything that it starts until it is
+//! told to end it.
 //!
-//! Descriptor 0 is a socket. The subreaper says there how the command ended; what that left running goes on below the subreaper, which adopts
-//! it, until nothing is left or the other end of the socket is closed, or shut for writing. Then everything below is stopped and killed, in
-//! whatever session it is, and the subreaper says what was used.
+//! Descriptor 0 is a socket. The subreaper reports there how the command ended. Processes that the command left running
+//! continue below the subreaper, which adopts them, until none is left or the other end of the socket is closed or shut
+//! for writing. Then the subreaper stops and kills everything below it, in any session, and reports the usage.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -32,43 +33,44 @@ use super::{Init, OURSELVES};
 
 /// The exit code when the subreaper itself failed.
 const FAILED: u8 = 70;
-/// How long what is killed may take to be gone. A subreaper that gave up would let go on what is left.
+/// Timeout for killed processes to disappear. A subreaper that gave up would release the rest.
 pub const GONE: Duration = Duration::from_secs(30);
-/// How long it may take to end one after another, before all are ended at once.
+/// Timeout for ending processes one by one, before all are ended at once.
 const EACH: Duration = Duration::from_millis(500);
-/// How often it is looked how many processes the whole machine has, which takes no time, and by how many they may grow until those are counted that are
-/// below. So a bomb is noticed before it is in the way of others. Where all below end by one call, it is looked less often while they do not grow.
+/// Interval of checks of the number of processes of the whole machine, which are cheap, and the growth that triggers a
+/// count of the processes below. So a fork bomb is noticed before it disturbs others. If one call can end everything
+/// below, the checks are less frequent while the number does not grow.
 const GLANCE: Duration = Duration::from_millis(10);
 const GROWTH: u16 = 64;
-/// What is no growth: others of the machine come and go.
+/// Changes up to this number are not growth: other processes of the machine come and go.
 const FEW: u16 = 8;
-/// How long those that were killed at once have to be gone before it is looked again.
+/// Pause before the next look at processes that were killed at once.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Before the number of bytes.
+/// Prefix of the number of bytes.
 const TOO_MUCH_MEMORY: &str = "memory ";
-/// Before what was used.
+/// Prefix of the usage.
 const USED: &str = "used ";
 
-/// What a command and all that it started have used.
+/// The usage of a command and everything that it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
     /// Processor time, in microseconds.
     pub cpu_us: u64,
-    /// The most memory that one process had, in bytes.
+    /// The peak memory of a single process, in bytes.
     pub peak_memory: u64,
 }
 
-/// What a subreaper says on its socket, a line each. What was used comes last.
+/// A report of a subreaper on its socket, one per line. The usage comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// The command ended by itself, with this code, or 128 and the number of the signal that ended it.
+    /// The command ended by itself, with this code, or 128 plus the number of the signal that ended it.
     Ended(i32),
     /// There were more than [`MOST_PROCESSES`], so all were killed.
     TooMany,
-    /// All processes together had more than so many bytes of memory, so all were killed.
+    /// All processes together had more than this number of bytes of memory, so all were killed.
     TooMuchMemory(u64),
-    /// Nothing is left, and this was used.
+    /// No process is left. This is the usage.
     Used(Used),
 }
 
@@ -99,11 +101,12 @@ impl fmt::Display for Said {
     }
 }
 
-/// The command that starts a subreaper for a command of the shell with these rights, but for what is readable: it reads no more than what all
-/// jobs do. `hero` is this program; `working` is the directory to run in.
+/// Returns the command that starts a subreaper for a shell command with these rights. `readable` is not used: the
+/// command reads only the paths that all jobs may read. `hero` is this program; `working` is the directory to run in.
 ///
-/// All processes together have a [fixed multiple](super::held::MEMORIES) of the memory of one. Descriptor 0 has to be a socket. The variables
-/// that are set with [`confine::OF_JOB`] before their names are those of the command. All are in the group, if one is given.
+/// All processes together may have a [fixed multiple](super::held::MEMORIES) of the memory of one. Descriptor 0 has to
+/// be a socket. Variables whose names begin with [`confine::OF_JOB`] are passed to the command. All processes are in
+/// `group`, if one is given.
 pub fn command(hero: &Path, rights: &JobRights, working: &Path, group: Option<&Path>, shell_command: &str) -> tokio::process::Command {
     let (memory, user) = (rights.memory.to_string(), rights.user.to_string());
     let at_home = rights.home.as_ref().unwrap_or(&rights.writable);
@@ -112,12 +115,12 @@ pub fn command(hero: &Path, rights: &JobRights, working: &Path, group: Option<&P
     let (writable, home, group) = (rights.writable.clone(), rights.home.clone(), group.map(Path::to_owned));
     let seen = SupervisorRights { writable, home, is_temporary: false, readable: Vec::new(), group };
     let mut command = confine::command(hero, &Profile::Supervisor(seen), hero, &args);
-    // It ends by itself when the socket is closed, and with it what the command has started.
+    // It ends by itself when the socket is closed, and ends everything that the command started.
     command.current_dir(working).env_clear().kill_on_drop(false);
     command
 }
 
-/// The body of the hidden `hero keep`: `args` are what follows that word.
+/// The body of the hidden `hero keep`: `args` follow that word.
 #[expect(clippy::disallowed_macros, reason = "a child says why it failed to its parent, which shows it harmless")]
 pub fn keep_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match keep(args) {
@@ -144,13 +147,13 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let mut subreaper = Subreaper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
     let kept = subreaper.watch().map_err(said("the processes cannot be watched"));
     subreaper.clear();
-    // Nobody listens any more where the server is gone.
+    // If the server is gone, nobody reads this.
     let _ = subreaper.say(Said::Used(used()));
     kept
 }
 
-/// What the processes used that have ended, which were waited for here or below. A program that is smaller than this one was this one first,
-/// so of its memory nothing is known.
+/// Returns the usage of processes that have ended and were reaped here or below. Before its exec, each process was a
+/// copy of this program, so the peak memory of a smaller program is unknown.
 fn used() -> Used {
     let least = of_status(getpid().as_raw_nonzero().get(), &["VmHWM:"]) / 4 * 5;
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(
@@ -163,7 +166,7 @@ fn used() -> Used {
     )
 }
 
-/// Starts the command. What it is to write to is that of this process, which does not keep it.
+/// Starts the command. It inherits stdout and stderr of this process, which does not keep them.
 fn start(rights: &JobRights, shell_command: &OsStr) -> io::Result<Child> {
     let shell = Path::new("/bin/sh");
     let profile = Profile::Job(rights.clone());
@@ -176,7 +179,8 @@ fn start(rights: &JobRights, shell_command: &OsStr) -> io::Result<Child> {
     Ok(child)
 }
 
-/// Can be read when a child has ended, or an orphan that became one. The command was started before, and those that are started have all signals.
+/// Returns a descriptor that is readable when a child or an adopted orphan has ended. It blocks SIGCHLD here, so it is
+/// called after the start of the command, which has no signal blocked.
 fn deaths() -> io::Result<SignalFd> {
     let mut ends = SigSet::empty();
     ends.add(Signal::SIGCHLD);
@@ -189,14 +193,14 @@ struct Subreaper {
     command: Pid,
     /// The first process of their namespace, if they have one.
     init: Option<Pid>,
-    /// The bytes that one process may have.
+    /// The maximum memory of one process, in bytes.
     memory: u64,
-    /// How the command ended, once it has.
+    /// The exit status of the command, once it has ended.
     ended: Option<ExitStatus>,
 }
 
 impl Subreaper {
-    /// Waits until nothing is left, or until the other end of the socket is closed.
+    /// Waits until no process is left, or until the other end of the socket is closed.
     fn watch(&mut self) -> io::Result<()> {
         let end = pidfd_open(self.command, PidfdFlags::empty())?;
         let deaths = deaths()?;
@@ -208,13 +212,13 @@ impl Subreaper {
             if self.ended.is_none() {
                 watched.push(PollFd::new(&end, PollFlags::IN));
             }
-            // Interrupted, or not: what is there is looked at.
+            // It makes no difference whether the call was interrupted.
             let _ = poll(&mut watched, left.as_ref());
-            // Nothing is ever said to a subreaper.
+            // Nothing is ever sent to a subreaper.
             if !watched[0].revents().is_empty() {
                 return Ok(());
             }
-            // Who has ended is found below.
+            // The processes that ended are found below.
             while let Ok(Some(_)) = deaths.read_signal() {}
             let had_ended = self.ended.is_some();
             let is_last = self.wait_for_dead();
@@ -245,7 +249,7 @@ impl Subreaper {
         writeln!(self.socket, "{said}")
     }
 
-    /// What the processes have too much of, if anything. It is looked up now and then, so for a moment they may have more.
+    /// Returns the limit that the processes exceed, if any. The check is periodic, so for a moment they may have more.
     fn exceeded(&self, looked: &mut Looked) -> Option<Said> {
         let processes = looked.fresh(getpid(), self.init.as_slice())?;
         if processes.len() > MOST_PROCESSES {
@@ -254,7 +258,7 @@ impl Subreaper {
         Held::by(&processes, || true).too_much_memory(self.memory).map(Said::TooMuchMemory)
     }
 
-    /// Takes the status of the command and of orphans, once they have ended, and says whether there are no others.
+    /// Reaps the command and orphans that have ended. Returns true if no child is left.
     fn wait_for_dead(&mut self) -> bool {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -266,7 +270,7 @@ impl Subreaper {
         }
     }
 
-    /// Whether there is nothing but the first process of the namespace.
+    /// Whether only the first process of the namespace is left.
     fn is_alone(&self) -> bool {
         let has = |pid: Pid, count: usize| tree::children(pid).is_some_and(|children| children.len() == count);
         has(getpid(), self.init.iter().count()) && self.init.is_none_or(|init| has(init, 0))
@@ -274,7 +278,8 @@ impl Subreaper {
 
     /// Ends everything below this process, until it has no child left.
     fn clear(&mut self) {
-        // What ends with the first process of its namespace tells nobody what it used, unless there are too many to wait for each.
+        // The usage of processes that end with the first process of their namespace is lost. So end them one by one,
+        // unless there are too many.
         if let Some(init) = self.init
             && !self.is_alone()
             && tree::pids(getpid(), &[init]).len() <= MOST_PROCESSES

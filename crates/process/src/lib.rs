@@ -20,5 +20,5 @@ pub use init::Init;
 pub use init::init_main;
 pub use spawn::Spawner;
 
-/// This program, also if its file was replaced.
+/// This program, even if its file was replaced.
 pub const OURSELVES: &str = "/proc/self/exe";

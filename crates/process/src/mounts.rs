@@ -9,16 +9,16 @@ use rustix::mount::MountFlags;
 /// A line of the list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mount {
-    /// What of the file system is mounted.
+    /// The part of the file system that is mounted.
     pub(super) root: PathBuf,
     pub(super) place: PathBuf,
     pub(super) flags: MountFlags,
-    /// The kind of the file system.
+    /// The type of the file system.
     pub(super) kind: Vec<u8>,
 }
 
 impl Mount {
-    /// All that are in the list.
+    /// All mounts in the list.
     pub(super) fn all(list: &[u8]) -> impl Iterator<Item = Self> {
         list.split(|byte| *byte == b'\n').filter_map(Self::read)
     }
@@ -42,7 +42,7 @@ impl Mount {
     }
 }
 
-/// A path without the escapes of the list: `\040` is a space.
+/// Returns a path without the escapes of the list: `\040` is a space.
 fn plain(escaped: &[u8]) -> PathBuf {
     let (mut path, mut rest) = (Vec::with_capacity(escaped.len()), escaped);
     while let Some((byte, after)) = rest.split_first() {

@@ -21,16 +21,16 @@ struct Request {
 
 /// The one thread that starts every child process.
 ///
-/// A parent-death signal follows the *thread* that spawned, so children of a worker thread would die with it. This thread
-/// lives until the last clone is dropped, so whoever keeps a child keeps a `Spawner`. At kill -9 it ends with the process, and the
-/// children are killed, too.
+/// A parent-death signal follows the *thread* that spawned, so children of a worker thread would die with it. This
+/// thread lives until the last clone is dropped, so the owner of a child keeps a `Spawner`. After `kill -9` the thread
+/// ends with the process, and the children are killed, too.
 #[derive(Debug, Clone)]
 pub struct Spawner {
     requests: mpsc::Sender<Request>,
     runtime: Handle,
-    /// What is still to be done for children that nobody waits for.
+    /// Remaining work for children that nobody waits for.
     ends: TaskTracker,
-    /// Where the groups of supervisors are, if they have some.
+    /// The groups of supervisors, if there are any.
     groups: Option<Groups>,
 }
 
@@ -38,7 +38,7 @@ impl Spawner {
     /// Starts the thread.
     ///
     /// # Panics
-    /// Outside of a tokio runtime, whose process driver it uses.
+    /// Panics outside of a tokio runtime, whose process driver it uses.
     pub fn start() -> io::Result<Self> {
         let runtime = Handle::current();
         let (requests, inbox) = mpsc::channel::<Request>();
@@ -47,7 +47,7 @@ impl Spawner {
             let _entered = handle.enter();
             for Request { mut command, reply } in inbox {
                 let child = command.spawn();
-                // The descriptors given to the child live in the command; the child's end must not stay open here.
+                // The descriptors for the child are owned by the command; the child's end must not stay open here.
                 drop(command);
                 let _ = reply.send(child);
             }
@@ -55,12 +55,12 @@ impl Spawner {
         Ok(Self { requests, runtime, ends: TaskTracker::new(), groups: None })
     }
 
-    /// The same with groups for supervisors.
+    /// Adds groups for supervisors.
     pub fn with_groups(self, groups: Option<Groups>) -> Self {
         Self { groups, ..self }
     }
 
-    /// A group for a supervisor whose processes may have so many bytes of memory together, where there are groups.
+    /// Makes a group for a supervisor whose processes may have `memory` bytes together, if there are groups.
     pub fn group(&self, memory: u64) -> Option<Group> {
         match self.groups.as_ref()?.create(memory) {
             Ok(group) => Some(group),
@@ -71,7 +71,8 @@ impl Spawner {
         }
     }
 
-    /// Starts `command`. If the caller drops the future, the child is dropped when it has started, so use `kill_on_drop`.
+    /// Starts `command`. If the caller drops the future, the child is dropped once it has started, so use
+    /// `kill_on_drop`.
     pub async fn spawn(&self, command: Command) -> io::Result<Child> {
         let (reply, answer) = oneshot::channel();
         let gone = || io::Error::other("the spawning thread has ended");
@@ -79,7 +80,7 @@ impl Spawner {
         answer.await.map_err(|_| gone())?
     }
 
-    /// Waits for a child that ends by itself. If it does not in time it is killed with everything below it. Then the rest is done.
+    /// Waits for a child that ends by itself. After the timeout, kills it with everything below it. Then runs `rest`.
     pub fn end(&self, mut child: Child, within: Duration, rest: impl FnOnce() + Send + 'static) {
         let ended = async move {
             if timeout(within, child.wait()).await.is_err() {
@@ -93,17 +94,18 @@ impl Spawner {
         self.ends.spawn_on(ended, &self.runtime);
     }
 
-    /// Does what may take a while.
+    /// Runs blocking work in the background.
     pub fn later(&self, rest: impl FnOnce() + Send + 'static) {
         self.ends.spawn_blocking_on(rest, &self.runtime);
     }
 
-    /// Does something for a child although whoever wanted it may not wait for it.
+    /// Runs work for a child to its end, even if the caller stops waiting for it.
     pub fn surely(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.ends.spawn_on(work, &self.runtime);
     }
 
-    /// Waits until everything is done for children that nobody waits for, at most so long. For the end of the program.
+    /// Waits until all work for children that nobody waits for is done, at most `within`. Used at the end of the
+    /// program.
     pub async fn settled(&self, within: Duration) {
         self.ends.close();
         if timeout(within, self.ends.wait()).await.is_err() {

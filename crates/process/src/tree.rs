@@ -1,6 +1,7 @@
-//! The processes below another one: found in /proc, whatever sessions and groups they made, and ended so that none starts one more.
+//! The processes below another one. They are found in `/proc`, in any session and group, and ended so that none starts
+//! another.
 //!
-//! That finds everything where the one above adopts orphans (a *subreaper*), as the supervisors of job processes do.
+//! That finds everything if the process above adopts orphans (a *subreaper*), as the supervisors of job processes do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,31 +12,31 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open,
 
 use super::told;
 
-/// A process that runs. When it started tells it from a later one with the same number.
+/// A running process. Its start time distinguishes it from a later one with the same process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Process {
     pid: i32,
     parent: i32,
     started: u64,
-    /// How long it has run, in ticks.
+    /// The processor time that it has used, in ticks.
     ran: u64,
 }
 
-/// How often those that run are looked for, until there are no new ones to stop.
+/// The maximum number of searches for new processes to stop.
 const ROUNDS: usize = 50;
-/// How long those that were killed have to be gone before it is looked again.
+/// Pause before the next look at processes that were killed.
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl Process {
-    /// The process with this number, unless it has ended, asked for or not.
+    /// Returns the process with this id, unless it has ended, even if it was not reaped.
     fn read(pid: i32) -> Option<Self> {
         let stat = told::read(format!("/proc/{pid}/stat")).ok()?;
-        // The name stands in parentheses and may contain anything.
+        // The name is in parentheses and may contain anything.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let (state, parent) = (fields.next()?, fields.next()?.parse().ok()?);
         let own: u64 = fields.nth(9)?.parse().ok()?;
         let (ran, threads) = (own.saturating_add(fields.next()?.parse().ok()?), fields.nth(4)?);
-        // One whose first thread has ended may go on with others.
+        // A process whose first thread has ended may continue with others.
         if matches!(state, "Z" | "X") && matches!(threads, "0" | "1") {
             return None;
         }
@@ -47,29 +48,29 @@ impl Process {
         entries.filter_map(|entry| Self::read(entry.ok()?.file_name().to_str()?.parse().ok()?))
     }
 
-    /// Whether it is the first of a PID namespace other than ours.
+    /// Whether it is the first process of a PID namespace other than ours.
     fn is_first(&self) -> bool {
         let status = told::read(format!("/proc/{}/status", self.pid)).unwrap_or_default();
         let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
         numbers.split_whitespace().count() > 1 && numbers.split_whitespace().next_back() == Some("1")
     }
 
-    /// Sends it a signal, and never to another process that got its number.
+    /// Sends it a signal, and never to another process that got its process id.
     fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
         if let Ok(same) = pidfd_open(pid, PidfdFlags::empty())
             && Self::read(self.pid).is_some_and(|now| now.started == self.started)
         {
-            // It may have ended just now.
+            // The process may have ended just now.
             let _ = pidfd_send_signal(same, signal);
         }
     }
 }
 
-/// Everything below `roots` but the spared ones. What is below these is found, too.
+/// Returns everything below `roots`, except the spared processes. Processes below a spared one are included.
 fn below(roots: &[Pid], spared: &[Pid]) -> Vec<Process> {
     let mut all: BTreeMap<i32, Process> = Process::all().map(|process| (process.pid, process)).collect();
-    // Whoever's parent ended while /proc was read is below another one by now.
+    // A process whose parent ended while `/proc` was read has another parent by now.
     let orphans = all.values().filter(|process| process.parent != 0 && !all.contains_key(&process.parent));
     for orphan in orphans.map(|process| process.pid).collect::<Vec<_>>() {
         match Process::read(orphan) {
@@ -96,12 +97,12 @@ fn is_spared(pid: i32, spared: &[Pid]) -> bool {
     spared.iter().any(|spared| spared.as_raw_nonzero().get() == pid)
 }
 
-/// The numbers of the processes that run below `root`, without the spared ones.
+/// Returns the ids of the processes that run below `root`, without the spared ones.
 pub fn pids(root: Pid, spared: &[Pid]) -> Vec<i32> {
     below(&[root], spared).iter().map(|process| process.pid).collect()
 }
 
-/// What has been looked at: as long as nobody came, went or ran, there is little to see.
+/// The processes seen last. If none started, ended or ran since, there is little to check.
 #[derive(Debug, Default)]
 pub struct Looked {
     known: Vec<Process>,
@@ -109,10 +110,12 @@ pub struct Looked {
 }
 
 impl Looked {
-    /// How often nothing is looked at because nothing has run. In a tick a process does not take much, and that is all that is missed meanwhile.
+    /// The number of skipped checks while no process has run. In one tick a process cannot take much, and nothing else
+    /// is missed.
     const SKIPPED: u32 = 3;
 
-    /// The numbers of the processes that run below `root`, without the spared ones, if they are to be looked at.
+    /// Returns the ids of the processes that run below `root`, without the spared ones, unless the check is to be
+    /// skipped.
     pub fn fresh(&mut self, root: Pid, spared: &[Pid]) -> Option<Vec<i32>> {
         let now = below(&[root], spared);
         if self.unchanged < Self::SKIPPED && now == self.known {
@@ -125,12 +128,12 @@ impl Looked {
     }
 }
 
-/// The numbers of the processes that run below `roots`, without the first ones of namespaces, which are ours.
+/// Returns the processes that run below `roots`, without the first processes of namespaces, which are ours.
 pub fn list(roots: &[Pid]) -> Vec<Pid> {
     below(roots, &[]).iter().filter(|process| !process.is_first()).filter_map(|process| Pid::from_raw(process.pid)).collect()
 }
 
-/// Sends a signal to those of these processes that are chosen, and says how many these were.
+/// Sends a signal to the chosen processes below `root`, and returns their number.
 pub fn signal_some(root: Pid, signal: Signal, chosen: impl Fn(Pid) -> bool) -> usize {
     let mut processes = below(&[root], &[]);
     processes.retain(|process| Pid::from_raw(process.pid).is_some_and(&chosen) && !process.is_first());
@@ -138,18 +141,19 @@ pub fn signal_some(root: Pid, signal: Signal, chosen: impl Fn(Pid) -> bool) -> u
     processes.len()
 }
 
-/// Sends a signal to everything below `root` but the spared ones.
+/// Sends a signal to everything below `root`, except the spared processes.
 pub fn signal(root: Pid, spared: &[Pid], signal: Signal) {
     below(&[root], spared).iter().for_each(|process| process.signal(signal));
 }
 
-/// Kills everything below `root` but the spared ones, and gives whether nothing was left in time.
+/// Kills everything below `root`, except the spared processes. Returns true if nothing was left in time.
 ///
-/// Where there is a PID namespace below, and its first process is not spared, the system kills all in it at once. Of the others all
-/// are stopped before any is killed, so that none starts another when it sees one die. Whoever is above has to wait for the dead.
+/// If there is a PID namespace below, and its first process is not spared, the system kills everything in it at once.
+/// All others are stopped before any is killed, so that none starts another when it sees one die. The process above has
+/// to reap them.
 pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
     let until = Instant::now() + within;
-    // One that was killed waits until its dead were waited for, so nobody waits for it here.
+    // A killed first process waits until its children are reaped, so nobody waits for it here.
     let mut spared = spared.to_vec();
     for child in children(root).unwrap_or_default() {
         if let Some(first) = Process::read(child).filter(|child| !is_spared(child.pid, &spared) && child.is_first()) {
@@ -168,7 +172,7 @@ pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
     let mut was_empty = false;
     loop {
         let left = below(&[root], &spared);
-        // One that was between two parents, or had not been there yet, is seen the next time.
+        // The next look finds a process that was between two parents, or was not there yet.
         if left.is_empty() && was_empty {
             return true;
         }
@@ -186,20 +190,21 @@ pub fn is_first() -> bool {
     getpid() == Pid::INIT
 }
 
-/// Kills everything in the PID namespace whose first process this is. The system does it at once, so none starts another meanwhile, however many they are.
+/// Kills everything in the PID namespace whose first process this is. The system does it at once, so none starts
+/// another meanwhile, whatever their number.
 pub fn end_all() {
-    // Nobody may be left.
+    // There may be no process left.
     let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(-1), nix::sys::signal::Signal::SIGKILL);
 }
 
-/// Kills a process with everything below it, for which it must adopt orphans. It is held meanwhile, so that it does.
+/// Kills a process and everything below it. The process must adopt orphans, so it is only stopped meanwhile.
 pub fn end_with(root: Pid, within: Duration) {
     let _ = kill_process(root, Signal::STOP);
     end(root, &[], within);
     let _ = kill_process(root, Signal::KILL);
 }
 
-/// The numbers of a process' children, ended ones too. `None` where the kernel does not list them.
+/// Returns the ids of a process's children, including ended ones. `None` if the kernel does not list them.
 pub fn children(pid: Pid) -> Option<Vec<i32>> {
     let pid = pid.as_raw_nonzero();
     let list = told::read(format!("/proc/{pid}/task/{pid}/children")).ok()?;
@@ -222,7 +227,7 @@ mod tests {
         let (root, sleeper) = (Pid::from_child(&shell), line.trim().parse().unwrap());
         let mut looked = Looked::default();
         assert_eq!(looked.fresh(root, &[]), Some(vec![sleeper]));
-        // It may still begin.
+        // It may still be starting.
         let until = Instant::now() + Duration::from_secs(30);
         let mut skipped = 0;
         while skipped < Looked::SKIPPED && Instant::now() < until {

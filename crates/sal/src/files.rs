@@ -22,27 +22,29 @@ use hero_model::{ContextId, Json};
 use hero_process::Spawner;
 use hero_process::confine::JobUser;
 
-/// The directory of all files, below that of the data.
+/// The directory of all files, below the data directory.
 const DIRECTORY: &str = "files";
 
-/// The files of a context: a directory that nothing leads out of, and how much it may hold.
+/// The files of a context: a directory that no path leads out of, with a quota.
 ///
-/// Where hero is root, everything in it belongs to a user of its own, who the commands are. If there can be none, it belongs to root.
+/// If hero is root, everything in it belongs to a user of its own, with which commands run. If no such user is
+/// possible, it belongs to root.
 #[derive(Debug, Clone)]
 pub struct Files {
-    /// That of the data, and that of all files.
+    /// The data directory, and the directory of all files.
     above: [PathBuf; 2],
     directory: PathBuf,
-    /// Where jobs have their homes.
+    /// The directory of the jobs' homes.
     homes: PathBuf,
     user: JobUser,
-    /// Whether the file system would not have him be their owner.
+    /// True if the file system does not let this user own the files.
     is_not_given: Arc<AtomicBool>,
     space: Arc<Space>,
 }
 
 impl Files {
-    /// Those of a context below the directory `data`. They may hold `quota` bytes. Directories are made when they are needed.
+    /// The files of a context below the directory `data`, with a quota in bytes. Directories are made when they are
+    /// needed.
     pub fn new(data: &Path, context: ContextId, quota: u64) -> Self {
         let above = [data.to_owned(), data.join(DIRECTORY)];
         let directory = above[1].join(context.to_string());
@@ -52,22 +54,22 @@ impl Files {
         Self { above, directory, homes, user, is_not_given: Arc::default(), space }
     }
 
-    /// Lets them have so many bytes from now on.
+    /// Sets the quota, in bytes.
     pub fn limit(&self, quota: u64) {
         self.space.limit(quota);
     }
 
-    /// Where they are.
+    /// The directory of the files.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Where jobs have their homes: what is in these counts with the files.
+    /// The directory of the jobs' homes. Their content counts against the same quota.
     pub fn homes(&self) -> &Path {
         &self.homes
     }
 
-    /// Removes the homes of jobs that a server has left because it was killed.
+    /// Removes homes of jobs that a killed server left behind.
     pub fn remove_left(&self) {
         home::remove_left(&self.homes);
     }
@@ -79,17 +81,17 @@ impl Files {
         Home::create(&self.homes, &above, &self.user, spawner)
     }
 
-    /// Who the commands are that work with them.
+    /// The user with which commands run.
     pub fn user(&self) -> &JobUser {
         &self.user
     }
 
-    /// How much there is.
+    /// The space that the files use and may use.
     pub(super) fn space(&self) -> &Arc<Space> {
         &self.space
     }
 
-    /// The directory, which is made if need be.
+    /// Opens the directory, and makes it first if needed.
     pub(super) fn open(&self, token: &CancellationToken) -> Result<Dir, String> {
         let opened = self.opened().and_then(|dir| Ok((dir.dir_metadata()?.uid(), dir)));
         let (owner, dir) = opened.map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
@@ -103,11 +105,11 @@ impl Files {
         std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(&self.directory)?;
         self.above.iter().try_for_each(|above| self.user.let_pass(above)).map_err(|error| {
             tracing::warn!("the files of a context cannot be used: {error}");
-            // Where the data is kept is nothing for scripts.
+            // Scripts must not learn where the data is.
             io::Error::other("the log of the server says why")
         })?;
         let opened = Dir::open_ambient_dir(&self.directory, ambient_authority());
-        // A command may have taken the rights from its user.
+        // A command may have removed the permissions of its own user.
         let is_closed = match &opened {
             Ok(dir) => dir.dir_metadata()?.mode() & PRIVATE != PRIVATE,
             Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
@@ -119,14 +121,14 @@ impl Files {
         Dir::open_ambient_dir(&self.directory, ambient_authority())
     }
 
-    /// Gives everything to the user: it is new, or he was another when it was made. The directory itself comes last, so that this is done to
-    /// its end some time.
+    /// Gives everything to the user: the directory is new, or was made for another user. The directory itself comes
+    /// last, so that an interrupted run is repeated.
     fn give_all(&self, dir: &Dir, token: &CancellationToken) -> Result<(), String> {
         let mut failed = None;
         let visited = visit(dir, Depth::Any, token, &mut |entry| {
             let place = openat(entry.dir, entry.name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
             match place.map_err(io::Error::from).and_then(|place| self.user.give_open(place)) {
-                // What was deleted meanwhile belongs to nobody.
+                // Files deleted meanwhile are skipped.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     failed.get_or_insert_with(|| told(&entry.path().to_string_lossy(), &error));
                 }
@@ -149,7 +151,7 @@ impl Files {
         Ok(())
     }
 
-    /// Answers a host call of a script that is in `working`.
+    /// Answers a host call of a script whose working directory is `working`.
     pub(super) async fn answer(&self, working: &Mutex<PathBuf>, call: FileCall) -> Answer {
         let (files, at) = (self.clone(), working.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let done = blocking(move |token| {
@@ -164,7 +166,7 @@ impl Files {
 }
 
 impl View<'_> {
-    /// What is answered, and where the job goes, if it does.
+    /// Returns the answer, and the new working directory of the job if it changes.
     fn answer(&self, call: FileCall) -> Result<(Json, Option<PathBuf>), String> {
         let done = |text: String| Json::from(text.as_str());
         let answer = match call {

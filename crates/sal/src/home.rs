@@ -1,4 +1,4 @@
-//! Where the commands of a job are at home: a directory of its own, which no other job of the context sees.
+//! The home of a job's commands: a directory of its own, which no other job of the context can see.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -10,12 +10,12 @@ use hero_engine::directory::{Directory, remove_left_in};
 use hero_process::Spawner;
 use hero_process::confine::JobUser;
 
-/// The directory of all homes, below that of the data.
+/// The directory of all homes, below the data directory.
 pub(super) const DIRECTORY: &str = "homes";
-/// The home itself, in a directory that stays hero's, who holds a lock on it.
+/// The home itself, in a directory that stays hero's and on which hero holds a lock.
 const HOME: &str = "home";
 
-/// The home of one attempt of a job. It is removed with what is in it when this is dropped.
+/// The home of one attempt of a job. It is removed with its content when this is dropped.
 #[derive(Debug)]
 pub(super) struct Home {
     directory: Option<Directory>,
@@ -24,10 +24,10 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// Makes one among the homes of a context, which a user passes through to it, as through the directories `above`.
+    /// Makes a home among the homes of a context. The user can pass through `homes` and the directories `above` to it.
     pub(super) fn create(homes: &Path, above: &[PathBuf], user: &JobUser, spawner: Spawner) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(PRIVATE).create(homes)?;
-        // A few at a time: a start has removed the others.
+        // Only a few at a time: the start has removed the others.
         let _ = remove_left_in(homes);
         let directory = Directory::create_in(homes)?;
         let path = directory.path().join(HOME);
@@ -39,7 +39,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Where it is.
+    /// The path of the home.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -53,7 +53,7 @@ impl Drop for Home {
     }
 }
 
-/// Removes those that a server has left among the homes of a context because it was killed.
+/// Removes homes of a context that a killed server left behind.
 pub(super) fn remove_left(homes: &Path) {
     while remove_left_in(homes) {}
 }

@@ -3,11 +3,11 @@ use std::str::FromStr;
 
 use reqwest::Url;
 
-/// The hosts that the operator named for a pool, each with its ports.
+/// The hosts that an operator named for a pool, each with its ports.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hosts(Vec<Host>);
 
-/// One of them.
+/// One host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Host {
     name: Name,
@@ -18,9 +18,9 @@ struct Host {
 enum Name {
     /// Any name, and any public address.
     Any,
-    /// This one.
+    /// This name.
     Is(String),
-    /// Those that end so, with something and a dot before.
+    /// Names that end with this, after at least one more label and a dot.
     Below(String),
     Address(IpAddr),
 }
@@ -33,7 +33,7 @@ enum Ports {
     Is(u16),
 }
 
-/// Why a text names no host.
+/// The error for a text that names no host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} names no host: such are example.org (with the ports 80 and 443), example.org:8080, example.org:* (any port), *.example.org, 10.0.0.5 and [fd00::1]:80; * is any that is public"
@@ -41,12 +41,12 @@ enum Ports {
 pub struct WrongHost(String);
 
 impl Hosts {
-    /// Reads them.
+    /// Parses hosts.
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, WrongHost> {
         texts.into_iter().map(str::parse).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether this name or address, as a URL has it, may be connected to.
+    /// Whether a connection to this name or address, as a URL has it, is allowed.
     pub(super) fn has(&self, host: &str, port: u16) -> bool {
         let host = plain(host);
         let address: Option<IpAddr> = host.parse().ok();
@@ -61,7 +61,8 @@ impl Hosts {
         })
     }
 
-    /// Whether what a name leads to may be connected to: it is public and none of this machine's, or named itself.
+    /// Whether a connection to an address behind a name is allowed: it is public and not this machine's, or the
+    /// operator named it.
     pub(super) fn has_address(&self, address: IpAddr, port: u16) -> bool {
         is_of_others(address) || self.0.iter().any(|known| known.name == Name::Address(address) && known.ports.has(port))
     }
@@ -97,7 +98,7 @@ impl FromStr for Host {
         if name.is_empty() || name.contains(['*', '/', '@', '?', '#', ' ']) {
             return Err(wrong());
         }
-        // As URLs of scripts have it: in small letters, with other letters than those of ASCII encoded.
+        // Same form as in URLs of scripts: lower case, with characters outside of ASCII encoded.
         let url = Url::parse(&format!("http://{name}/")).map_err(|_| wrong())?;
         let host = plain(url.host_str().filter(|_| url.port().is_none()).ok_or_else(wrong)?).to_owned();
         let name = match (host.parse(), below) {
@@ -110,18 +111,19 @@ impl FromStr for Host {
     }
 }
 
-/// A host without the brackets of an address and without the dot at the end of a name.
+/// Returns a host without the brackets of an address and without the dot at the end of a name.
 pub(super) fn plain(host: &str) -> &str {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
 }
 
-/// Whether an address is public, and none of this machine's: behind its own, services listen that are for nobody else.
+/// Whether an address is public and not one of this machine's: services on its own addresses may be private.
 fn is_of_others(address: IpAddr) -> bool {
     is_public(address) && !is_own(address)
 }
 
-/// Whether this machine has an address now: only such can be bound. What translators make of one is that one.
+/// Whether this machine currently has an address: only its own can be bound. An address embedded for a translator
+/// counts as the address itself.
 fn is_own(address: IpAddr) -> bool {
     let own = |address: IpAddr| UdpSocket::bind((address, 0)).is_ok();
     let embedded = |at: usize, v6: Ipv6Addr| {
@@ -140,7 +142,7 @@ fn is_own(address: IpAddr) -> bool {
         }
 }
 
-/// Whether an address is one of the internet, and of no private or special network.
+/// Whether an address is on the internet, and in no private or special network.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -155,12 +157,12 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_link_local()
         || address.is_documentation()
         || first == 0
-        || address.octets() == [168, 63, 129, 16] // Of a provider, to its machines.
+        || address.octets() == [168, 63, 129, 16] // A provider's service for its machines.
         || first >= 224 // Multicast, reserved, broadcast.
         || (first == 100 && (64..128).contains(&second)) // Shared by customers of a provider.
-        || (first == 192 && second == 0 && third == 0) // Of protocols.
+        || (first == 192 && second == 0 && third == 0) // Protocol assignments.
         || (first == 192 && second == 88 && third == 99) // Relays to IPv6.
-        || (first == 198 && (second == 18 || second == 19)); // Of measurements.
+        || (first == 198 && (second == 18 || second == 19)); // Benchmarks.
     !is_special
 }
 
@@ -174,11 +176,11 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         return is_public_v4(mapped);
     }
     match (first, second) {
-        // What translators to IPv4 take for such an address. The rest of it is of one network.
+        // IPv4 addresses embedded for translators. The rest of the prefix belongs to one network.
         (0x64, 0xff9b) => address.segments()[2..6] == [0; 4] && embedded(12),
         // 6to4.
         (0x2002, _) => embedded(2),
-        // Teredo and others of protocols, and documentation.
+        // Teredo, other protocol assignments, and documentation.
         (0x2001, second) if second < 0x200 || second == 0xdb8 => false,
         (0x3fff, second) if second < 0x1000 => false,
         (0x2000..=0x3fff, _) => true,
@@ -310,7 +312,7 @@ mod tests {
         }
         let named = Hosts::new(["127.0.0.1:81"]).unwrap();
         assert!(named.has_address("127.0.0.1".parse().unwrap(), 81) && !named.has_address("127.0.0.1".parse().unwrap(), 82));
-        // Written in another way it is the same address only if it is named so.
+        // In another notation the same address is only allowed if it is named in that notation.
         assert!(!named.has_address("::ffff:127.0.0.1".parse().unwrap(), 81));
     }
 }

@@ -6,10 +6,10 @@ use tokio::time::timeout;
 use hero_engine::{Answer, LARGEST_TEXT, RedisCall, RedisCommand};
 use hero_store::GrantedRedis;
 
-/// How long a command may take.
+/// Timeout for a command.
 const WHOLE: Duration = Duration::from_secs(5);
 
-/// Gives a command to the Redis that the operator named.
+/// Sends a command to the Redis that the operator named.
 pub(super) async fn answer(redis: &GrantedRedis, call: RedisCall) -> Answer {
     let RedisCall { command, arguments } = call;
     if arguments.len() != command.arguments() {
@@ -20,10 +20,10 @@ pub(super) async fn answer(redis: &GrantedRedis, call: RedisCall) -> Answer {
     Ok(told(command, reply).into())
 }
 
-/// A reply as scripts have it.
+/// Returns a reply as scripts get it.
 fn told(command: RedisCommand, reply: Value) -> Value {
     match (command, reply) {
-        // It has stored what it was to store; how many fields are new is not asked.
+        // The value was stored. The number of new fields does not matter.
         (RedisCommand::Set | RedisCommand::HSet, _) => true.into(),
         (RedisCommand::Del | RedisCommand::Exists | RedisCommand::Expire | RedisCommand::HDel, count) => (count.as_i64() > Some(0)).into(),
         (RedisCommand::HGetAll, Value::Array(items)) => {

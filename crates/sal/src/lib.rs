@@ -33,12 +33,12 @@ pub use net::Net;
 pub use processes::Processes;
 use running::Running;
 
-/// What the scripts of a pool may use in one context.
+/// The resources that scripts of a pool may use in one context.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
-    /// The files of the context. Processes work among them, too.
+    /// The files of the context, in which commands also run.
     pub files: Option<Files>,
-    /// How commands are run.
+    /// Runs commands.
     pub processes: Option<Processes>,
     /// The network.
     pub net: Option<Net>,
@@ -46,26 +46,27 @@ pub struct Resources {
     pub redis: Option<Arc<GrantedRedis>>,
 }
 
-/// What one attempt of a job does outside.
+/// The resources in use by one attempt of a job.
 #[derive(Debug)]
 pub struct Session {
     resources: Resources,
-    /// The variables that commands get, or why there can be none.
+    /// The variables for commands, or the reason why there can be none.
     variables: Result<Variables, String>,
-    /// Where the job is, below the directory of its context.
+    /// The working directory of the job, below the directory of its context.
     working: Mutex<PathBuf>,
     running: Running,
-    /// Where its commands are at home, once there is one. It comes after what runs, so that that ends first.
+    /// The home of its commands, once there is one. It comes after `running`, so that the commands end first.
     home: OnceCell<Home>,
 }
 
 impl Session {
-    /// For an attempt of a job whose commands get these variables. If there can be none, whoever runs a command is told why.
+    /// For an attempt of a job whose commands get these variables. If there can be none, a call to run a command
+    /// returns the reason.
     pub fn new(resources: Resources, variables: Result<Variables, String>) -> Arc<Self> {
         Arc::new(Self { resources, variables, working: Mutex::default(), running: Running::default(), home: OnceCell::new() })
     }
 
-    /// Answers a host call about resources. What is not granted is refused. Dropping the future ends what it does.
+    /// Answers a host call about resources. Refuses a resource that is not granted. Dropping the future ends the work.
     pub fn answer(self: &Arc<Self>, call: ResourceCall) -> BoxFuture<'static, Answer> {
         let session = self.clone();
         let lacks = format!("that is for {}", call.needs().who());
@@ -92,26 +93,27 @@ impl Session {
         })
     }
 
-    /// Ends everything that the job has left running, and waits until it has ended. Gives what all its commands used, and, if something that
-    /// they left running was ended before and the script has not been told, why.
+    /// Ends everything that the job has left running, and waits for the end. Returns the usage of all its commands.
+    /// Also returns the reason if background processes were ended earlier and the script was not told.
     pub async fn finish(&self) -> (Used, Option<String>) {
         self.running.end().await
     }
 
-    /// Where the job is, below the directory of its context.
+    /// The working directory of the job, below the directory of its context.
     fn working(&self) -> PathBuf {
         self.working.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Does what may block, in a thread of its own. When nobody waits for it any more, its token is cancelled, which it has to look at often.
+/// Runs blocking work in a thread of its own. If the caller stops waiting, the token is cancelled. The work must check
+/// it often.
 async fn blocking<T: Send + 'static>(work: impl FnOnce(&CancellationToken) -> Result<T, String> + Send + 'static) -> Result<T, String> {
     let token = CancellationToken::new();
     let _ended = token.clone().drop_guard();
     spawn_blocking(move || work(&token)).await.unwrap_or_else(|error| Err(format!("it could not be done: {error}")))
 }
 
-/// The error of work that nobody waits for any more.
+/// Returns an error if nobody waits for the work any more.
 fn unless_cancelled(token: &CancellationToken) -> Result<(), String> {
     if token.is_cancelled() { Err("nobody waits for it any more".to_owned()) } else { Ok(()) }
 }

@@ -15,22 +15,22 @@ use super::hosts::{Hosts, plain};
 use hero_engine::{Answer, LARGEST_TEXT, NetCall, size};
 use hero_model::{Json, excerpt};
 
-/// How long a request may take, with its redirects.
+/// Timeout for a request, including its redirects.
 const WHOLE: Duration = Duration::from_secs(30);
-/// How long a connection may take to be there.
+/// Timeout for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How many redirects are followed.
+/// The maximum number of redirects.
 const MOST_REDIRECTS: usize = 5;
-/// The bytes that a URL may have.
+/// The maximum length of a URL, in bytes.
 const LONGEST_URL: usize = 8 << 10;
-/// How many headers a script gives.
+/// The maximum number of headers that a script may set.
 const MOST_HEADERS: usize = 64;
-/// How many names are looked up at once. The system does that in threads that nobody can end.
+/// The maximum number of concurrent name lookups. The system uses threads for them that cannot be ended.
 const LOOKUPS: usize = 32;
-/// What is not for scripts to say: whose request it is, and where it ends.
+/// Headers that scripts may not set: they name the host, or delimit the request.
 const OURS: [&str; 7] = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"];
 
-/// The network, as far as it goes to hosts that the operator named.
+/// The network, limited to the hosts that an operator named.
 #[derive(Debug, Clone)]
 pub struct Net {
     hosts: Arc<Hosts>,
@@ -47,10 +47,10 @@ struct Request {
 }
 
 impl Net {
-    /// With these hosts. Servers are known by the certificate authorities of the system, which are read now.
+    /// Uses these hosts. Servers are verified with the certificate authorities of the system, which are read now.
     pub fn new(hosts: Hosts) -> Result<Self, String> {
         let mut roots = rustls::RootCertStore::empty();
-        // One that cannot be read is not trusted.
+        // An unreadable certificate is not trusted.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
         let config = config.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
@@ -72,7 +72,7 @@ impl Net {
             NetCall::HttpCheck { url } => {
                 let request = get(&url, &none)?;
                 let answered = async {
-                    // What is not allowed is no answer.
+                    // A host that is not allowed is an error.
                     self.addresses(&request.url).await?;
                     Ok(self.follow(request).await.is_ok_and(|response| response.status().as_u16() < 400))
                 };
@@ -87,7 +87,7 @@ impl Net {
         }
     }
 
-    /// Whether somebody accepts connections within a time, in which the name is looked up, too.
+    /// Whether a server accepts connections within a time that includes the name lookup.
     async fn is_open(&self, host: &str, port: u16, within: Duration) -> Result<bool, String> {
         let shown = excerpt(host, 100);
         let bracketed = if host.parse::<std::net::Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.to_owned() };
@@ -105,7 +105,7 @@ impl Net {
         timeout(within, connected).await.unwrap_or(Ok(false))
     }
 
-    /// The text of an answer.
+    /// Returns the text of a response.
     async fn text(&self, request: Request) -> Result<String, String> {
         let shown = excerpt(request.url.as_str(), 200).into_owned();
         let read = async {
@@ -126,13 +126,14 @@ impl Net {
         timeout(WHOLE, read).await.unwrap_or_else(|_| Err(late(&shown)))
     }
 
-    /// Sends a request, and gives the answer without its text.
+    /// Sends a request and returns the response without its text.
     async fn send(&self, request: Request) -> Result<Response, String> {
         let shown = excerpt(request.url.as_str(), 200).into_owned();
         timeout(WHOLE, self.follow(request)).await.unwrap_or_else(|_| Err(late(&shown)))
     }
 
-    /// Sends a request, and once more to where it is redirected. Each time it is looked whether that is allowed, and where the name leads now.
+    /// Sends a request and follows redirects. For each it checks whether the URL is allowed, and looks up its name
+    /// again.
     async fn follow(&self, mut request: Request) -> Result<Response, String> {
         let from = excerpt(request.url.as_str(), 200).into_owned();
         for redirects in 0.. {
@@ -145,7 +146,7 @@ impl Net {
                 .connect_timeout(CONNECT)
                 .user_agent(concat!("hero/", env!("CARGO_PKG_VERSION")))
                 .tls_backend_preconfigured((*self.tls).clone())
-                // Nobody looks the name up again.
+                // So the client does not look the name up again.
                 .resolve_to_addrs(request.url.host_str().unwrap_or_default(), &addresses)
                 .build()
                 .map_err(|error| format!("no request can be made: {error}"))?;
@@ -163,7 +164,7 @@ impl Net {
         Err(late(&from))
     }
 
-    /// Where a URL leads, if that is allowed.
+    /// Returns the addresses of a URL, if it is allowed.
     async fn addresses(&self, url: &Url) -> Result<Vec<SocketAddr>, String> {
         let (host, port) = url.host_str().zip(url.port_or_known_default()).ok_or("that URL names no host")?;
         let host = plain(host).to_owned();
@@ -193,7 +194,7 @@ impl Net {
 }
 
 impl Request {
-    /// The request that a redirect asks for. What a script gave for one host is not told to another.
+    /// Returns the request after a redirect. Headers that a script set for one host are not sent to another.
     fn redirected(self, url: Url, status: StatusCode) -> Self {
         let is_same = self.url.origin() == url.origin();
         let keeps = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) || self.method == Method::GET;
@@ -206,7 +207,7 @@ impl Request {
     }
 }
 
-/// Where an answer redirects to, if it does.
+/// Returns the target of a redirect, if the response is one.
 fn redirected(from: &Url, response: &Response) -> Option<Result<Url, String>> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let place = response.headers().get(LOCATION).filter(|_| is_redirect)?;
@@ -241,7 +242,7 @@ fn late(url: &str) -> String {
     format!("{url} did not answer within {} seconds", WHOLE.as_secs())
 }
 
-/// Why there is no answer: the innermost reason.
+/// Returns why there is no response: the innermost error.
 fn unreachable(url: &str, error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut why: &dyn std::error::Error = &error;
@@ -259,7 +260,7 @@ mod tests {
     async fn a_name_that_nobody_looks_up_in_time_is_no_connection() {
         const LONG: Duration = Duration::from_secs(60);
         let net = Net::new(Hosts::new(["example.org"]).unwrap()).unwrap();
-        // The names of others, whose servers are silent, take all there are.
+        // Lookups of other callers, whose servers do not answer, hold all permits.
         let _taken = net.lookups.clone().acquire_many_owned(u32::try_from(LOOKUPS).unwrap()).await.unwrap();
         let answered = timeout(LONG, net.is_open("example.org", 80, Duration::from_millis(10))).await;
         assert_eq!(answered, Ok(Ok(false)));

@@ -1,4 +1,4 @@
-//! How files are opened, and what is told of paths that cannot be.
+//! Opens files, and explains to scripts why a path cannot be opened.
 
 use std::io;
 use std::path::Path;
@@ -8,10 +8,10 @@ use rustix::fs::OFlags;
 
 use hero_model::excerpt;
 
-/// The mode of directories that nobody else may enter.
+/// The mode of directories that only their owner may enter.
 pub(super) const PRIVATE: u32 = 0o700;
 
-/// Opens a file below a directory, and nothing else: a pipe would wait for somebody at its other end.
+/// Opens a file below a directory, and nothing else: a pipe would block until its other end is opened.
 pub(super) fn open(directory: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     #[expect(clippy::cast_possible_wrap, reason = "that is how the flags of open are given")]
@@ -24,7 +24,7 @@ pub(super) fn open(directory: &Dir, place: &Path, options: &mut OpenOptions) -> 
     }
 }
 
-/// Why something was not done.
+/// Why an operation failed.
 pub(super) enum Why {
     Io(io::Error),
     Told(String),
@@ -45,7 +45,7 @@ impl Why {
     }
 }
 
-/// What a script is told of an error.
+/// Returns the error text for a script.
 pub(super) fn told(path: &str, error: &io::Error) -> String {
     let why = match error.kind() {
         io::ErrorKind::NotFound => "there is no such file or directory".to_owned(),

@@ -20,18 +20,18 @@ use hero_process::confine::{JobRights, OF_JOB};
 use hero_process::held::{MEMORIES, pause_after};
 use hero_process::keep::{self, Said};
 
-/// The bytes that a command may have.
+/// The maximum length of a command, in bytes.
 const LONGEST_COMMAND: usize = 64 << 10;
-/// How much of what a command writes is kept, of each of its two outputs.
+/// The maximum number of bytes kept of each of a command's two outputs.
 const KEPT: usize = 100 << 10;
-/// How long what a command wrote may take to arrive after its end. What it left running may keep the pipes open.
+/// Timeout for reading the output after a command's end. Background processes may keep the pipes open.
 const DRAIN: Duration = Duration::from_millis(50);
-/// How often it is looked how much commands have written into the directory.
+/// Usual interval between measurements of the directory while commands write to it.
 const LOOK: Duration = Duration::from_secs(1);
-/// Where that takes long, it is at the latest then.
+/// The maximum interval, if a measurement takes long.
 const LATEST_LOOK: Duration = Duration::from_secs(3);
 
-/// How commands are run: by a subreaper each, confined, in the directory of the context.
+/// Runs commands: each below its own confined subreaper, in the directory of the context.
 #[derive(Debug, Clone)]
 pub struct Processes {
     hero: PathBuf,
@@ -40,7 +40,8 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// With `hero` as this program. A process may have so many bytes of memory for its data, and all of a command [a multiple](MEMORIES) of that.
+    /// `hero` is this program. A process may have `memory` bytes for its data, and all processes of a command [a
+    /// multiple](MEMORIES) of that.
     pub fn new(hero: PathBuf, spawner: Spawner, memory: u64) -> Self {
         Self { hero, spawner, memory }
     }
@@ -70,7 +71,7 @@ impl Processes {
         }
     }
 
-    /// Where the commands of a job are at home. Those of other jobs may not put there what programs read at their start.
+    /// Makes the home of a job's commands. Other jobs cannot put files there that programs read at their start.
     async fn make_home(&self, files: &Files) -> Result<Home, String> {
         let (files, spawner) = (files.clone(), self.spawner.clone());
         blocking(move |_| files.make_home(spawner).map_err(|error| format!("the job cannot have a home directory: {error}"))).await
@@ -115,7 +116,7 @@ impl Processes {
     }
 }
 
-/// Where a command runs, if there is room for what it writes.
+/// Returns the directory to run a command in, if there is room for its output files.
 async fn prepare(files: &Files, working: PathBuf) -> Result<PathBuf, String> {
     let (files, root) = (files.clone(), files.directory().to_owned());
     let place = blocking(move |token| {
@@ -127,7 +128,7 @@ async fn prepare(files: &Files, working: PathBuf) -> Result<PathBuf, String> {
     Ok(root.join(place.await?))
 }
 
-/// Waits until there is too much in the directory, and says so.
+/// Waits until the directory exceeds its quota, and returns the error.
 async fn overflow(files: &Files) -> String {
     let mut pause = LOOK;
     loop {
@@ -140,14 +141,14 @@ async fn overflow(files: &Files) -> String {
     }
 }
 
-/// Looks whether there is too much in the directory.
+/// Checks whether the directory exceeds its quota.
 async fn look(files: &Files) -> Result<(), String> {
     let files = files.clone();
     let looked = blocking(move |token| files.space().check(&files.open(token)?, token));
     looked.await
 }
 
-/// Ends what commands have left running when there is too much in the directory.
+/// Ends background processes when the directory exceeds its quota.
 async fn watch_left(session: Weak<Session>, files: Files) {
     let mut pause = LOOK;
     loop {
@@ -163,7 +164,7 @@ async fn watch_left(session: Weak<Session>, files: Files) {
     }
 }
 
-/// Waits until a command has ended. Gives its code and what it wrote.
+/// Waits until a command has ended. Returns its exit code and its output.
 async fn watch(subreaper: &mut Subreaper, out: ChildStdout, err: ChildStderr) -> Result<(i32, Written, Written), String> {
     let (mut out, mut err) = (Writing::new(out), Writing::new(err));
     let said = {
@@ -184,7 +185,7 @@ async fn watch(subreaper: &mut Subreaper, out: ChildStdout, err: ChildStderr) ->
             }
         }
     };
-    // What is not there by then is of something that goes on.
+    // Later output comes from processes that still run.
     let _ = timeout(DRAIN, drained).await;
     let (out, err) = (out.written(), err.written());
     match said {
@@ -196,7 +197,7 @@ async fn watch(subreaper: &mut Subreaper, out: ChildStdout, err: ChildStderr) ->
     }
 }
 
-/// What a command writes, as it comes.
+/// The output of a running command.
 struct Writing<R> {
     pipe: R,
     bytes: Vec<u8>,
@@ -205,7 +206,7 @@ struct Writing<R> {
     piece: Vec<u8>,
 }
 
-/// What a command wrote.
+/// The output of a command.
 struct Written {
     text: String,
     truncated: bool,
@@ -216,7 +217,7 @@ impl<R: AsyncRead + Unpin> Writing<R> {
         Self { pipe, bytes: Vec::new(), is_open: true, truncated: false, piece: vec![0; 16 << 10] }
     }
 
-    /// Reads a piece. What is above the limit is read, too, so that the command goes on, but not kept.
+    /// Reads a piece. Output above the limit is read and dropped, so that the command can continue.
     async fn read(&mut self) {
         match self.pipe.read(&mut self.piece).await {
             Ok(read @ 1..) => {
@@ -230,7 +231,7 @@ impl<R: AsyncRead + Unpin> Writing<R> {
 
     fn written(self) -> Written {
         let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
-        // What is no text takes more room as such.
+        // Invalid UTF-8 takes more room as text.
         let whole = text.len();
         let cut = (0..=KEPT.min(whole)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
         text.truncate(cut);
@@ -238,7 +239,7 @@ impl<R: AsyncRead + Unpin> Writing<R> {
     }
 }
 
-/// The file of a program that commands find.
+/// Returns the path of a program in the `PATH` of commands.
 fn look_up(program: &str) -> Option<String> {
     if program.is_empty() || program.contains(['/', '\0']) {
         return None;

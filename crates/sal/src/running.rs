@@ -24,35 +24,35 @@ use hero_process::held::{MEMORIES, MOST_PROCESSES};
 use hero_process::keep::{Said, Used};
 use hero_process::{Spawner, keep, tree};
 
-/// How many commands of a job may have left something running.
+/// The maximum number of commands of a job that may leave processes running.
 pub(super) const MOST: usize = 8;
-/// How long a subreaper with nothing left may take to end.
+/// Timeout for the end of a subreaper without processes.
 const ENDS: Duration = Duration::from_millis(20);
-/// How long a subreaper may take to end everything.
+/// Timeout for a subreaper to end everything.
 const GONE: Duration = keep::GONE.saturating_add(Duration::from_secs(5));
-/// How long a job waits for that.
+/// The maximum time that a job waits for that.
 const AWAITED: Duration = Duration::from_secs(5);
-/// More than a subreaper ever says, in bytes.
+/// An upper bound for the length of a subreaper's reports, in bytes.
 const MOST_SAID: u64 = 1024;
-/// How many processes an answer holds.
+/// The maximum number of processes in an answer.
 const MOST_LISTED: usize = 500;
-/// How much of a command is shown.
+/// The maximum length of a command in an answer.
 const SHOWN: usize = 200;
 
-/// The commands of a job, and what they have left running.
+/// The commands of a job, and the processes that they left running.
 #[derive(Debug, Default)]
 pub(super) struct Running {
     left: Mutex<Left>,
-    /// Knows which have not ended yet.
+    /// Tracks commands that have not ended yet.
     all: TaskTracker,
     heard: Arc<Mutex<Heard>>,
 }
 
-/// What subreapers have said of commands that have ended.
+/// Reports of subreapers after their commands have ended.
 #[derive(Debug, Default)]
 struct Heard {
     used: Used,
-    /// Why what they left running was ended, until the job is told.
+    /// Why background processes were ended, until the job is told.
     why_ended: Option<String>,
 }
 
@@ -62,32 +62,33 @@ impl Heard {
     }
 }
 
-/// What commands that have ended left running.
+/// Background processes of commands that have ended.
 #[derive(Debug, Default)]
 struct Left {
     subreapers: Vec<Subreaper>,
-    /// Whether somebody looks how much it writes.
+    /// True if a task already measures what they write.
     is_watched: bool,
 }
 
-/// A command, and everything that it starts. Dropping it ends all.
+/// A command, and everything that it starts. Dropping it ends all of them.
 #[derive(Debug)]
 pub(super) struct Subreaper {
-    /// Shut when it is dropped, which tells the subreaper to end; absent after that.
+    /// Shut when this is dropped, which tells the subreaper to end; `None` after that.
     socket: Option<OwnedWriteHalf>,
-    /// How the command ended.
+    /// Receives how the command ended.
     ended: Option<oneshot::Receiver<Said>>,
     child: Option<Child>,
     pid: Option<Pid>,
-    /// What all of it is in.
+    /// The control group of all of them.
     group: Option<Group>,
     spawner: Spawner,
-    /// Dropped when it has ended.
+    /// Dropped when the subreaper has ended.
     token: Option<(TaskTrackerToken, Option<Counted>)>,
 }
 
 impl Subreaper {
-    /// Starts a subreaper, and gives what it and its command write to. What they hold takes room in `space`.
+    /// Starts a subreaper, and returns the pipes of its and its command's output. Removed files that they hold open
+    /// count in `space`.
     pub(super) async fn start(
         running: &Running,
         space: &Arc<Space>,
@@ -111,10 +112,11 @@ impl Subreaper {
         Ok((subreaper, out, err))
     }
 
-    /// Waits until the command has ended, and gives how. Nothing if the subreaper did not say so. Once only.
+    /// Waits until the command has ended, and returns how. `None` if the subreaper did not report it. Call it only
+    /// once.
     pub(super) async fn ended(&mut self) -> Option<Said> {
         let said = self.ended.take()?.await.ok();
-        // The system has ended all, the subreaper too.
+        // The system killed the whole group, including the subreaper.
         said.or_else(|| self.group.as_ref().filter(|group| group.is_out_of_memory()).map(|group| Said::TooMuchMemory(group.memory())))
     }
 
@@ -128,7 +130,7 @@ impl Subreaper {
         }
     }
 
-    /// Whether it has ended by itself, as it does when nothing is left.
+    /// Whether the subreaper has ended by itself, as it does when no process is left.
     fn has_ended(&mut self) -> bool {
         self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
     }
@@ -152,7 +154,7 @@ impl Drop for Subreaper {
 }
 
 impl Left {
-    /// How many commands have left something that still runs.
+    /// The number of commands whose processes still run.
     fn count(&mut self) -> usize {
         self.subreapers.retain_mut(|subreaper| !subreaper.has_ended());
         self.subreapers.len()
@@ -168,12 +170,13 @@ impl Running {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether one more may be left running.
+    /// Whether one more command may leave processes running.
     pub(super) fn has_room(&self) -> bool {
         self.left().count() < MOST
     }
 
-    /// Lets go on what a command has left running, if it has. Gives whether somebody has to begin to [watch](Self::is_still_watched) it.
+    /// Keeps the background processes of a command, if there are any. Returns true if the caller has to start to
+    /// [watch](Self::is_still_watched) them.
     pub(super) async fn keep(&self, mut subreaper: Subreaper) -> bool {
         let ended = match subreaper.child.as_mut() {
             Some(child) => timeout(ENDS, child.wait()).await.is_ok(),
@@ -187,41 +190,41 @@ impl Running {
         !std::mem::replace(&mut left.is_watched, true)
     }
 
-    /// Whether there is anything left to watch. If there is not, whoever watches ends.
+    /// Whether there are background processes to watch. If not, the watching task ends.
     pub(super) fn is_still_watched(&self) -> bool {
         let mut left = self.left();
         left.is_watched = left.count() > 0;
         left.is_watched
     }
 
-    /// Ends what was left running.
+    /// Ends all background processes.
     pub(super) fn end_left(&self, why: &str) {
         self.left().subreapers.clear();
         self.heard().ended(why);
     }
 
-    /// Why what was left running was ended, if the job does not know yet.
+    /// Returns why background processes were ended, if the job does not know yet.
     pub(super) fn take_why_ended(&self) -> Option<String> {
         self.heard().why_ended.take()
     }
 
-    /// Ends everything, waits for that, and gives what was used, and [why something was ended](Self::take_why_ended).
+    /// Ends everything, waits for that, and returns the usage, and [why processes were ended](Self::take_why_ended).
     pub(super) async fn end(&self) -> (Used, Option<String>) {
         self.left().subreapers.clear();
         self.all.close();
-        // A command that was under way is ended by whoever gave it up. What is stuck in the system is not waited for.
+        // If a caller gave up a running command, it also ends it. Processes stuck in the system are not awaited.
         let _ = timeout(AWAITED, self.all.wait()).await;
         let mut heard = self.heard();
         (heard.used, heard.why_ended.take())
     }
 
-    /// The subreapers, to be looked at elsewhere.
+    /// The process ids of the subreapers.
     pub(super) fn pids(&self) -> Vec<Pid> {
         self.left().subreapers.iter().filter_map(|subreaper| subreaper.pid).collect()
     }
 }
 
-/// Hears what a subreaper says, until it ends.
+/// Reads the reports of a subreaper until it ends.
 async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<Said>, heard: Arc<Mutex<Heard>>) {
     let (mut lines, mut tell) = (BufReader::new(socket.take(MOST_SAID)).lines(), Some(tell));
     while let Ok(Some(line)) = lines.next_line().await {
@@ -233,7 +236,7 @@ async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<Said>, heard: Arc<M
             }
             Some(said) => match (tell.take(), exceeded(said)) {
                 (Some(tell), _) => drop(tell.send(said)),
-                // The command itself had ended.
+                // The command itself had already ended.
                 (None, Some(exceeded)) => {
                     heard.lock().unwrap_or_else(PoisonError::into_inner).ended(&format!("it had more than {exceeded}"));
                 }
@@ -244,7 +247,7 @@ async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<Said>, heard: Arc<M
     }
 }
 
-/// What the processes of a command had more than, if that is why they were ended.
+/// Returns the limit that the processes of a command exceeded, if they were ended for that.
 pub(super) fn exceeded(said: Said) -> Option<String> {
     match said {
         Said::TooMany => Some(format!("{MOST_PROCESSES} processes")),
@@ -253,17 +256,17 @@ pub(super) fn exceeded(said: Said) -> Option<String> {
     }
 }
 
-/// The processes below these subreapers that have a text in their name or command.
+/// Lists the processes below these subreapers whose name or command contains a text.
 pub(super) fn list(subreapers: &[Pid], pattern: &str) -> Value {
     tree::list(subreapers).into_iter().filter_map(|pid| told(pid, pattern)).take(MOST_LISTED).collect()
 }
 
-/// Asks these processes to end, and says how many they were.
+/// Sends SIGTERM to these processes, and returns their number.
 pub(super) fn terminate(subreapers: &[Pid], pattern: &str) -> usize {
     subreapers.iter().map(|subreaper| tree::signal_some(*subreaper, Signal::TERM, |pid| told(pid, pattern).is_some())).sum()
 }
 
-/// What is told of a process, if it has that text in its name or command.
+/// Describes a process, if its name or command contains the text.
 fn told(pid: Pid, pattern: &str) -> Option<Value> {
     let number = pid.as_raw_nonzero().get();
     let read = |file: &str| std::fs::read(Path::new("/proc").join(number.to_string()).join(file)).ok();

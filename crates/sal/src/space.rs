@@ -14,25 +14,26 @@ use hero_engine::size;
 use hero_process::held::Held;
 use hero_process::tree;
 
-/// How long a measurement counts. Others than this process may write there, too.
+/// Time for which a measurement is valid. Other processes may write to the directory, too.
 const FRESH: Duration = Duration::from_secs(10);
-/// What files are rounded up to.
+/// Files are rounded up to this size.
 const BLOCK: u64 = 4096;
 
-/// How much the files of a context hold, and may hold.
+/// The space that the files of a context use, and their quota.
 ///
-/// What is written is counted, and what is deleted is not: when there seems to be no room, all is measured anew.
+/// Writes are counted, deletions are not: if there seems to be no room, everything is measured again.
 #[derive(Debug)]
 pub(super) struct Space {
     quota: AtomicU64,
-    /// Where jobs have their homes, which count, too.
+    /// The directory of the jobs' homes, which count, too.
     homes: PathBuf,
     known: Mutex<Option<Known>>,
-    /// Those of the commands that work among the files. What these have open takes room although it was removed.
+    /// The subreapers of commands that work with the files. Removed files that their processes hold open still take
+    /// room.
     subreapers: Mutex<Vec<Pid>>,
 }
 
-/// Has the files count that the processes below a subreaper have open, until it is dropped.
+/// Makes removed files count that the processes below a subreaper hold open, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Counted {
     space: Arc<Space>,
@@ -58,17 +59,17 @@ impl Space {
         Self { quota: AtomicU64::new(quota), homes, known: Mutex::default(), subreapers: Mutex::default() }
     }
 
-    /// Lets the files have so many bytes from now on.
+    /// Sets the quota, in bytes.
     pub(super) fn limit(&self, quota: u64) {
         self.quota.store(quota, Ordering::Relaxed);
     }
 
-    /// Takes room for an entry with so many bytes, or says that there is none.
+    /// Reserves room for an entry of this size, or returns an error if there is none.
     pub(super) fn take(&self, root: &Dir, bytes: u64, token: &CancellationToken) -> Result<(), String> {
         self.take_more(root, bytes.div_ceil(BLOCK) * BLOCK + ENTRY, token)
     }
 
-    /// Takes room for so many bytes more.
+    /// Reserves room for this number of additional bytes.
     pub(super) fn take_more(&self, root: &Dir, bytes: u64, token: &CancellationToken) -> Result<(), String> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |known: &Known| known.bytes.saturating_add(bytes) <= self.quota.load(Ordering::Relaxed);
@@ -84,19 +85,19 @@ impl Space {
         if has_room { Ok(()) } else { Err(self.full()) }
     }
 
-    /// Measures all, and says if there is too much.
+    /// Measures everything, and returns an error if it exceeds the quota.
     pub(super) fn check(&self, root: &Dir, token: &CancellationToken) -> Result<(), String> {
         let bytes = self.measure(root, token)?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known { bytes, at: Instant::now() });
         if bytes > self.quota.load(Ordering::Relaxed) { Err(self.full()) } else { Ok(()) }
     }
 
-    /// Has the next who writes measure anew: somebody else wrote.
+    /// Makes the next write measure again, because another process wrote.
     pub(super) fn forget(&self) {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Has the files count, too, that the processes below this subreaper have open although they were removed.
+    /// Also counts removed files that the processes below this subreaper hold open.
     pub(super) fn count(self: &Arc<Self>, subreaper: Pid) -> Counted {
         self.subreapers().push(subreaper);
         Counted { space: self.clone(), subreaper }

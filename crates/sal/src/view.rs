@@ -10,23 +10,24 @@ use hero_engine::{LARGEST_TEXT, size};
 use hero_model::excerpt;
 use hero_process::confine::JobUser;
 
-/// The parts that a path may have.
+/// The maximum number of components of a path.
 const DEEPEST: usize = 64;
-/// The bytes that a path may have.
+/// The maximum length of a path, in bytes.
 const LONGEST: usize = 4000;
 
-/// What a script sees of them: from where it is, until it ends.
+/// The files as a script sees them: relative to its working directory, until it is cancelled.
 pub(super) struct View<'a> {
     pub(super) root: Dir,
     pub(super) working: PathBuf,
-    /// Whose it is.
+    /// The owner of the files.
     pub(super) user: &'a JobUser,
     pub(super) space: &'a Space,
     pub(super) token: &'a CancellationToken,
 }
 
 impl View<'_> {
-    /// Where a path leads, seen from the directory of the context. Whether it leads out of it is found when it is opened.
+    /// Resolves a path to one relative to the directory of the context. An escape from that directory is only found
+    /// when the path is opened.
     pub(super) fn resolved(&self, path: &str) -> Result<PathBuf, String> {
         let wrong = |why: &str| Err(format!("{:?}: {why}", excerpt(path, 100)));
         if path.is_empty() {
@@ -66,7 +67,7 @@ impl View<'_> {
                 _ if component == Component::CurDir => continue,
                 Ok(found) if found.is_dir() => continue,
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-                // What is there and no directory is told by whoever makes one.
+                // Making the directory reports an existing file.
                 Ok(_) | Err(_) => {}
             }
             self.space.take(&self.root, 0, self.token).map_err(Why::Told)?;
@@ -118,13 +119,14 @@ impl View<'_> {
             options.write(true)
         };
         let mut file = self.create(&self.root, &place, &mut options).map_err(|why| why.of(path))?;
-        // Some systems write a file to the disk at once that was cut to nothing before, which takes a thousand times longer. So a byte is left.
+        // Some file systems write a file to disk at once after it was truncated to zero bytes, which takes a thousand
+        // times longer. So one byte is kept.
         let kept = |file: &File| Ok(file.metadata()?.len().min(text.len() as u64).min(1));
         let cut = if append { Ok(()) } else { kept(&file).and_then(|kept| file.set_len(kept)) };
         cut.and_then(|()| file.write_all(text.as_bytes())).map_err(|error| told(path, &error))
     }
 
-    /// Opens a file below a directory, which is made if it is not there.
+    /// Opens a file below a directory, and makes it if it does not exist.
     pub(super) fn create(&self, dir: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
         let file = open(dir, place, options.create(true))?;
         self.user.give_open(&file)?;

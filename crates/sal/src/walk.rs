@@ -1,4 +1,4 @@
-//! Whole directories, entry by entry, so that a walk can be ended.
+//! Walks whole directories, entry by entry, so that a walk can be cancelled.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use super::place::told;
 use super::unless_cancelled;
 use hero_process::closed::{open, open_closed};
 
-/// What an entry takes besides what is in it, so that empty files are bounded, too.
+/// The bytes counted for an entry besides its content, so that empty files are bounded, too.
 pub(super) const ENTRY: u64 = 1024;
-/// How many entries a walk visits. So many take all room of most.
+/// The maximum number of entries that a walk visits. This many fill most quotas.
 const MOST_VISITED: usize = 2_000_000;
-/// How many directories are open at once, besides the one that is read.
+/// The maximum number of directories open at once, besides the one that is read.
 const MOST_OPEN: usize = 64;
 
-/// How deep a walk goes.
+/// The maximum depth of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// However deep directories lie in each other: nobody is to be kept from something because another has nested directories.
+    /// Unlimited: nested directories of one job must not block others.
     Any,
-    /// As deep as paths go that are told to scripts, or made anew. What lies deeper is an error.
+    /// The maximum depth of paths that scripts see or that are made anew. A deeper directory is an error.
     OfPaths,
 }
 
@@ -36,9 +36,9 @@ impl Depth {
     }
 }
 
-/// Something in a directory, on a walk.
+/// An entry of a directory, on a walk.
 pub(super) struct Entry<'a> {
-    /// The directory that it is in, and the path of that, seen from where the walk began.
+    /// The directory of the entry, and its path relative to the start of the walk.
     pub(super) dir: &'a Dir,
     above: &'a Path,
     pub(super) name: &'a Path,
@@ -47,20 +47,20 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Its whole path, seen from where the walk began. It may be longer than paths go.
+    /// Returns the whole path, relative to the start of the walk. It may be longer than a path may be.
     pub(super) fn path(&self) -> PathBuf {
         self.above.join(self.name)
     }
 }
 
-/// What is done with each entry.
+/// Is called for each entry.
 type Visitor<'v> = dyn FnMut(Entry<'_>) -> Result<(), String> + 'v;
 
-/// The bytes that everything in a directory takes.
+/// Returns the bytes that everything in a directory takes.
 pub(super) fn measure(root: &Dir, token: &CancellationToken) -> Result<u64, String> {
     let mut bytes = 0_u64;
     visit(root, Depth::Any, token, &mut |entry| {
-        // What was deleted meanwhile takes nothing.
+        // Entries deleted meanwhile take nothing.
         let taken = entry.dir.symlink_metadata(entry.name).map_or(0, |found| found.blocks() * 512);
         bytes = bytes.saturating_add(ENTRY + taken);
         Ok(())
@@ -68,8 +68,8 @@ pub(super) fn measure(root: &Dir, token: &CancellationToken) -> Result<u64, Stri
     Ok(bytes)
 }
 
-/// Visits everything below a directory: what is in one, and then what is in those in it. Links are not followed, and directories that a command has closed
-/// are opened. However deep it goes, few directories are open at once.
+/// Visits everything below a directory: first its entries, then those of its subdirectories. Links are not followed,
+/// and directories that a command has closed are opened. At any depth, few directories are open at once.
 pub(super) fn visit(root: &Dir, depth: Depth, token: &CancellationToken, visitor: &mut Visitor<'_>) -> Result<(), String> {
     let root = root.try_clone().map_err(|error| told(".", &error))?;
     let mut walk = Walk { path: PathBuf::new(), visited: 0, token, visitor };
@@ -99,7 +99,7 @@ pub(super) fn visit(root: &Dir, depth: Depth, token: &CancellationToken, visitor
                 }
                 levels.push(inner);
             }
-            // It was deleted meanwhile.
+            // The directory was deleted meanwhile.
             Err(Errno::NOENT) => {
                 walk.path.pop();
             }
@@ -109,16 +109,17 @@ pub(super) fn visit(root: &Dir, depth: Depth, token: &CancellationToken, visitor
     Ok(())
 }
 
-/// A directory whose entries were visited, with the directories in it that were not gone into yet.
+/// A directory whose entries were visited, with its subdirectories that are still to visit.
 struct Level {
-    /// Not open while one looks far below.
+    /// `None` while the walk is far below.
     dir: Option<Dir>,
     inode: (u64, u64),
     below: Vec<PathBuf>,
 }
 
 impl Level {
-    /// Opens it from a directory in it. Where that was moved away meanwhile, what is left here is not looked at: it counts the next time.
+    /// Opens the directory again from a subdirectory. If that was moved away meanwhile, the rest of this directory is
+    /// skipped: it counts the next time.
     fn open_again(&mut self, below: &Dir) {
         self.dir = open(below, "..").ok().map(|dir| Dir::from_std_file(dir.into())).filter(|dir| inode_of(dir).ok() == Some(self.inode));
     }
@@ -128,9 +129,9 @@ fn inode_of(dir: &Dir) -> io::Result<(u64, u64)> {
     dir.dir_metadata().map(|found| (found.dev(), found.ino()))
 }
 
-/// A walk under way.
+/// A walk in progress.
 struct Walk<'w, 'v> {
-    /// Where it is, seen from where it began.
+    /// The current path, relative to the start.
     path: PathBuf,
     visited: usize,
     token: &'w CancellationToken,
@@ -143,12 +144,12 @@ impl Walk<'_, '_> {
         told(&path.to_string_lossy(), error)
     }
 
-    /// Visits what is in a directory, without what is in those in it.
+    /// Visits the entries of a directory, without those of its subdirectories.
     fn read(&mut self, dir: Dir) -> Result<Level, String> {
         let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         let (inode, mut below) = (inode_of(&dir).map_err(|error| self.failed(&error))?, Vec::new());
         let entries = match dir.entries() {
-            // It was deleted meanwhile, as below.
+            // The directory was deleted meanwhile, as below.
             Err(error) if is_gone(&error) => None,
             entries => Some(entries.map_err(|error| self.failed(&error))?),
         };
@@ -186,7 +187,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let (mut path, mut made) = (top.path().to_owned(), Vec::new());
         for _ in 0..300 {
-            // Names before and after that of the directory that goes on, whatever their order.
+            // Names before and after that of the directory that stays, in any order.
             for name in ["b", "m", "y"] {
                 fs::create_dir(path.join(name)).unwrap();
             }

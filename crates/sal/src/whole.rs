@@ -1,4 +1,4 @@
-//! What is done with whole directories: they are searched, copied, moved and deleted.
+//! Searches, copies, moves and deletes whole directories.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
@@ -15,15 +15,15 @@ use super::walk::{Depth, visit};
 use hero_engine::{Answer, LARGEST_TEXT};
 use hero_model::excerpt;
 
-/// How many entries are looked at in one search.
+/// The maximum number of entries visited in one search.
 const MOST_SEARCHED: usize = 200_000;
-/// How many paths an answer holds, as an array of a script does.
+/// The maximum number of paths in an answer, as in an array of a script.
 const MOST_FOUND: usize = 9_000;
-/// Bytes that are copied at once.
+/// The size of a copied piece, in bytes.
 const PIECE: usize = 256 << 10;
 
 impl View<'_> {
-    /// The paths of what is called so.
+    /// Returns the paths of entries with a matching name.
     pub(super) fn find(&self, directory: &str, name: &str, directories: bool, first: bool) -> Answer {
         let wanted = pattern(name)?;
         let dir = self.root.open_dir(self.resolved(directory)?).map_err(|error| told(directory, &error))?;
@@ -80,9 +80,10 @@ impl View<'_> {
         Ok(format!("Successfully deleted directory '{path}'"))
     }
 
-    /// Deletes everything in a directory. Directories may lie deeper in it than there are descriptors, so each is moved up before its turn comes.
+    /// Deletes everything in a directory. It may be nested deeper than there are descriptors, so each subdirectory is
+    /// moved to the top before it is emptied.
     fn empty(&self, top: &Path) -> Result<(), Why> {
-        // A command may have taken the rights from its user, and what is moved has to be writable, too.
+        // A command may have removed the permissions of its own user. A directory that is moved must be writable, too.
         let reopen = |dir: &Dir, name: &Path| dir.set_permissions(name, Permissions::from_std(std::fs::Permissions::from_mode(0o700)));
         reopen(&self.root, top)?;
         let top = self.root.open_dir(top)?;
@@ -142,7 +143,7 @@ impl View<'_> {
             return Ok(format!("Successfully copied file '{from}' to '{to}'"));
         }
         self.make(&target).map_err(|why| why.of(to))?;
-        // The directory of the context itself is `.`, and nothing begins with that.
+        // The directory of the context itself is `.`, and no path begins with that.
         let whole = |path: &Path, given: &str| match self.root.canonicalize(path) {
             Ok(whole) => Ok(whole.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()),
             Err(error) => Err(told(given, &error)),
@@ -170,7 +171,7 @@ impl View<'_> {
         Ok(format!("Successfully copied directory '{from}' to '{to}'"))
     }
 
-    /// The name in a directory, if the target is one.
+    /// Returns the path in a directory, if the target is one.
     fn within(&self, source: &Path, target: PathBuf) -> PathBuf {
         match source.file_name() {
             Some(name) if self.root.metadata(&target).is_ok_and(|found| found.is_dir()) => target.join(name),
@@ -200,7 +201,7 @@ impl View<'_> {
     }
 }
 
-/// What names look like that are searched for.
+/// Returns the pattern for names in a search.
 fn pattern(name: &str) -> Result<Regex, String> {
     if name.is_empty() || name.contains('/') || name.len() > 255 {
         return Err(format!("{:?}: a name is searched for, with * for any letters and ? for one", excerpt(name, 100)));

@@ -10,14 +10,14 @@ use crate::{Died, Limits};
 use hero_model::JobError;
 
 impl Child {
-    /// What its scripts may use.
+    /// The limits of its scripts.
     pub fn limits(&self) -> &Limits {
         &self.settings.limits
     }
 
-    /// Has a script compiled, but not run, and says what is wrong with it, if anything is.
+    /// Compiles a script without running it. Returns its error, if there is one.
     ///
-    /// An engine that takes longer than `within` is killed. After [`Died`] nothing is known of the script.
+    /// An engine that takes longer than `within` is killed. After [`Died`] the state of the script is unknown.
     pub async fn check(&mut self, script: &str, within: Duration) -> Result<Option<JobError>, Died> {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());

@@ -15,11 +15,11 @@ use hero_model::JobError;
 use hero_process::cgroup::Group;
 use hero_process::tree;
 
-/// How long to wait for the end of a killed engine and the rest of its error output.
+/// Timeout for the end of a killed engine and the rest of its error output.
 const END: Duration = Duration::from_secs(5);
 
 impl Child {
-    /// Its processor time, also when it has ended.
+    /// Its processor time, which remains after it has ended.
     pub fn meter(&self) -> &Arc<Meter> {
         &self.meter
     }
@@ -32,7 +32,7 @@ impl Child {
         let pid = process.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         let is_ended = self.group.as_ref().zip(pid).is_some_and(|(group, pid)| end_group(group, pid));
         match pid.filter(|_| self.directory.is_some() && !is_ended) {
-            // Without a group, or where it could not join it, what its jobs have started is found only below it.
+            // Without a group, or if it could not join its group, the processes of its jobs are only found below it.
             Some(pid) => drop(tokio::task::spawn_blocking(move || tree::end_with(pid, END)).await),
             None => drop(process.start_kill()),
         }
@@ -45,11 +45,11 @@ impl Child {
         }
     }
 
-    /// Says how it died, with the last line of its error output.
+    /// Describes how it died, with the last line of its error output.
     pub(super) async fn died(&mut self) -> Died {
         let stderr = self.process.as_mut().and_then(|process| process.stderr.take());
-        // Its end of the socket is closed, so it has ended or is ending. It is killed only if it does not end, so that its exit
-        // status tells what happened.
+        // Its end of the socket is closed, so it has ended or is ending. It is killed only if it does not end, so that
+        // its exit status shows the cause.
         self.meter.end();
         let waited = match self.process.as_mut() {
             Some(process) => timeout(OBEY, process.wait()).await.ok().and_then(Result::ok),
@@ -75,7 +75,7 @@ impl Child {
         }
     }
 
-    /// The error of a job that the system has ended with its engine, because all together had no memory left.
+    /// The error of a job that the system killed together with its engine, because the group had no memory left.
     pub(super) fn memory_exceeded(&self) -> Option<JobError> {
         self.group.as_ref().filter(|group| group.is_out_of_memory()).map(|group| too_much_memory(group.memory()))
     }
@@ -93,7 +93,7 @@ impl Drop for Child {
         let group = self.group.take();
         match (self.process.take(), self.directory.take()) {
             (Some(process), None) => self.spawner.kill(process),
-            // It ends when the socket is closed, which is right after this, and with it everything that it started.
+            // It ends when the socket is closed, which is right after this, and ends everything that it started.
             (Some(process), Some(directory)) => self.spawner.end(process, END, move || clear(group, directory)),
             (None, Some(directory)) => self.spawner.later(move || clear(group, directory)),
             (None, None) => {}
@@ -101,9 +101,9 @@ impl Drop for Child {
     }
 }
 
-/// Ends everything in a group, and gives whether this process was in it, and with it all that it has started.
+/// Kills everything in a group. Returns whether this process was in it, and so everything that it has started.
 fn end_group(group: &Group, pid: Pid) -> bool {
-    // Who was killed is in none any more.
+    // A killed process is in no group any more.
     let is_in_it = group.holds(pid);
     match group.kill() {
         Ok(()) => is_in_it,
@@ -114,7 +114,7 @@ fn end_group(group: &Group, pid: Pid) -> bool {
     }
 }
 
-/// Removes what a supervisor has left, first whoever is still in it.
+/// Removes everything that a supervisor left behind, first the processes in its group.
 fn clear(group: Option<Group>, directory: Directory) {
     if let Some(group) = group {
         group.remove();
@@ -151,7 +151,7 @@ mod tests {
     use hero_process::Spawner;
     use hero_process::cgroup::Groups;
 
-    /// It is in no PID namespace either, with which its processes would end.
+    /// It is in no PID namespace either, whose end would end its processes.
     #[tokio::test]
     async fn what_a_supervisor_has_started_ends_with_it_though_it_could_not_join_its_group() {
         let (base, directory) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -7,20 +7,21 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::frame::{self, FrameError, ToEngine};
 
-/// How long an engine may read nothing of what it is sent: it waits for that, unless it gets no processor, is dead or hostile.
+/// The maximum time that an engine may read none of its input: it waits for it, unless it gets no processor, is dead or
+/// hostile.
 pub(super) const READ: Duration = Duration::from_secs(10);
 
-/// What an engine is sent and has not been written yet.
+/// Frames for an engine that are not written yet.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
     written: usize,
-    /// Since when nothing could be written, while there is something to write.
+    /// The time since which nothing could be written, while frames are waiting.
     since: Option<Instant>,
 }
 
 impl Outbox {
-    /// Whether all is written.
+    /// Whether everything is written.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -32,14 +33,14 @@ impl Outbox {
         Ok(())
     }
 
-    /// Writes as much as the socket takes. If it is closed there is nothing more to write, which whoever reads finds.
+    /// Writes as much as the socket takes. If it is closed there is nothing more to write; the next read notices it.
     pub(super) fn write(&mut self, socket: &UnixStream) {
         if self.try_write(socket).is_err() {
             self.clear();
         }
     }
 
-    /// The same, which says that the socket is closed.
+    /// The same, but returns an error if the socket is closed.
     pub(super) fn try_write(&mut self, socket: &UnixStream) -> io::Result<()> {
         while self.written < self.bytes.len() {
             match socket.try_write(&self.bytes[self.written..]) {

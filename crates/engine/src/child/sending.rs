@@ -10,7 +10,7 @@ use crate::{Answer, EngineJob, RunResult};
 use hero_model::{ErrorKind, JobError, Limit, Usage};
 
 impl Child {
-    /// Writes the job into the send buffer, or says at once why it can't be run.
+    /// Writes the job into the send buffer, or returns at once why it cannot run.
     pub(super) fn refuse(&mut self, job: &EngineJob, in_repl: bool) -> Option<RunResult> {
         let encoded = self.settings.limits.check_length(&job.script).and_then(|()| {
             self.outbox.put(&ToEngine::Run { job: Cow::Borrowed(job), in_repl }).map_err(|error| {
@@ -29,13 +29,13 @@ impl Child {
         self.outbox.write(&self.socket);
     }
 
-    /// Sends a small frame behind those that are not written yet, as far as the engine reads.
+    /// Sends a small frame after those that are not written yet, as far as the engine reads.
     pub(super) fn say(&mut self, frame: &ToEngine<'_>) {
         self.outbox.put(frame).expect("it is a small frame");
         self.outbox.write(&self.socket);
     }
 
-    /// Sends what is in the send buffer to an engine that only reads: one system call, unless it is slow to read.
+    /// Sends the send buffer to an engine that only reads: one system call, unless the engine is slow.
     pub(super) async fn send(&mut self) -> io::Result<()> {
         loop {
             self.outbox.try_write(&self.socket)?;

@@ -5,44 +5,44 @@ use crate::Limits;
 use crate::limits::{FIXED, result_is_too_long};
 use hero_model::{ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFormat, exact, excerpt};
 
-/// How many characters are kept of an error, and how many functions; the runner tells no more.
+/// The maximum number of characters of an error's message and of a function name. The runner sends no more functions.
 const LONGEST_MESSAGE: usize = 2000;
 const LONGEST_FUNCTION: usize = 500;
 const MOST_FUNCTIONS: usize = 30;
-/// How many times longer JSON may be than the text that it says: each character may be escaped.
+/// The maximum growth of a text as JSON: each character may be escaped.
 const ESCAPED: usize = 6;
-/// Bytes that a whole error of the runner, or what is around a text, has at most.
+/// The maximum size of a whole error of the runner, or of the JSON around a text, in bytes.
 const ROOM: usize = 128 << 10;
 
-/// What a process writes to the descriptor of its result.
+/// The data that a process writes to the descriptor of its result.
 pub(super) enum Answer {
-    /// The result itself: as much as one may have, and a byte more.
+    /// The result itself, up to one byte more than its limit.
     Written {
         bytes: Vec<u8>,
-        /// How much is kept.
+        /// The maximum number of bytes that are kept.
         most: usize,
     },
-    /// Messages of the runner of scripts.
+    /// Messages of the script runner.
     Told(Box<Told>),
 }
 
-/// What the runner of scripts told of one.
+/// The messages of the script runner about one script.
 pub(super) struct Told {
-    /// The message that has begun.
+    /// The message so far, until its line ends.
     begun: Vec<u8>,
-    /// How that began, if it is longer than any message of ours.
+    /// The first byte of the message, if it is longer than any valid message.
     skipped: Option<u8>,
-    /// How long a message may be.
+    /// The maximum length of a message.
     most: usize,
-    /// What a result is told that is longer.
+    /// The error for a result that is longer.
     too_long: JobError,
     /// The result, as JSON.
     result: Option<String>,
-    /// Why there is none.
+    /// Why there is no result.
     pub(super) error: Option<JobError>,
 }
 
-/// An error of a script, as the runner tells it.
+/// An error of a script, as the runner reports it.
 #[derive(Deserialize)]
 struct Failure {
     message: String,
@@ -69,7 +69,7 @@ impl Answer {
         }))
     }
 
-    /// Takes what was written.
+    /// Processes data from the descriptor.
     pub(super) fn wrote(&mut self, bytes: &[u8], lines: &mut JobLines) {
         match self {
             Self::Written { bytes: written, most } => {
@@ -104,7 +104,7 @@ impl Told {
         }
     }
 
-    /// Has a job not end as if it had told nothing when it told too much.
+    /// Makes the job fail if its result or error was too long, instead of ignoring the message.
     fn skip(&mut self, kind: u8) {
         match kind {
             b'r' => self.error = Some(self.too_long.clone()),
@@ -113,7 +113,8 @@ impl Told {
         }
     }
 
-    /// Takes one message. The script can write there, too; what it makes up is its own affair, and what is none is skipped.
+    /// Processes one message. The script can write here, too: its own valid messages are accepted, invalid ones are
+    /// skipped.
     fn message(&mut self, message: &str, lines: &mut JobLines) {
         let Some(kind) = message.get(..1) else { return };
         let text = &message[1..];
@@ -138,7 +139,7 @@ impl Told {
         }
     }
 
-    /// The result.
+    /// Returns the result.
     pub(super) fn output(&self, limits: &Limits) -> Result<Output, JobError> {
         let text = match self.result.as_deref() {
             None | Some("null") => return Ok(Output { text: String::new(), format: OutputFormat::Empty }),
@@ -156,7 +157,7 @@ impl Told {
     }
 }
 
-/// The text of a JSON value as results have it.
+/// Returns the text of a JSON value in the form of results.
 pub(super) fn json_of(text: &str, limits: &Limits) -> Result<String, JobError> {
     let refused = |message: String| JobError::new(ErrorKind::Script, format!("the result {message}"));
     let json: Json = serde_json::from_str(text).map_err(|error| refused(format!("is no JSON: {error}")))?;
@@ -164,11 +165,11 @@ pub(super) fn json_of(text: &str, limits: &Limits) -> Result<String, JobError> {
         let error = refused(format!("is nested deeper than {} ({FIXED})", Limits::RESULT_DEPTH));
         return Err(JobError { kind: ErrorKind::Limit, limit: Some(Limit::Result), ..error });
     }
-    // White space may have gone, but escapes may have come.
+    // The conversion may remove white space, but also add escapes.
     if json.as_str().len() > limits.result { Err(result_is_too_long(limits)) } else { Ok(json.as_str().to_owned()) }
 }
 
-/// How many arrays and objects lie in each other in a text that is JSON.
+/// Returns the nesting depth of arrays and objects in a JSON text.
 fn depth(json: &str) -> usize {
     let (mut depth, mut deepest, mut in_text, mut escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -198,7 +199,7 @@ mod tests {
         }
     }
 
-    /// What becomes of messages that are written in two pieces.
+    /// Returns the result of messages that are written in two pieces.
     fn told(limits: &Limits, messages: &str) -> Result<Output, JobError> {
         let (mut answer, mut lines) = (Answer::told(limits), JobLines::new(limits));
         let (begin, end) = messages.as_bytes().split_at(messages.len() / 2);
@@ -222,7 +223,7 @@ mod tests {
         let long = "x".repeat(200 << 10);
         assert_eq!(told(&limits, &format!("r\"{long}\"\n")).unwrap_err().limit, Some(Limit::Result));
         assert_eq!(told(&limits, &format!("r1\ne{long}\n")).unwrap_err().kind, ErrorKind::Script);
-        // Of a log there is enough, and what is none of ours is the script's own affair.
+        // An over-long log message is dropped, and an invalid message is ignored.
         assert_eq!(told(&limits, &format!("r1\nl{long}\n{long}\n")).unwrap().text, "1");
     }
 }

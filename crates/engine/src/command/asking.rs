@@ -1,7 +1,8 @@
-//! Host calls of the process of a job: each is a line on a socket of its own, and so is each answer.
+//! Host calls of a job's process: each is one line on a separate socket, and so is each answer.
 //!
-//! Host calls are asked one after another. While one is not answered, or its answer was not read, nothing more is read from the socket,
-//! so what a process can leave here is bounded by the longest host call, the longest answer, and the socket.
+//! Host calls are handled one after another. While one is not answered, or its answer was not read, nothing more is
+//! read from the socket. So the longest host call, the longest answer, and the socket bound the data that a process can
+//! leave here.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,56 +19,56 @@ use crate::limits::size;
 use crate::{Answer, HostCall, JobCall};
 use hero_model::{Input, Json, LogLevel, Progress, excerpt};
 
-/// Bytes that are read at once.
+/// The size of one read, in bytes.
 const PIECE: usize = 64 << 10;
-/// How many pieces are read one after another.
+/// The maximum number of consecutive reads.
 const PIECES: usize = 16;
-/// How long a host call may be.
+/// The maximum length of a host call.
 const LONGEST: usize = 2 << 20;
-/// How much of a host call that is none is repeated, in characters.
+/// The maximum number of characters of an invalid host call in an error.
 const SHOWN: usize = 100;
-/// What may be asked, for people.
+/// The valid host calls, for people.
 const WORDS: &str = "progress, spawn, then, inputs and slot";
 
 /// The host calls of one job.
 #[derive(Default)]
 pub(super) struct Asking {
-    /// Absent for processes that ask nothing, and when there is nothing more to read.
+    /// `None` for processes without host calls, and when there is nothing more to read.
     socket: Option<UnixStream>,
-    /// What was read and not looked at yet.
+    /// Received data that is not handled yet.
     read: VecDeque<u8>,
-    /// How many whole lines that is.
+    /// The number of whole lines in it.
     lines: usize,
-    /// Whether the line that has begun is longer than any host call.
+    /// True if the current line is longer than any host call.
     skipped: bool,
-    /// What the worker has been asked.
+    /// The host call that the worker has not answered.
     asked: Option<Asked>,
-    /// What the process has not read of its answers.
+    /// Answers that the process has not read.
     unread: Vec<u8>,
-    /// Whether nobody can read them any more.
+    /// True if nobody can read answers any more.
     is_deaf: bool,
-    /// Whether there may be more in the socket than was read.
+    /// True if the socket may have more data than was read.
     has_more: bool,
 }
 
-/// What becomes of the answer to a host call.
+/// What to do with the answer to a host call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// It is passed on as it is.
+    /// Pass it on unchanged.
     Value,
-    /// It becomes the outputs by the names of the jobs that gave them.
+    /// Convert it to the outputs by the names of their jobs.
     Inputs,
-    /// Nobody waits for it.
+    /// Drop it: nobody waits for it.
     Progress,
 }
 
 impl Asking {
-    /// Of a process that has the other end of this socket.
+    /// Reads the host calls of a process that has the other end of this socket.
     pub(super) fn on(socket: UnixStream) -> Self {
         Self { socket: Some(socket), ..Self::default() }
     }
 
-    /// What to wait for, if there is anything to wait for.
+    /// Returns the events to poll for, if any.
     pub(super) fn awaited(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         let flags = match (self.unread.is_empty(), self.asked) {
             (false, _) => PollFlags::OUT,
@@ -77,24 +78,24 @@ impl Asking {
         Some((self.socket.as_ref()?.as_fd(), flags))
     }
 
-    /// Has nobody wait for answers any more, but what was asked is still asked, if it has any effect.
+    /// Stops answering. Host calls already received still take effect, if they have any.
     pub(super) fn end(&mut self) {
         self.is_deaf = true;
     }
 
-    /// Whether there may be another host call, although the last look found none.
+    /// Whether there may be another host call, although the last read found none.
     pub(super) fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// Whether the worker has been asked and has not answered.
+    /// Whether a host call waits for the worker's answer.
     pub(super) fn is_waiting(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// Reads and writes what is possible at once, and gives the next host call for the worker.
+    /// Reads and writes without blocking, and returns the next host call for the worker.
     ///
-    /// A process is told what is wrong with its host call. Once the job `is_ending`, nothing is asked any more.
+    /// The process gets an error for an invalid host call. Once the job `is_ending`, no further host call takes effect.
     pub(super) fn next(&mut self, is_ending: bool, lines: &mut JobLines) -> Option<HostCall> {
         self.flush();
         if self.asked.is_some() || !self.unread.is_empty() {
@@ -117,7 +118,7 @@ impl Asking {
     /// Passes on an answer of the worker.
     pub(super) fn answered(&mut self, answer: Answer) {
         let answer = match self.asked.take() {
-            // It came too late, or nobody waits for it.
+            // The answer is too late, or nobody waits for it.
             None | Some(Asked::Progress) => return,
             Some(Asked::Value) => answer,
             Some(Asked::Inputs) => answer.and_then(|answer| by_name(&answer)),
@@ -125,7 +126,7 @@ impl Asking {
         self.write(&answer);
     }
 
-    /// Takes the next whole line of those that were read, of which there is one.
+    /// Takes the next of the whole lines that were read. There must be one.
     fn line(&mut self) -> Result<String, String> {
         let end = self.read.iter().position(|byte| *byte == b'\n').unwrap_or(self.read.len());
         let line: Vec<u8> = self.read.drain(..(end + 1).min(self.read.len())).collect();
@@ -136,7 +137,7 @@ impl Asking {
         Ok(String::from_utf8_lossy(&line).trim().to_owned())
     }
 
-    /// What a line asks. An empty one asks nothing, and what is wrong with a progress, for which nobody waits, is logged.
+    /// Parses a line. An empty line is ignored. An error in a progress is logged, because nobody waits for its answer.
     fn host_call(&self, line: &str, is_ending: bool, lines: &mut JobLines) -> Result<Option<(HostCall, Asked)>, String> {
         let (word, text) = line.split_once(' ').unwrap_or((line, ""));
         match word {
@@ -150,7 +151,7 @@ impl Asking {
                 }
             },
             _ if is_ending => Err("the job is being ended".to_owned()),
-            // Nobody would hear it.
+            // Nobody would read the answer.
             "inputs" | "slot" if self.is_deaf => Ok(None),
             _ => host_call(word, text.trim()).map(Some),
         }
@@ -162,7 +163,7 @@ impl Asking {
         self.lines > 0 && line.len() > word.len() && self.read.iter().take(word.len()).eq(word)
     }
 
-    /// Reads until there is a whole line, or nothing more, but no more at once than others can wait for.
+    /// Reads until there is a whole line or no more data. The amount is bounded, so that others do not wait.
     fn fill(&mut self) {
         let mut piece = Vec::new();
         for _ in 0..PIECES {
@@ -176,7 +177,7 @@ impl Asking {
                     self.lines += piece.iter().filter(|byte| **byte == b'\n').count();
                     self.read.extend(&piece);
                     if self.lines == 0 && self.read.len() > LONGEST {
-                        // The beginning of what is far too long is not kept.
+                        // The beginning of a line that is far too long is not kept.
                         self.read.clear();
                         self.skipped = true;
                     }
@@ -205,7 +206,7 @@ impl Asking {
                 Ok(sent) => drop(self.unread.drain(..sent)),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                // What was asked before is still in the socket.
+                // Host calls sent earlier are still in the socket.
                 Err(_) => self.is_deaf = true,
             }
         }
@@ -213,7 +214,7 @@ impl Asking {
     }
 }
 
-/// `progress NUMBER [TEXT]`.
+/// Parses `progress NUMBER [TEXT]`.
 fn progress(text: &str) -> Result<Progress, String> {
     let (number, text) = text.trim_start().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
     match number.parse::<f64>().ok().filter(|number| number.is_finite()) {
@@ -222,7 +223,7 @@ fn progress(text: &str) -> Result<Progress, String> {
     }
 }
 
-/// Any other host call.
+/// Parses any other host call.
 fn host_call(word: &str, text: &str) -> Result<(HostCall, Asked), String> {
     match (word, text) {
         ("spawn" | "then", spec) => {
@@ -236,14 +237,14 @@ fn host_call(word: &str, text: &str) -> Result<(HostCall, Asked), String> {
     }
 }
 
-/// The outputs of prerequisites, each once: by its name, or by its id ([`Input::keys`]).
+/// Returns the outputs of prerequisites, each once: by its name, or by its id ([`Input::keys`]).
 fn by_name(answer: &Json) -> Answer {
     let inputs: Vec<Input> = serde_json::from_str(answer.as_str()).map_err(|error| error.to_string())?;
     let all: BTreeMap<&str, &Json> = Input::keys(&inputs).into_iter().zip(inputs.iter().map(|input| &input.value)).collect();
     serde_json::to_string(&all).and_then(|text| serde_json::from_str(&text)).map_err(|error| error.to_string())
 }
 
-/// A value as it stands behind `ok`: a text as it is, nothing for `null`, else JSON.
+/// Formats a value after `ok`: a text unchanged, nothing for `null`, anything else as JSON.
 fn plain(value: &Json) -> String {
     match value.as_str() {
         "null" => String::new(),
@@ -266,7 +267,7 @@ mod tests {
         (Asking::on(ours), theirs, JobLines::new(&Limits::default()))
     }
 
-    /// What can be read at once.
+    /// Returns the data that can be read without blocking.
     fn heard(socket: &mut UnixStream) -> String {
         socket.set_nonblocking(true).unwrap();
         let mut heard = Vec::new();
@@ -340,7 +341,7 @@ mod tests {
             }
             is_enough.store(true, Ordering::Relaxed);
             asking.socket = None;
-            // What was in the socket before, and what came while it was read.
+            // Data that was in the socket before, and data that arrived during the reads.
             assert!(most <= 2 * PIECES * PIECE, "{most}");
         });
     }
@@ -375,7 +376,7 @@ mod tests {
     #[test]
     fn what_a_process_asked_before_it_ended_is_still_asked_and_of_its_progress_the_newest() {
         let (mut asking, mut theirs, mut lines) = asking();
-        // More than is read at once asks for what nobody would hear.
+        // More host calls than one read takes, whose answers nobody would read.
         theirs.write_all(&b"slot\n".repeat(PIECE / 4)).unwrap();
         theirs.write_all(b"spawn {}\nprogress 1\nprogress 2\nprogress 3 x\nslot\nprogress 4\n").unwrap();
         drop(theirs);

@@ -21,33 +21,33 @@ use hero_process::Init;
 use hero_process::held::{FIRST_LOOK, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, pause_after};
 use hero_process::tree::{self, Looked};
 
-/// How long the processes of a job have to end by themselves after SIGTERM.
+/// Time for the processes of a job to end by themselves after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long they may take to be gone after SIGKILL.
+/// Timeout for them to disappear after SIGKILL.
 const GONE: Duration = Duration::from_secs(5);
-/// How long those who adopted them may take to wait for them, and how often it is looked whether they have.
+/// Timeout for their adopters to reap them, and the interval of checks.
 const WAITED_FOR: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(1);
-/// So many processes can be caught one by one, even while they start others.
+/// Up to this number, processes can be stopped one by one, even while they start others.
 const MOST_CAUGHT: usize = 2048;
-/// How often what is left is looked for. Mostly that is once.
+/// The maximum number of searches for remaining processes. Usually one is enough.
 const MOST_ROUNDS: usize = 3;
-/// How long looks are apart when processes are counted and waited for, too, which costs more than most jobs.
+/// From this interval between checks on, they also count processes and reap orphans, which costs more than most jobs.
 const COUNTED: Duration = Duration::from_millis(40);
-/// How many times the pipes are read when nobody has their other ends any more: what is in one is less.
+/// The maximum number of reads from the pipes after their other ends are closed: a pipe holds less.
 const MOST_LEFT: usize = 64;
 
-/// How the process of a job ended.
+/// The end of a job's process.
 pub(super) struct Ended {
     /// Why it was ended, if it did not end by itself.
     pub(super) ending: Option<Ending>,
-    /// Its status, if that is known.
+    /// Its exit status, if known.
     pub(super) status: Option<ExitStatus>,
-    /// What it wrote to the descriptor of its result.
+    /// Its output on the descriptor of the result.
     pub(super) answer: Answer,
     /// The last lines of its stderr.
     pub(super) last_lines: Vec<String>,
-    /// The line of its stderr that tells why it failed, if it did.
+    /// The line of its stderr that explains its failure, if it failed.
     pub(super) cause: Option<String>,
     pub(super) usage: Usage,
 }
@@ -59,7 +59,7 @@ pub(super) struct Attempt<'a> {
     pub(super) bounds: Bounds<'a>,
     /// The processes that stay when the job has ended.
     pub(super) spared: &'a [Pid],
-    /// Which of them adopts what the processes of the job leave, if that is not this process.
+    /// The one of them that adopts orphans of the job, if this process does not.
     pub(super) init: Option<&'a Init>,
 }
 
@@ -83,11 +83,12 @@ impl Attempt<'_> {
                     ending = Some(Ending::CpuTime);
                     break false;
                 }
-                // Those of the whole system can be counted at once, and processes that start each other leave little time.
+                // Counting the tasks of the whole system is cheap, and processes that start each other leave little
+                // time.
                 let are_many = usize::from(sysinfo().procs.saturating_sub(threads_before)) > MOST_PROCESSES;
                 let counts = ending.is_none() && (pause >= COUNTED || are_many);
                 let fresh = if counts { looked.fresh(getpid(), self.spared) } else { None };
-                // Where nothing has run, nobody has more memory or has ended.
+                // If no process has run, none has more memory or has ended.
                 if fresh.is_some() || !counts {
                     peak_memory = usage::peak_memory(process.pid).max(peak_memory);
                     if pause >= COUNTED {
@@ -97,13 +98,13 @@ impl Attempt<'_> {
                 if counts {
                     ending = fresh.and_then(|processes| self.bounds.exceeded(&processes));
                     if ending.is_some() {
-                        // Who takes so much is not asked.
+                        // A job that exceeds a limit is not asked to end.
                         break false;
                     }
                     look_at = look_at.max(now + pause_after(now.elapsed(), Duration::ZERO, LATEST_LOOK));
                 }
             }
-            // A stop that was sent right after its job may have arrived with it.
+            // A stop sent right after its job may have arrived with it.
             while let Some(said) = self.worker.arrived() {
                 match said {
                     Said::Frame(ToEngine::Stop) if ending.is_none() => (ending, kill_at) = self.ask_to_end(Ending::Stopped),
@@ -120,7 +121,7 @@ impl Attempt<'_> {
             }
             let ready = self.wait(&process, kill_at.min(look_at).saturating_duration_since(now));
             gone |= !self.worker.go_on(ready.worker);
-            // What a job writes faster than its worker reads waits in its pipes.
+            // Output that the worker does not read in time stays in the job's pipes.
             if self.worker.has_room() {
                 Self::read(&mut process, &mut lines, &mut answer);
                 self.send(&mut lines);
@@ -133,9 +134,9 @@ impl Attempt<'_> {
         let status = if ended { process.status() } else { None };
         let lost = if ending.is_none() && !gone { self.lost(&process, status.as_ref()) } else { None };
         clear(self.spared, adopter, Some((process.pid, ended)));
-        // What the zygote tells of a process that was killed must not be taken for the next one.
+        // The zygote's report about a killed process must not be mistaken for that of the next one.
         let status = status.or_else(|| process.status());
-        // What is in the pipes is all, unless somebody got one by a way that nobody knows.
+        // The pipes have no more data, unless a process has got hold of one in an unknown way.
         for _ in 0..MOST_LEFT {
             if !Self::read(&mut process, &mut lines, &mut answer) {
                 break;
@@ -165,15 +166,15 @@ impl Attempt<'_> {
         Ok(Ended { ending, status: status.map(|status| status.exit), answer, last_lines: lines.last(), cause: lines.cause(), usage })
     }
 
-    /// The processor time of the processes of jobs, of those that run and of those that have ended.
+    /// Returns the processor time of jobs' processes, running and ended.
     fn time_so_far(&self, adopter: Option<Pid>) -> Duration {
         usage::time_of_ended(adopter) + usage::time_of_all(&tree::pids(getpid(), self.spared))
     }
 
-    /// What has broken under a process that nobody has ended, before anything else was killed.
+    /// Returns what broke under a process that ended without being told to, before anything else was killed.
     fn lost(&self, process: &Process, status: Option<&Status>) -> Option<Lost> {
         match (self.init, status) {
-            // It had done its work.
+            // The process had done its work.
             (_, Some(status)) if status.exit.success() => None,
             (Some(init), _) if !init.is_there() => Some(Lost::Engine(Lost::FIRST)),
             (_, None) if process.is_fork() => Some(Lost::Engine(Lost::ZYGOTE)),
@@ -181,8 +182,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Waits for those of its children that have ended, but for the process of the job, whose end is still to be seen: a long job could
-    /// leave so many that no number is left for others.
+    /// Reaps children that have ended, except the process of the job, whose end is still to be noticed: a long job
+    /// could otherwise use up all process ids.
     fn wait_for_orphans(&self, process: Pid) {
         let children = tree::children(getpid()).unwrap_or_default().into_iter().filter_map(Pid::from_raw);
         for orphan in children.filter(|child| *child != process && !self.spared.contains(child)) {
@@ -190,13 +191,13 @@ impl Attempt<'_> {
         }
     }
 
-    /// Asks all processes of the job to end. Gives why, and when they are killed.
+    /// Asks all processes of the job to end. Returns the reason, and the time at which they are killed.
     fn ask_to_end(&self, why: Ending) -> (Option<Ending>, Instant) {
         tree::signal(getpid(), self.spared, Signal::TERM);
         (Some(why), Instant::now() + GRACE)
     }
 
-    /// Asks the worker what the process asks.
+    /// Forwards a host call of the process to the worker.
     fn ask(&mut self, process: &mut Process, lines: &mut JobLines, is_ending: bool) {
         let host_call = process.asking.next(is_ending, lines);
         self.send(lines);
@@ -205,7 +206,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Asks what the process asked before it ended and nobody has asked yet. Gives whether the job was ended, or the worker is gone, before that was done.
+    /// Forwards host calls that the process sent before it ended. Returns the reason if the job was ended meanwhile,
+    /// and whether the worker is gone.
     fn ask_the_rest(&mut self, process: &mut Process, lines: &mut JobLines, deadline: Instant) -> (Option<Ending>, bool) {
         let mut is_stopped = false;
         loop {
@@ -221,7 +223,7 @@ impl Attempt<'_> {
             self.ask(process, lines, false);
             let left = deadline.saturating_duration_since(Instant::now());
             match process.asking.is_waiting() {
-                // What nobody would hear is not asked.
+                // Host calls whose answers nobody would read are skipped.
                 false if process.asking.has_more() && !left.is_zero() => continue,
                 false => return (None, false),
                 true if is_stopped => return (Some(Ending::Stopped), false),
@@ -237,7 +239,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Waits until there is something to do, at most so long.
+    /// Waits until there is something to do, at most for `time`.
     fn wait(&self, process: &Process, time: Duration) -> Ready {
         let mut watched = vec![self.worker.awaited(), PollFd::from_borrowed_fd(process.end(), PollFlags::IN)];
         watched.extend(process.asking.awaited().map(|(socket, flags)| PollFd::from_borrowed_fd(socket, flags)));
@@ -251,7 +253,7 @@ impl Attempt<'_> {
         Ready { worker: watched[0].revents(), ended: !watched[1].revents().is_empty() }
     }
 
-    /// Reads a piece of each pipe, and gives whether there may be more.
+    /// Reads a piece of each pipe, and returns whether there may be more.
     fn read(process: &mut Process, lines: &mut JobLines, answer: &mut Answer) -> bool {
         let mut more = process.out.read(|bytes| lines.wrote(Stream::Out, bytes));
         more |= process.err.read(|bytes| lines.wrote(Stream::Err, bytes));
@@ -268,16 +270,18 @@ impl Attempt<'_> {
 }
 
 struct Ready {
-    /// What is possible with the socket of the worker.
+    /// The events on the worker's socket.
     worker: PollFlags,
     ended: bool,
 }
 
-/// Ends what a job left, and waits for the dead. Orphans have become children of this process, or of the adopter, which is one of the spared.
+/// Ends everything that a job left behind, and reaps it. Orphans have become children of this process, or of the
+/// adopter, which is one of the spared processes.
 ///
-/// Of the job's process it has to be known whether it has ended. Its group is killed at once: so not even processes that start each other as
-/// quickly as they can escape, unless they leave the group. If they are too many to be caught, or one cannot be found, the system ends all of the
-/// namespace at once. If this process is its first, it goes on, and without the spared ones; if another is, nothing can be started any more.
+/// `job` has the job's process and whether it has ended. Its process group is killed at once. So even processes that
+/// start each other as fast as they can do not escape, unless they leave the group. If there are too many to stop one
+/// by one, or one cannot be found, the system kills the whole namespace at once. If this process is the first of the
+/// namespace, it continues without the spared processes. If another one is, nothing can be started any more.
 pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool)>) {
     let has_children = |pid: Pid| {
         let children = tree::children(pid);
@@ -288,13 +292,13 @@ pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool
         return;
     }
     if let Some((process, has_ended)) = job {
-        // The number of a process that has ended is that of its group, as long as nobody else has it.
+        // The id of an ended process is still that of its group, unless another process has got it.
         if !has_ended || test_kill_process(process) == Err(Errno::SRCH) {
             let _ = kill_process_group(process, Signal::KILL);
         }
     }
     let too_many = (adopter.is_some() || tree::is_first()) && tree::pids(getpid(), spared).len() > MOST_CAUGHT;
-    // Numbers of processes begin anew, so one may start behind the back of whoever looks for all.
+    // Process ids are reused, so a process may start unnoticed during the search.
     let ended = !too_many
         && (0..MOST_ROUNDS).any(|_| {
             let ended = tree::end(getpid(), spared, GONE);
@@ -302,13 +306,13 @@ pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool
             ended && !has_children(getpid())
         });
     if ended {
-        // Whoever adopted them waits for them, and only then it is known what they used.
+        // The usage of processes is only known after their adopter has reaped them.
         let until = Instant::now() + WAITED_FOR;
         let waits = |pid: &Pid| tree::children(*pid).is_some_and(|children| !children.is_empty());
         while spared.iter().any(waits) && Instant::now() < until {
             thread::sleep(PAUSE);
         }
-        // What it still waits for was not found: a `/proc` may hide it.
+        // A child that it still has was not found: `/proc` may hide it.
         if !adopter.as_ref().is_some_and(waits) {
             return;
         }
@@ -318,7 +322,7 @@ pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool
         None if tree::is_first() => tree::end_all(),
         None => return,
     }
-    // They are gone when they were waited for.
+    // They are gone once they are reaped.
     let until = Instant::now() + WAITED_FOR;
     while tree::children(getpid()).is_none_or(|children| !children.is_empty()) && Instant::now() < until {
         thread::sleep(PAUSE);

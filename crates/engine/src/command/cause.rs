@@ -1,42 +1,43 @@
-//! Which line of what a process wrote to stderr tells why it failed.
+//! Finds the line of a process's stderr that explains its failure.
 
 use std::mem::take;
 
-/// Finds it while the lines come, so that it is known however long a stack trace stands behind it.
+/// Finds the line while lines arrive, so that the length of a following stack trace does not matter.
 ///
-/// Most programs say it last. Some put a stack trace behind it, and some sign what they say with a paragraph of one line.
+/// Most programs print it last. Some print a stack trace after it, and some end with a paragraph of one line that names
+/// the program.
 #[derive(Default)]
 pub(super) struct Cause {
     /// The last paragraph, and the one before.
     last: Paragraph,
     former: Paragraph,
-    /// Whether an empty line stands behind the last one.
+    /// True if an empty line follows the last line.
     has_ended: bool,
-    /// The last line of a former paragraph that names an error by its words.
+    /// The last line of a former paragraph whose words name an error.
     carried: Option<String>,
     /// The last advice.
     note: Option<String>,
 }
 
-/// Lines without an empty one between them.
+/// Lines without an empty line between them.
 #[derive(Default)]
 struct Paragraph {
     lines: usize,
     /// The last line.
     last: String,
-    /// The last one that is not indented, and does not only announce what follows.
+    /// The last line that is not indented, and does not only announce the next one.
     flush: Option<String>,
-    /// The last one that names an error by its words or by where it stands.
+    /// The last line that names an error by its words or by its position.
     named: Option<String>,
     by_words: bool,
-    /// Whether it has a stack trace in it.
+    /// True if it contains a stack trace.
     is_trace: bool,
 }
 
 impl Cause {
     /// Takes the next line.
     pub(super) fn line(&mut self, line: &str) {
-        // Advice, as Rust and compilers give it behind an error.
+        // Rust and compilers print advice after an error.
         if line.starts_with("note: ") {
             line.clone_into(self.note.get_or_insert_default());
             return;
@@ -51,7 +52,7 @@ impl Cause {
                 self.carried.clone_from(&self.former.named);
             }
         }
-        // The error itself may have empty lines in it.
+        // The error itself may contain empty lines.
         if self.last.flush.is_none() && begins_a_trace(line) {
             self.last.named.clone_from(&self.carried);
             self.last.by_words = self.carried.is_some();
@@ -59,7 +60,7 @@ impl Cause {
         self.last.line(line);
     }
 
-    /// The line that tells it, if there is any line.
+    /// Returns the line, if there is any.
     pub(super) fn told(&self) -> Option<&str> {
         let Paragraph { lines, last, flush, named, is_trace, .. } = &self.last;
         let is_signature = *lines == 1 && named.is_none() && is_version(last);
@@ -76,10 +77,10 @@ impl Paragraph {
     fn line(&mut self, line: &str) {
         // Interpreters mark the place in a line of the script.
         let is_marked = !self.last.is_empty() && self.last.chars().all(|letter| matches!(letter, ' ' | '\t' | '^' | '~'));
-        // What a program says behind a trace that it went on after tells more.
+        // If a program continues after a trace, its later output says more.
         self.is_trace = begins_a_trace(line) || self.is_trace && (is_indented(line) || belongs_to_a_trace(line));
         if is_indented(line) {
-            // The first call of a stack trace, as JavaScript, Java and .NET write it.
+            // The first call of a stack trace in the format of JavaScript, Java and .NET.
             if line.trim_start().starts_with("at ") && !self.by_words {
                 self.named.clone_from(&self.flush);
             }
@@ -97,12 +98,13 @@ impl Paragraph {
     }
 }
 
-/// Whether it is a call of a stack trace, as JavaScript, Java and .NET write it, or the head of one, as Go does.
+/// Whether it is a call of a stack trace in the format of JavaScript, Java and .NET, or the first line of one in Go.
 fn begins_a_trace(line: &str) -> bool {
     is_indented(line) && line.trim_start().starts_with("at ") || line.starts_with("goroutine ") && line.ends_with(':')
 }
 
-/// Whether a line behind a stack trace is not what a program says itself: the end of an object, a call as Go writes it, or what `go run` adds.
+/// Whether a line after a stack trace is no message of the program: the end of an object, a call in Go's format, or a
+/// line that `go run` adds.
 fn belongs_to_a_trace(line: &str) -> bool {
     line == "}" || line.ends_with(')') && !line.contains(' ') || line.starts_with("exit status ")
 }
@@ -116,7 +118,8 @@ fn is_indented(line: &str) -> bool {
     line.starts_with(char::is_whitespace)
 }
 
-/// Whether what stands before the first colon is an error, such as in `TypeError: x` or `Exception in thread "main" java.io.IOException: x`.
+/// Whether the text before the first colon is an error, such as in `TypeError: x` or `Exception in thread "main"
+/// java.io.IOException: x`.
 fn names_an_error(line: &str) -> bool {
     let before = line.split(':').next().unwrap_or_default();
     let kind = before.split(" [").next().unwrap_or_default();
@@ -140,7 +143,7 @@ mod tests {
             ("one\ntwo\n\n", Some("two")),
             ("", None),
             (" \n", None),
-            // What a program says last is not given up for an error that it went on after.
+            // The last message of a program wins over an error after which it continued.
             ("Error: no tea, but coffee\nno coffee", Some("no coffee")),
             ("Usage: brew [-t]\n  -t  tea\n\nno such option: -x", Some("no such option: -x")),
             ("error: bad leaf\n\n1 of 2 steps\nno coffee", Some("no coffee")),
@@ -172,7 +175,7 @@ mod tests {
                 "x.js:1\nthrow e\n^\n\nError: bad config:\n\n  port: missing\n    at a (x.js:1:7)\n\nNode.js v20.1.0",
                 Some("Error: bad config:"),
             ),
-            // What it went on after is not why it failed, also where that is a paragraph of its own.
+            // An error after which the program continued is not the cause, even as a paragraph of its own.
             ("Error: no mirror 1; trying mirror 2\n\nno space left on /var", Some("no space left on /var")),
             ("Error: no mirror 1\n    at a (x.js:1:7)\nno space left on /var", Some("no space left on /var")),
             ("Error: no mirror 1\n    at a (x.js:1:7)\n\nno space left on /var", Some("no space left on /var")),

@@ -3,10 +3,10 @@
 pub(super) enum Ending {
     Stopped,
     Timeout,
-    /// It used a processor for too long.
+    /// It used too much processor time.
     CpuTime,
     Processes,
-    /// More than so many bytes.
+    /// It had more than this number of bytes.
     Memory(u64),
     Disk,
 }

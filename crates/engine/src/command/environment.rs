@@ -5,7 +5,8 @@ use crate::EngineJob;
 use crate::environment::{self, Variables};
 use hero_process::confine::OF_JOB;
 
-/// All variables of a job's process: what programs expect, then the job's own, then those that tell of the job.
+/// Returns all variables of a job's process: those that programs expect, then the job's own, then those that describe
+/// the job.
 pub(super) fn of_job(job: &EngineJob, files: &JobFiles) -> Variables {
     let mut all = environment::expected(&files.directory);
     all.extend(environment::of_job(job));
@@ -13,7 +14,7 @@ pub(super) fn of_job(job: &EngineJob, files: &JobFiles) -> Variables {
     all
 }
 
-/// Gives a confined command these variables and no others.
+/// Sets exactly these variables for a confined command.
 pub(super) fn give(command: &mut Command, variables: Variables) {
     command.env_clear().envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
 }

@@ -7,7 +7,7 @@ use crate::EngineJob;
 use crate::directory::{make_private, remove};
 use hero_process::confine::JobUser;
 
-/// What its owner may do with a script, and nobody else.
+/// The mode of a script: all rights for its owner, none for others.
 const PRIVATE: u32 = 0o700;
 
 /// The directory of a job, with its script and its arguments. It is removed with the job.
@@ -15,7 +15,7 @@ pub(super) struct JobFiles {
     pub(super) directory: PathBuf,
     pub(super) script: PathBuf,
     pub(super) args: PathBuf,
-    /// Whose they are.
+    /// The owner of the files.
     pub(super) user: JobUser,
 }
 
@@ -25,7 +25,7 @@ impl JobFiles {
         let directory = engine.join(number.to_string());
         make_private(&directory)?;
         let files = Self { script: directory.join(file), args: directory.join("args.json"), directory, user: user.clone() };
-        // It may be run itself, by what its first line names.
+        // The script may be executable by its first line.
         OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&files.script)?.write_all(job.script.as_bytes())?;
         user.give(&files.script)?;
         files.write(&files.args, job.args.as_ref().map_or("{}", |args| args.as_str()))?;
@@ -33,7 +33,7 @@ impl JobFiles {
         Ok(files)
     }
 
-    /// Writes a file of the job's.
+    /// Writes a file of the job.
     pub(super) fn write(&self, path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
         fs::write(path, contents)?;
         self.user.give(path)
@@ -42,7 +42,7 @@ impl JobFiles {
 
 impl Drop for JobFiles {
     fn drop(&mut self) {
-        // What cannot be removed now is removed with the directory of the engine.
+        // Files that cannot be removed now are removed with the directory of the engine.
         let _ = remove(&self.directory);
     }
 }

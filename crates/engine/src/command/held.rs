@@ -1,4 +1,5 @@
-//! What the processes of a job hold together, which no limit of a single process bounds. It is looked up now and then.
+//! Resources that the processes of a job hold together, and that no limit of a single process bounds. They are checked
+//! periodically.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -9,25 +10,25 @@ use super::ending::Ending;
 use hero_process::closed::open_closed;
 use hero_process::held::{Held, MOST_PROCESSES};
 
-/// How many bytes the files of a job may take on the disk.
+/// The maximum size of a job's files on the disk, in bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
-/// How many files and directories a job may have.
+/// The maximum number of files and directories of a job.
 pub(super) const MOST_FILES: u64 = 100_000;
-/// How deep directories may lie in each other. What is deeper would be looked for in vain.
+/// The maximum nesting of directories. A deeper directory counts as too many files.
 pub(super) const DEEPEST: usize = 128;
-/// The unit in which the system counts what a file takes.
+/// The unit in which the system counts the size of a file on the disk.
 const BLOCK: u64 = 512;
 
-/// What a job may hold.
+/// The limits of a job.
 pub(super) struct Bounds<'a> {
-    /// Where it writes.
+    /// The directory to which it writes.
     pub(super) directory: &'a Path,
-    /// Bytes that one of its processes may have.
+    /// The maximum memory of one of its processes, in bytes.
     pub(super) memory: u64,
 }
 
 impl Bounds<'_> {
-    /// What these processes of the job, and its files, have too much of, if anything.
+    /// Returns the limit that these processes of the job, or its files, exceed, if any.
     pub(super) fn exceeded(&self, processes: &[i32]) -> Option<Ending> {
         if processes.len() > MOST_PROCESSES {
             return Some(Ending::Processes);
@@ -44,10 +45,10 @@ impl Bounds<'_> {
     }
 }
 
-/// Files of a job, as far as they were counted.
+/// The files of a job counted so far.
 #[derive(Default)]
 struct Files {
-    /// With those that have no name any more.
+    /// Includes files without a name.
     bytes: u64,
     count: u64,
     too_deep: bool,
@@ -58,7 +59,7 @@ impl Files {
         self.bytes > MOST_BYTES || self.count > MOST_FILES || self.too_deep
     }
 
-    /// Adds what is in a directory. A name that is gone, or replaced by a link, is skipped.
+    /// Adds the content of a directory. A name that is gone, or replaced by a link, is skipped.
     fn add_all(&mut self, directory: &OwnedFd, depth: usize) {
         if depth > DEEPEST {
             self.too_deep = true;
@@ -74,7 +75,7 @@ impl Files {
             }
             let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             self.count += 1;
-            // A file with several names is found by each of them.
+            // A file with several names is found once by each of them.
             let names = i64::try_from(stat.st_nlink).unwrap_or(i64::MAX).max(1);
             self.bytes = self.bytes.saturating_add((stat.st_blocks / names).cast_unsigned() * BLOCK);
             if FileType::from_raw_mode(stat.st_mode) == FileType::Directory

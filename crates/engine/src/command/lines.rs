@@ -5,13 +5,13 @@ use crate::log_room::LogRoom;
 use crate::{Limits, LogRecord};
 use hero_model::LogLevel;
 
-/// A longer line becomes several.
+/// A longer line is split.
 const LONGEST: usize = 16 << 10;
-/// How many of the last lines of its stderr tell how a command failed, and how many bytes of each.
+/// The number of last lines of stderr that explain the failure of a command, and the maximum length of each in bytes.
 const LAST: usize = 10;
 const LAST_BYTES: usize = 500;
 
-/// The log of one job: what its process writes, line by line.
+/// The log of one job: the output of its process, line by line.
 pub(super) struct JobLines {
     room: LogRoom,
     pending: Vec<LogRecord>,
@@ -22,7 +22,7 @@ pub(super) struct JobLines {
     cause: Cause,
 }
 
-/// Where a process writes.
+/// A stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
     Out,
@@ -45,7 +45,7 @@ impl JobLines {
         Self { room, pending: Vec::new(), out: Vec::new(), err: Vec::new(), last, cause }
     }
 
-    /// Takes what a process wrote. A line is logged when its end is there.
+    /// Processes output. A line is logged once it is complete.
     pub(super) fn wrote(&mut self, stream: Stream, mut bytes: &[u8]) {
         let mut begun = std::mem::take(self.begun(stream));
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -63,7 +63,7 @@ impl JobLines {
         *self.begun(stream) = begun;
     }
 
-    /// Takes lines without an end as they are: nothing more will come.
+    /// Logs incomplete lines: no more output follows.
     pub(super) fn ended(&mut self) {
         for stream in [Stream::Out, Stream::Err] {
             let begun = std::mem::take(self.begun(stream));
@@ -89,7 +89,7 @@ impl JobLines {
             let shown = boundary(line, LAST_BYTES);
             let mut said = String::from_utf8_lossy(&line[..shown]).into_owned();
             if shown < line.len() {
-                // A part of a secret may stand there, which whoever masks sees by the mark.
+                // The cut may leave a part of a secret. The mark tells the code that masks secrets.
                 said.push('…');
             }
             self.cause.line(&said);
@@ -103,33 +103,33 @@ impl JobLines {
         self.log(stream.level(), &String::from_utf8_lossy(line));
     }
 
-    /// Takes a line of the log, as far as there is room.
+    /// Logs a line, if there is room.
     pub(super) fn log(&mut self, level: LogLevel, text: &str) {
         self.pending.extend(self.room.take(level, text));
     }
 
-    /// What was not sent yet.
+    /// Takes the records that were not sent yet.
     pub(super) fn take(&mut self) -> Vec<LogRecord> {
         std::mem::take(&mut self.pending)
     }
 
-    /// The last lines of stderr that say something.
+    /// Returns the last non-empty lines of stderr.
     pub(super) fn last(&self) -> Vec<String> {
         self.last.iter().filter(|line| !line.trim().is_empty()).cloned().collect()
     }
 
-    /// The line of stderr that tells how the process failed.
+    /// Returns the line of stderr that explains the failure.
     pub(super) fn cause(&self) -> Option<String> {
         self.cause.told().map(ToOwned::to_owned)
     }
 }
 
-/// Where to cut so that no character is: at `most` or a little before.
+/// Returns where to cut so that no character is split: `most` or a little less.
 fn boundary(bytes: &[u8], most: usize) -> usize {
     if bytes.len() <= most {
         return bytes.len();
     }
-    // The first byte of a character is none of 10xxxxxx.
+    // The first byte of a character is not of the form 10xxxxxx.
     (most.saturating_sub(3)..=most).rev().find(|at| bytes[*at] & 0xC0 != 0x80).unwrap_or(most)
 }
 

@@ -1,8 +1,9 @@
 //! Engines whose jobs are processes: a supervisor behind the same frames, which starts a process for each job.
 //!
-//! The supervisor runs no script itself. It writes the job's files, starts the confined process, passes on what that writes as the
-//! log, ends it with everything it started, and says how it ended. It, or the first process of the namespace of its jobs, adopts what a job leaves behind, so nothing outlives a job.
-//! When its worker closes the socket it ends the job that runs, and itself.
+//! The supervisor runs no script itself. It writes the job's files, starts the confined process, forwards its output as
+//! the log, ends it with everything it started, and reports how it ended. The supervisor, or the first process of its
+//! jobs' namespace, adopts processes that a job leaves behind, so nothing outlives a job. When its worker closes the
+//! socket, it ends the running job and itself.
 
 mod answer;
 mod asking;
@@ -53,8 +54,9 @@ use worker::{Said, Worker};
 /// The exit code when the supervisor itself failed.
 const FAILED: u8 = 70;
 
-/// The body of the hidden `hero supervisor`: serves the frames on descriptor 0 until it is closed. It works in the current directory,
-/// which is its own, and removes it in the end, unless there is something in it that it did not make.
+/// The body of the hidden `hero supervisor`: serves the frames on descriptor 0 until it is closed. It works in the
+/// current directory, which is its own. At the end it removes the directory, unless there are files in it that it did
+/// not make.
 #[expect(clippy::disallowed_macros, reason = "a child says why it failed to its parent, which shows it harmless")]
 pub fn supervisor_main() -> ExitCode {
     let served = std::env::current_dir().map_err(|error| format!("no directory: {error}")).and_then(|directory| serve(&directory));
@@ -67,7 +69,7 @@ pub fn supervisor_main() -> ExitCode {
     }
 }
 
-/// The body of the hidden `hero confinement`: says how it is confined.
+/// The body of the hidden `hero confinement`: prints its confinement.
 #[expect(clippy::disallowed_macros, reason = "its parent reads what it says")]
 pub fn confinement_main() -> ExitCode {
     println!("{}", std::env::var(CONFINEMENT).unwrap_or_default());
@@ -75,7 +77,7 @@ pub fn confinement_main() -> ExitCode {
 }
 
 fn serve(directory: &Path) -> Result<(), String> {
-    // It outlives the supervisor itself, which removes what is in there.
+    // The lock outlives the supervisor itself, which removes its files there.
     let _lock = directory::lock(directory).map_err(|error| format!("{} was taken for left behind: {error}", directory.display()))?;
     let mut worker = Worker::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
     let (limits, program) = match worker.next() {
@@ -89,7 +91,7 @@ fn serve(directory: &Path) -> Result<(), String> {
     let confinement = supervisor.confinement()?;
     worker.say(vec![FromEngine::Ready { pid: std::process::id(), confinement }]);
     loop {
-        // A job that was not read when this ends was not begun.
+        // A job that was not read when the first process ends was not started.
         worker.wait(supervisor.init.as_ref().map(Init::end));
         if !can_start(supervisor.init.as_ref()) {
             return Err(Lost::FIRST.into());
@@ -101,11 +103,11 @@ fn serve(directory: &Path) -> Result<(), String> {
                 Err(Lost::Engine(why)) => return Err(why.into()),
             },
             Said::Frame(ToEngine::Check { .. }) => {
-                // Only whoever runs a script knows what is wrong with it.
+                // Only the program that runs a script knows its errors.
                 worker.say(vec![FromEngine::Checked { error: None }]);
                 continue;
             }
-            // It was sent while its job ended.
+            // The frame was sent while its job ended.
             Said::Frame(ToEngine::Stop | ToEngine::Answer { .. }) => continue,
             Said::Frame(ToEngine::Hello { .. }) => return Err("hello came twice".into()),
             Said::Unreadable(error) => {
@@ -119,16 +121,16 @@ fn serve(directory: &Path) -> Result<(), String> {
 
 struct Supervisor {
     directory: PathBuf,
-    /// What it made there.
+    /// The files and directories that it made there.
     made: Vec<PathBuf>,
-    /// The directory that has those of the jobs in it.
+    /// The directory that contains those of the jobs.
     jobs: PathBuf,
     limits: Limits,
     starter: Box<dyn Starter>,
     user: JobUser,
-    /// Absent where the jobs are in no namespace of their own.
+    /// `None` if the jobs have no namespace of their own.
     init: Option<Init>,
-    /// How many jobs it was given.
+    /// The number of jobs that it was given.
     count: u64,
 }
 
@@ -154,7 +156,7 @@ impl Supervisor {
         self.starter.rights(directory, &self.user)
     }
 
-    /// How the processes of jobs are confined: tried out with one that says it.
+    /// Starts a trial process with the rights of a job and returns its report of confinement.
     fn confinement(&self) -> Result<String, String> {
         let ourselves = std::env::current_exe().map_err(|error| format!("cannot find this program's own file: {error}"))?;
         let profile = Profile::Job(self.rights(&self.jobs));
@@ -228,7 +230,7 @@ impl Supervisor {
 impl Drop for Supervisor {
     fn drop(&mut self) {
         clear(&[], None, None);
-        // If something cannot be removed, nobody is left to tell.
+        // If a file cannot be removed, there is nobody to report it to.
         for made in &self.made {
             let _ = directory::remove(made);
         }
@@ -236,14 +238,14 @@ impl Drop for Supervisor {
     }
 }
 
-/// How a job ended, unless it is lost.
+/// The result of a job, unless it is lost.
 type Done = Result<(Result<Output, JobError>, Usage), Lost>;
 
-/// Why nothing is told of a job.
+/// Why a job has no result.
 enum Lost {
     /// The worker is gone.
     Worker,
-    /// The engine has broken, so the job runs again elsewhere.
+    /// The engine has broken, so the job runs again on another one.
     Engine(&'static str),
 }
 
@@ -256,7 +258,7 @@ fn refused(error: JobError) -> Done {
     Ok((Err(error), Usage::default()))
 }
 
-/// What a job used after something else was done for it.
+/// Adds the usage of an earlier step to that of a job.
 fn with(usage: Usage, before: Usage) -> Usage {
     Usage { cpu_us: usage.cpu_us.saturating_add(before.cpu_us), peak_memory: usage.peak_memory.max(before.peak_memory), ..usage }
 }
@@ -265,12 +267,12 @@ fn unavailable(what: &str, error: &io::Error) -> JobError {
     JobError::new(ErrorKind::Unavailable, format!("{what}: {error}"))
 }
 
-/// Whether processes can be started: in a namespace without its first process they cannot.
+/// Whether processes can be started: impossible in a namespace without its first process.
 fn can_start(init: Option<&Init>) -> bool {
     init.is_none_or(Init::is_there)
 }
 
-/// Why there is no process: because of the job, or of the machine.
+/// Returns why there is no process: because of the job, or of the machine.
 fn not_started(init: Option<&Init>, job: &EngineJob, error: &io::Error) -> Done {
     if !can_start(init) {
         return Err(Lost::Engine(Lost::FIRST));

@@ -15,9 +15,9 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 use super::asking::Asking;
 use hero_process::confine;
 
-/// Bytes that are read at once.
+/// The size of one read, in bytes.
 const PIECE: usize = 64 << 10;
-/// How long the zygote may take to tell how a process ended.
+/// Timeout for the zygote to report how a process ended.
 const TELL: Duration = Duration::from_secs(2);
 
 /// A process of a job, and the pipes it writes to.
@@ -30,28 +30,28 @@ pub(super) struct Process {
     pub(super) asking: Asking,
 }
 
-/// What can be read when a process has ended.
+/// The descriptor that is readable when a process has ended.
 enum End {
     /// A child of this process.
     Child(OwnedFd),
-    /// A child of the zygote, which tells.
+    /// A child of the zygote, which reports the end.
     Fork(OwnedFd),
 }
 
-/// How a process ended, and what it used where that was measured exactly.
+/// The end of a process, and its usage if that was measured exactly.
 pub(super) struct Status {
     pub(super) exit: ExitStatus,
     pub(super) measured: Option<Measured>,
 }
 
-/// What a process used, with all of its children that it waited for.
+/// The usage of a process, including all children that it has reaped.
 #[derive(Clone, Copy)]
 pub(super) struct Measured {
     pub(super) time: Duration,
     pub(super) peak_memory: u64,
 }
 
-/// The ends of the pipes that a process writes to, and of the socket on which it asks.
+/// The ends of the pipes that a process writes to, and of its socket for host calls.
 pub(super) struct Writers {
     pub(super) out: PipeWriter,
     pub(super) err: PipeWriter,
@@ -88,7 +88,7 @@ fn taken<T, const N: usize>(items: Vec<T>) -> [T; N] {
 }
 
 impl Process {
-    /// Starts a confined command, which takes over its descriptors as [`confine::hand_over`] gives them.
+    /// Starts a confined command, which takes over its descriptors from [`confine::hand_over`].
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
         let (readers, Writers { out, err, result, host_calls }) = pipes()?;
         if let Some((socket, _)) = readers.asking.awaited() {
@@ -101,29 +101,30 @@ impl Process {
         Self::of(Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?, readers)
     }
 
-    /// A child of this process that writes to these pipes.
+    /// Makes the handle of a child of this process that writes to these pipes.
     fn of(pid: Pid, Readers { out, err, result, asking }: Readers) -> io::Result<Self> {
         Ok(Self { pid, end: End::Child(pidfd_open(pid, PidfdFlags::empty())?), out, err, result, asking })
     }
 
-    /// A fork of the zygote that writes to these pipes, and whose end the zygote tells through a socket.
+    /// Makes the handle of a fork of the zygote that writes to these pipes. The zygote reports its end through a
+    /// socket.
     pub(super) fn forked(pid: Pid, zygote: OwnedFd, Readers { out, err, result, asking }: Readers) -> Self {
         Self { pid, end: End::Fork(zygote), out, err, result, asking }
     }
 
-    /// Can be read when the process has ended.
+    /// Returns a descriptor that is readable when the process has ended.
     pub(super) fn end(&self) -> BorrowedFd<'_> {
         match &self.end {
             End::Child(end) | End::Fork(end) => end.as_fd(),
         }
     }
 
-    /// Whether the zygote has to tell how it ended.
+    /// Whether the zygote has to report how it ended.
     pub(super) fn is_fork(&self) -> bool {
         matches!(self.end, End::Fork(_))
     }
 
-    /// How it ended, once it has. The zygote may take a moment to tell.
+    /// Returns how it ended, once it has. The zygote may take a moment to report it.
     pub(super) fn status(&self) -> Option<Status> {
         match &self.end {
             End::Child(_) => {
@@ -136,7 +137,7 @@ impl Process {
 }
 
 impl Status {
-    /// What the zygote tells: the status as wait(2) gives it, microseconds, and bytes.
+    /// Parses a report of the zygote: the status of wait(2), microseconds, and bytes.
     fn read(told: &str) -> Option<Self> {
         let mut words = told.split(' ');
         let exit = ExitStatus::from_raw(words.next()?.parse().ok()?);
@@ -145,7 +146,7 @@ impl Status {
     }
 }
 
-/// Waits at most so long for a message of the zygote.
+/// Waits for a message of the zygote, at most `within`.
 pub(super) fn receive(socket: impl AsFd, within: Duration) -> io::Result<String> {
     let timeout = Timespec::try_from(within).ok();
     if poll(&mut [PollFd::new(&socket, PollFlags::IN)], timeout.as_ref())? == 0 {
@@ -160,12 +161,12 @@ pub(super) fn receive(socket: impl AsFd, within: Duration) -> io::Result<String>
 }
 
 impl Reader {
-    /// What can be waited for, while the other end is open.
+    /// Returns the descriptor to poll, while the other end is open.
     pub(super) fn open(&self) -> Option<BorrowedFd<'_>> {
         self.0.as_ref().map(AsFd::as_fd)
     }
 
-    /// Reads a piece, and gives whether there may be more at once.
+    /// Reads a piece, and returns whether there may be more immediately.
     pub(super) fn read(&mut self, mut take: impl FnMut(&[u8])) -> bool {
         let Some(pipe) = &self.0 else { return false };
         let mut piece = Vec::with_capacity(PIECE);

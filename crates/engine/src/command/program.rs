@@ -7,31 +7,32 @@ use super::starter::JobProgram;
 use super::v::V;
 use hero_process::held::MEMORIES;
 
-/// What an engine runs its jobs with.
+/// The program that runs the jobs of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Program {
     /// The interpreter of this program, inside the engine's own process.
     #[default]
     Rhai,
-    /// A command, a process for each job.
+    /// A command: one process for each job.
     Command(Command),
-    /// Python, a process for each job.
+    /// Python: one process for each job.
     Python(Python),
-    /// The compiler of V, and then a process for each job.
+    /// The V compiler, and then one process for each job.
     V(V),
 }
 
 /// A command that runs scripts of one type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The program, by its whole path, and its arguments. In these `{script}` and `{args}` stand for the paths of the job's files.
+    /// The full path of the program, and its arguments. In these, `{script}` and `{args}` stand for the paths of the
+    /// job's files.
     pub command: Vec<String>,
-    /// The name that the script's file gets.
+    /// The file name of the script.
     pub file: String,
-    /// What processes of jobs may read and run, besides the system's programs.
+    /// Paths that processes of jobs may read and run, besides the system's programs.
     pub readable: Vec<PathBuf>,
-    /// Bytes of memory for the data of one process.
+    /// The maximum memory for the data of one process, in bytes.
     pub memory: u64,
 }
 

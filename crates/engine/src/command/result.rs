@@ -1,4 +1,4 @@
-//! How a command's end, and what it wrote to the descriptor of its result, become the result of its job.
+//! Makes the result of a job from the end of its command and the output on the descriptor of its result.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -13,9 +13,9 @@ use crate::limits::{FIXED, cpu_time_is_over, result_is_too_long, size};
 use hero_model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};
 use hero_process::held::{MEMORIES, MOST_PROCESSES};
 
-/// The exit code of `hero exec` when there is no program to become.
+/// The exit code of `hero exec` if it cannot execute the program.
 const NOT_STARTED: i32 = 125;
-/// How its message begins.
+/// The prefix of its message.
 const SAID_BY_EXEC: &str = "hero exec: ";
 
 /// The result of a job whose process has ended.
@@ -23,7 +23,7 @@ pub(super) fn result(ended: &Ended, limits: &Limits) -> Result<Output, JobError>
     if let Some(ending) = ended.ending {
         return Err(ended_early(ending, limits));
     }
-    // What went wrong in a script is told by whoever ran it.
+    // The script runner has reported the script's error.
     if let Answer::Told(told) = &ended.answer
         && let Some(error) = &told.error
     {
@@ -54,7 +54,7 @@ fn ended_early(ending: Ending, limits: &Limits) -> JobError {
     }
 }
 
-/// The error of a job whose processes had more than so many bytes together.
+/// The error of a job whose processes had more than `most` bytes together.
 pub(crate) fn too_much_memory(most: u64) -> JobError {
     let error = had_more(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most)));
     JobError { limit: Some(Limit::Memory), ..error }
@@ -64,7 +64,7 @@ fn had_more(than: String) -> JobError {
     JobError::new(ErrorKind::Limit, format!("the job had more than {than}"))
 }
 
-/// What is wrong with the way in which a process ended, if anything is.
+/// Returns the error of a process that failed, if it did.
 fn failure(ended: &Ended) -> Option<JobError> {
     let last = ended.last_lines.last().map(String::as_str);
     let because = |how: String| ended.cause.as_ref().map_or_else(|| how.clone(), |line| format!("{how}: {line}"));
@@ -99,7 +99,7 @@ fn name(signal: i32) -> &'static str {
     }
 }
 
-/// What a command wrote as its result: JSON if it can be read as that, else the text. A line break at its end is none of it.
+/// Makes the result from a command's output: JSON if it is valid JSON, else text. A final line break is removed.
 fn output(written: &[u8], limits: &Limits) -> Result<Output, JobError> {
     if written.len() > limits.result {
         return Err(result_is_too_long(limits));

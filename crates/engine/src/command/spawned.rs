@@ -7,15 +7,15 @@ use serde_json::value::RawValue;
 
 use hero_model::{Json, each_once, exact, without_position};
 
-/// What members of a job are objects in which no name may stand twice.
+/// Members of a job that are objects without duplicate names.
 const ONCE: [&str; 2] = ["env_vars", "labels"];
 
-/// Reads the job that a command asks for. Behind this no name stands twice in it, so that is refused here.
+/// Parses the job that a command asks to create. Later code cannot see duplicate names, so they are refused here.
 pub(super) fn read(text: &str) -> Result<Json, String> {
     let text = exact(text, "job").map_err(|error| error.to_string())?;
     let said = |error: &dyn Display| without_position(&error.to_string()).to_owned();
     let spec: Json = serde_json::from_str(&text).map_err(|error| said(&error))?;
-    // What is no object is refused as what it is.
+    // Later code reports a value that is not an object.
     let is_object = |text: &str| text.trim_ascii_start().starts_with('{');
     if is_object(&text) {
         let members: BTreeMap<String, &RawValue> = each_once(&mut Deserializer::from_str(&text)).map_err(|error| said(&error))?;

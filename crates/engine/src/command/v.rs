@@ -1,4 +1,4 @@
-//! Jobs in V: each script is compiled, unless it was before, and then its program runs.
+//! Jobs in V: each script is compiled, unless it was compiled before, and then its program runs.
 
 use std::collections::VecDeque;
 use std::fs::{self, Permissions};
@@ -23,28 +23,28 @@ use hero_process::confine::{self, JobRights, JobUser, Profile};
 const FILE: &str = "main.v";
 /// The name of the program beside it.
 const PROGRAM: &str = "main";
-/// What the compiler is told besides the names: its words go into errors.
+/// The compiler's arguments besides file names.
 const ARGUMENTS: [&str; 2] = ["-nocolor", "-o"];
-/// How many programs are kept.
+/// The maximum number of programs that are kept.
 const KEPT: usize = 64;
-/// What the owner may do with a program, and nobody else.
+/// The mode of a program: its owner may read and execute it, nobody else.
 const EXECUTABLE: u32 = 0o500;
 
 /// A compiler of V.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct V {
-    /// Its file.
+    /// The path of the compiler.
     pub compiler: PathBuf,
-    /// What it and the processes of jobs may read and run, besides the system's programs.
+    /// Paths that it and the processes of jobs may read and run, besides the system's programs.
     pub readable: Vec<PathBuf>,
-    /// Bytes of memory for the data of one process.
+    /// The maximum memory for the data of one process, in bytes.
     pub memory: u64,
-    /// The same for the compiler, if that is more.
+    /// The same for the compiler, if it is more.
     pub to_compile: u64,
 }
 
 impl V {
-    /// Bytes of memory for the compiler, which frees none, unless its context may have less.
+    /// The maximum memory of the compiler, which frees none, in bytes. A context may have less.
     pub const TO_COMPILE: u64 = 4 << 30;
 }
 
@@ -73,9 +73,9 @@ impl JobProgram for V {
 /// Compiles scripts and starts the processes of jobs.
 struct Builder {
     v: V,
-    /// Where programs are kept. No job can write there.
+    /// The directory of the programs. No job can write there.
     directory: PathBuf,
-    /// The hashes of their scripts; the one that was used last comes last.
+    /// The hashes of their scripts; the last used one comes last.
     kept: VecDeque<String>,
 }
 
@@ -112,14 +112,14 @@ impl Compiler for Builder {
         }
         environment::give(&mut command, variables);
         let mut process = Process::start(command)?;
-        // It acts for nobody, so nobody answers it.
+        // It has no host calls.
         process.asking = Asking::default();
         Ok(process)
     }
 
     fn keep(&mut self, script: &str, files: &JobFiles) -> io::Result<()> {
         let made = files.directory.join(PROGRAM);
-        // The compiler may have been made to leave a link there.
+        // A script may have made the compiler leave a link there.
         if !made.symlink_metadata()?.is_file() {
             return Err(io::Error::other("the compiler made no program"));
         }

@@ -9,38 +9,39 @@ use rustix::net::{SendFlags, send};
 
 use crate::frame::{self, FrameError, FromEngine, Inbox, ToEngine};
 
-/// So many bytes may wait for the worker before nothing more is read that would become a log.
+/// If this many bytes wait for the worker, no more output that would become a log is read.
 const MOST_UNSENT: usize = 256 << 10;
 
 /// The worker, at the other end of the socketpair.
 ///
-/// Reading and writing never wait for each other: the worker may be writing a long answer while this has much to say.
+/// Reads and writes never wait for each other: the worker may be writing a long answer while this side has much to
+/// send.
 pub(super) struct Worker {
     socket: UnixStream,
     inbox: Inbox,
     outbox: Vec<u8>,
-    /// How much of that is written.
+    /// The number of bytes of the outbox that are written.
     written: usize,
 }
 
-/// What the worker said.
+/// A message from the worker.
 pub(super) enum Said {
     Frame(ToEngine<'static>),
-    /// A whole frame that is none of those we know.
+    /// A whole frame of an unknown form.
     Unreadable(String),
-    /// It has closed its end.
+    /// The worker has closed its end.
     Gone,
 }
 
 impl Worker {
-    /// The socket that is descriptor 0.
+    /// Opens the socket that is descriptor 0.
     pub(super) fn open() -> io::Result<Self> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         socket.peer_addr()?;
         Ok(Self { socket, inbox: Inbox::default(), outbox: Vec::new(), written: 0 })
     }
 
-    /// Waits until something of the next frame, or of `other`, can be read.
+    /// Waits until a part of the next frame, or `other`, can be read.
     pub(super) fn wait(&self, other: Option<&OwnedFd>) {
         let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN)];
         watched.extend(other.map(|other| PollFd::new(other, PollFlags::IN)));
@@ -59,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// The next frame of those that have arrived.
+    /// Returns the next frame that has arrived.
     pub(super) fn arrived(&mut self) -> Option<Said> {
         match self.inbox.take() {
             Ok(frame) => frame.map(Said::Frame),
@@ -68,31 +69,31 @@ impl Worker {
         }
     }
 
-    /// Reads what there is, or waits for it. False: the worker is gone.
+    /// Reads the available data, or waits for it. Returns false if the worker is gone.
     pub(super) fn read(&mut self) -> bool {
         matches!(rustix::io::read(&self.socket, spare_capacity(self.inbox.room())), Ok(1..) | Err(Errno::INTR))
     }
 
-    /// What to wait for.
+    /// Returns the events to poll for.
     pub(super) fn awaited(&self) -> PollFd<'_> {
         PollFd::new(&self.socket, if self.outbox.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT })
     }
 
-    /// Does what such a wait has found to be possible. False: the worker is gone.
+    /// Reads and writes as far as the poll has found it possible. Returns false if the worker is gone.
     pub(super) fn go_on(&mut self, found: PollFlags) -> bool {
         if found.contains(PollFlags::OUT) {
             self.write();
         }
-        // An end that is closed is found by reading.
+        // A closed end is noticed by reading.
         !found.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) || self.read()
     }
 
-    /// Whether there is room for more that is to be said.
+    /// Whether there is room for more output.
     pub(super) fn has_room(&self) -> bool {
         self.outbox.len() - self.written < MOST_UNSENT
     }
 
-    /// Sends frames as far as the worker reads; the rest is sent with [`Worker::go_on`].
+    /// Sends frames as far as the worker reads; [`Worker::go_on`] sends the rest.
     pub(super) fn send(&mut self, frames: Vec<FromEngine>) {
         for frame in frames {
             frame::encode_fitting(frame, &mut self.outbox);
@@ -100,7 +101,7 @@ impl Worker {
         self.write();
     }
 
-    /// Sends frames and waits until they are written. A worker that is gone is found when it is read from.
+    /// Sends frames and waits until they are written. The next read notices if the worker is gone.
     pub(super) fn say(&mut self, frames: Vec<FromEngine>) {
         self.send(frames);
         while !self.outbox.is_empty() {

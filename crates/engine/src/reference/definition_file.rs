@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use super::{ScriptFunction, TYPES, functions};
 
-/// The functions as a definition file of Rhai (`.d.rhai`), which editors read to complete and to check scripts.
+/// Returns the functions as a definition file of Rhai (`.d.rhai`), which editors read to complete and to check scripts.
 pub fn definition_file() -> String {
     let (mut text, mut open) = (String::from("module static;\n"), None);
     for function in functions() {
@@ -10,11 +10,11 @@ pub fn definition_file() -> String {
         if namespace != open {
             close(&mut text, open);
             if let Some(namespace) = namespace {
-                let _ = writeln!(text, "\nmodule {namespace} {{"); // A text takes all.
+                let _ = writeln!(text, "\nmodule {namespace} {{"); // Writing to a String cannot fail.
             }
             open = namespace;
         }
-        // Rhai has no parameters that may be left out, but several functions of one name.
+        // Rhai has no optional parameters, but several functions of the same name.
         for count in function.required()..=function.parameters.len() {
             write(&mut text, function, count);
         }
@@ -30,20 +30,20 @@ fn close(text: &mut String, open: Option<&str>) {
     }
 }
 
-/// Writes a function with so many of its parameters.
+/// Writes a function with this number of its parameters.
 fn write(text: &mut String, function: &ScriptFunction, count: usize) {
     text.push('\n');
     let errors = function.errors.as_ref().map_or_else(String::new, |errors| format!("\n\nError: {errors}"));
     let who = function.who().map_or_else(String::new, |who| format!("\n\nFor {who}."));
     for line in format!("{}{who}{errors}\n\n```rhai\n{}\n```", function.description, function.example).lines() {
-        let _ = writeln!(text, "{}", format!("/// {line}").trim_end()); // A text takes all.
+        let _ = writeln!(text, "{}", format!("/// {line}").trim_end()); // Writing to a String cannot fail.
     }
     let parameters: Vec<String> =
         function.parameters[..count].iter().map(|parameter| format!("{}: {}", parameter.name, rhai_name(&parameter.kind))).collect();
     let _ = writeln!(text, "fn {}({}) -> {};", function.parts().1, parameters.join(", "), rhai_name(&function.returns));
 }
 
-/// The name of a type in definition files; one of several types is any.
+/// Returns the name of a type in definition files; a union of types is any.
 fn rhai_name(kind: &str) -> &'static str {
     TYPES.iter().find(|(name, _)| *name == kind).map_or("?", |(_, rhai)| rhai)
 }

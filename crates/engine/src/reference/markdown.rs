@@ -2,14 +2,14 @@ use std::fmt::Write as _;
 
 use super::{ScriptFunction, functions};
 
-/// The functions as Markdown: a heading for each subject and for each function.
+/// Returns the functions as Markdown: a heading for each subject and for each function.
 pub fn markdown() -> String {
     let (mut text, mut last) = (String::new(), "");
     for function in functions() {
         if last != function.group {
             last = &function.group;
             let (first, rest) = last.split_at(1);
-            let _ = writeln!(text, "\n## {}{rest}", first.to_uppercase()); // A text takes all.
+            let _ = writeln!(text, "\n## {}{rest}", first.to_uppercase()); // Writing to a String cannot fail.
         }
         describe(&mut text, function);
     }
@@ -17,7 +17,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// The functions of each subject as Markdown, by the name of the subject.
+/// Returns the functions of each subject as Markdown, by the name of the subject.
 pub fn markdown_by_group() -> Vec<(&'static str, String)> {
     functions().chunk_by(|one, next| one.group == next.group).map(of_group).collect()
 }

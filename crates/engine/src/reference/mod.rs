@@ -1,7 +1,7 @@
-//! What is known of the functions that scripts have besides Rhai's own: `hero functions`, `docs/functions.md`, `list_functions` and the
-//! definitions for editors are all made from it.
+//! The reference of the functions that scripts have besides Rhai's own. `hero functions`, `docs/functions.md`,
+//! `list_functions` and the definitions for editors are made from it.
 //!
-//! Each function is defined once, in the file that has its code (`crates/engine/src/rhai/functions/`).
+//! Each function is defined once, in the file with its code (`crates/engine/src/rhai/functions/`).
 
 mod definition_file;
 mod markdown;
@@ -33,7 +33,7 @@ pub const TYPES: [(&str, &str); 10] = [
     ("string", "String"),
 ];
 
-/// The constants of scripts that are asked for when they are used, and what scripts do by that.
+/// The constants of scripts that need a host call, and the effect of that.
 pub const CONSTANTS_THAT_ASK: [(&str, Use); 2] = [("inputs", Use::Inputs), ("SLOT", Use::Itself)];
 
 /// A function that scripts may call.
@@ -78,7 +78,7 @@ pub struct FunctionParameter {
     pub optional: bool,
 }
 
-/// All functions, in the order of the documents.
+/// Returns all functions, in the order of the reference.
 pub fn functions() -> &'static [ScriptFunction] {
     static FUNCTIONS: LazyLock<Vec<ScriptFunction>> = LazyLock::new(|| {
         let of = |group: &Group| group.definitions.iter().map(|definition| ScriptFunction::of(group, definition)).collect::<Vec<_>>();
@@ -87,7 +87,7 @@ pub fn functions() -> &'static [ScriptFunction] {
     &FUNCTIONS
 }
 
-/// The functions that scripts of one type may have, or all.
+/// Returns the functions that scripts of one type may have, or all.
 pub fn functions_of(script_type: Option<&ScriptType>) -> Vec<&'static ScriptFunction> {
     let has = |function: &&ScriptFunction| match (script_type, function.capability) {
         (None, _) => true,
@@ -115,19 +115,19 @@ impl ScriptFunction {
         }
     }
 
-    /// How it is called, with types: `name(parameter: type, other?: type) -> type`.
+    /// Returns the signature with types: `name(parameter: type, other?: type) -> type`.
     pub fn signature(&self) -> String {
         let parameter = |one: &FunctionParameter| format!("{}{}: {}", one.name, if one.optional { "?" } else { "" }, one.kind);
         let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
         format!("{}({}) -> {}", self.name, parameters.join(", "), self.returns)
     }
 
-    /// Who has it, for people, if not every script of a job does.
+    /// Describes which scripts have it, for people, unless every script of a job does.
     pub fn who(&self) -> Option<&'static str> {
         self.capability.filter(|capability| *capability != Capability::Jobs).map(Capability::who)
     }
 
-    /// What a script does by calling it, if it reaches beyond its engine.
+    /// Returns the effect of a call, if it reaches outside of the engine.
     pub fn uses(&self) -> Option<Use> {
         Some(match (self.capability?, &*self.name) {
             (_, "osis::new" | "silent" | "ignore_error" | "log") => return None,
@@ -138,17 +138,17 @@ impl ScriptFunction {
         })
     }
 
-    /// The namespace and the name in it.
+    /// Returns the namespace and the name in it.
     pub fn parts(&self) -> (Option<&str>, &str) {
         self.name.split_once("::").map_or((None, &self.name), |(namespace, name)| (Some(namespace), name))
     }
 
-    /// The name as one word: `osis_get`.
+    /// Returns the name as one word: `osis_get`.
     pub fn joined(&self) -> String {
         self.name.replace("::", "_")
     }
 
-    /// How many parameters may not be left out.
+    /// The number of required parameters.
     pub fn required(&self) -> usize {
         self.parameters.iter().filter(|parameter| !parameter.optional).count()
     }

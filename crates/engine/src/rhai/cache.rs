@@ -6,27 +6,28 @@ use rhai::AST;
 
 use super::race::Race;
 
-/// How many bytes a compiled script takes for each byte of source, as measured.
+/// The memory of a compiled script per byte of source, as measured.
 const WEIGHT: u64 = 29;
-/// How many bytes a compiled script takes in addition.
+/// The additional memory of each compiled script, in bytes.
 const LEAST_WEIGHT: u64 = 512;
-/// About how many bytes all compiled scripts of an engine may take.
+/// The approximate capacity for all compiled scripts of an engine, in bytes.
 const CAPACITY: u64 = 16 << 20;
-/// About how many scripts the cache is made for.
+/// The approximate number of scripts for which the cache is made.
 const SCRIPTS: usize = 1024;
 
-/// A script that was compiled.
+/// A compiled script.
 pub(super) struct Compiled {
     pub(super) ast: AST,
     /// Whether it may name a constant.
     pub(super) names_constants: bool,
-    /// Whether it looks for copies of variables.
+    /// Whether it reads copies of variables.
     pub(super) copies: bool,
-    /// What in it fails, if it comes there.
+    /// The calls in it that fail if they run.
     pub(super) races: Vec<Race>,
 }
 
-/// Compiled scripts by their text. The least used are dropped first. The key is the text and not its hash, because somebody could make hashes collide.
+/// Compiled scripts by their text. The least used are dropped first. The key is the text and not its hash, because an
+/// attacker could make hashes collide.
 pub(super) struct AstCache(Cache<Box<str>, Rc<Compiled>, BySource>);
 
 #[derive(Clone)]

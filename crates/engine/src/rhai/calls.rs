@@ -1,7 +1,8 @@
-//! Calls of functions without a namespace, looked at before a script runs.
+//! Checks calls of functions without a namespace before a script runs.
 //!
-//! Only what surely fails is told: a name with so many values that neither the script, nor Rhai, nor the reference has. What stands in front of a dot
-//! decides which method is meant, so methods are left to the run; and a script that asks by `is_def_fn` knows what it does.
+//! It only reports certain failures: a name with a number of arguments that neither the script, nor Rhai, nor the
+//! reference defines. The method that is called depends on the value before the dot, so methods are only checked at run
+//! time. A script that uses `is_def_fn` is not checked.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -13,15 +14,15 @@ use super::{constants, failure};
 use crate::reference::functions;
 use hero_model::{ErrorKind, JobError};
 
-/// What Rhai itself calls, with any number of values.
+/// Functions of Rhai's core with any number of arguments.
 const WORDS: [&str; 8] = ["call", "curry", "debug", "Fn", "is_def_fn", "is_def_var", "is_shared", "type_of"];
-/// What asks whether there is a function.
+/// The function that checks whether a function exists.
 const ASKING: &str = "is_def_fn";
 
-/// The name of a function, and how many values it takes.
+/// The name of a function, and the number of its arguments.
 type Known = (String, usize);
 
-/// The functions of Rhai, and those of the reference. Overrides have names of Rhai's.
+/// The functions of Rhai, and those of the reference. Overrides have names of Rhai's functions.
 static KNOWN: LazyLock<BTreeSet<Known>> = LazyLock::new(|| {
     let mut engine = Engine::new_raw();
     StandardPackage::new().register_into_engine(&mut engine);
@@ -33,7 +34,7 @@ static KNOWN: LazyLock<BTreeSet<Known>> = LazyLock::new(|| {
     known
 });
 
-/// Finds the first call of a function that is nowhere. Rhai itself finds it when the script comes there.
+/// Finds the first call of an undefined function. Rhai itself only finds it when the script reaches it.
 pub(super) fn check(script: &AST) -> Result<(), JobError> {
     let (mut wrong, mut asks) = (None, false);
     script.walk(&mut |path: &[ASTNode<'_>]| {
@@ -55,7 +56,7 @@ pub(super) fn check(script: &AST) -> Result<(), JobError> {
     }
 }
 
-/// Whether there is what is called.
+/// Whether the called function exists.
 fn is_there(script: &AST, call: &FnCallExpr) -> bool {
     let (name, count) = (call.name.as_str(), call.args.len());
     WORDS.contains(&name) || own(script).any(|(own, parameters)| own == name && parameters == count) || is_known(name, count)
@@ -65,22 +66,22 @@ fn is_known(name: &str, count: usize) -> bool {
     KNOWN.contains(&(name.to_owned(), count))
 }
 
-/// The functions of a script, each with how many values it takes.
+/// The functions of a script, each with the number of its arguments.
 fn own(script: &AST) -> impl Iterator<Item = (&str, usize)> {
     let written = |(name, count): &(&str, usize)| !constants::is_declared(name, *count);
     script.iter_functions().map(|function| (function.name, function.params.len())).filter(written)
 }
 
-/// So many values, for people.
+/// Formats a number of arguments, for people.
 pub(super) fn values(count: usize) -> String {
     if count == 1 { "1 value".to_owned() } else { format!("{count} values") }
 }
 
-/// What may be meant by a name: the same with another number of values, or the nearest that may be called.
+/// Suggests a function: the same name with another number of arguments, or the nearest name that may be called.
 fn meant(script: &AST, name: &str) -> String {
     let is_name = |name: &str| name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.chars().all(constants::is_word);
     let all = || own(script).chain(KNOWN.iter().map(|(name, count)| (name.as_str(), *count))).filter(|(other, _)| is_name(other));
-    // In a short word there are few letters that may be others.
+    // A short name may only differ in few letters.
     let most = (name.chars().count() / 3).clamp(1, failure::NEAR);
     let distance = |other: &str| strsim::damerau_levenshtein(other, &failure::cut(name, failure::LONGEST_NAME));
     let near = all().map(|(other, _)| (distance(other), other)).filter(|(distance, _)| *distance <= most).min();
@@ -106,7 +107,7 @@ mod tests {
         for function in functions() {
             assert_eq!(check(&function.example, Names::Checked).map_err(|error| error.message), Ok(()), "{}", function.example);
         }
-        // What the overrides replace is Rhai's, so that it is known.
+        // The overrides replace functions of Rhai, so these are known.
         for (name, count) in
             [("replace", 3), ("pad", 3), ("blob", 1), ("blob", 2), ("sin", 1), ("cos", 1), ("tan", 1), ("print", 1), ("debug", 1)]
         {

@@ -1,6 +1,7 @@
-//! Functions of Rhai's standard package that compare values, as they are there, but so that the end of a script ends them.
+//! Functions of Rhai's standard package that compare values, with the same behaviour, but stopped by the end of a
+//! script.
 //!
-//! Reviewed for rhai 1.27.0, as `overrides.rs`.
+//! Reviewed for rhai 1.27.0, like `overrides.rs`.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -13,9 +14,10 @@ use rust_decimal::Decimal;
 use super::native::{Native, failed};
 use super::run::Run;
 
-/// How deep values may be nested that are compared. Each level takes a kilobyte or two of the stack.
+/// The maximum nesting of compared values. Each level takes one or two kilobytes of the stack.
 const DEEPEST: usize = 5000;
-/// After how many steps of sorting the script is looked after. A comparison is one, and so are 64 bytes of texts that it may read.
+/// The number of sorting steps between two checks of the script's limits. A comparison is one step, and so are each 64
+/// bytes of texts that it may read.
 const STEPS: usize = 4096;
 
 pub(super) fn add(module: &mut Module, run: &Rc<Run>) {
@@ -38,7 +40,7 @@ fn sorting(module: &mut Module, run: &Rc<Run>) {
     }
 }
 
-/// Sorts as the standard package does: elements of one type, which has an order.
+/// Sorts like the standard package: elements of one type, which has an order.
 fn sort(run: &Run, items: &mut Array, descending: bool) -> Native<()> {
     if items.len() <= 1 {
         return Ok(());
@@ -64,7 +66,7 @@ fn sort(run: &Run, items: &mut Array, descending: bool) -> Native<()> {
         let order = compare(one, other).unwrap_or(Ordering::Equal);
         if descending { order.reverse() } else { order }
     };
-    // A script that has ended leaves the order unknown half-way, which the sort may take for no order at all.
+    // After the end of a script the order is inconsistent, and the sort may panic.
     let sorted = catch_unwind(AssertUnwindSafe(|| items.sort_by(compared)));
     match (ended, sorted) {
         (Some(ended), _) => Err(ended),
@@ -73,12 +75,12 @@ fn sort(run: &Run, items: &mut Array, descending: bool) -> Native<()> {
     }
 }
 
-/// How long a text is; other values are short.
+/// The length of a text; other values are short.
 fn length(value: &Dynamic) -> usize {
     value.read_lock::<ImmutableString>().map_or(0, |text| text.len())
 }
 
-/// The order of two values of one type. None: the type has none.
+/// The order of two values of one type. `None` if the type has no order.
 fn compare(one: &Dynamic, other: &Dynamic) -> Option<Ordering> {
     fn of<T: Ord + Clone + 'static>(one: &Dynamic, other: &Dynamic) -> Option<Ordering> {
         Some(one.read_lock::<T>()?.cmp(&*other.read_lock::<T>()?))
@@ -109,9 +111,9 @@ fn equality(module: &mut Module, run: &Rc<Run>) {
     }
 }
 
-/// Compares values one level further down.
+/// Compares values at the next level of nesting.
 fn within(context: &NativeCallContext<'_>, depth: &Cell<usize>, compared: impl FnOnce() -> Native<bool>) -> Native<bool> {
-    /// Goes up again, also where a panic ends the comparison.
+    /// Leaves the level, even if a panic ends the comparison.
     struct Up<'d>(&'d Cell<usize>);
     impl Drop for Up<'_> {
         fn drop(&mut self) {
@@ -152,7 +154,7 @@ fn equal_maps(context: &NativeCallContext<'_>, one: &mut Map, other: &mut Map) -
     Ok(true)
 }
 
-/// Whether two values are equal. Those of different types are not, where nothing compares them.
+/// Whether two values are equal. Values of different types are not, unless a function compares them.
 fn equal(context: &NativeCallContext<'_>, one: &mut Dynamic, other: &mut Dynamic) -> Native<bool> {
     let differ = one.type_id() != other.type_id();
     match context.call_native_fn_raw("==", true, &mut [one, other]) {

@@ -1,12 +1,12 @@
 //! The constants of a script: `args`, `env`, `JOB_ID` and others. Its functions and closures see them, too.
 //!
-//! To Rhai they are variables of the outermost scope. But Rhai's functions do not see that scope. And a closure shares the variables
-//! that it uses with its surroundings, which fails when it is called by a method of the same value: `args.list.map(|x| x * args.factor)`.
-//! So where the scope does not have them, the constants are resolved by name. The parser is told of functions with these names,
-//! because closures capture nothing that is called like a function. A script with variables of its own by these names is parsed without
-//! these functions, and its closures capture its variables.
+//! To Rhai they are variables of the outermost scope. But Rhai's functions do not see that scope. And a closure shares
+//! the variables that it uses with its surroundings, which fails when it is called by a method of the same value:
+//! `args.list.map(|x| x * args.factor)`. So if the scope does not have them, the constants are resolved by name. The
+//! parser gets functions with these names, because closures capture no name of a function. A script with its own
+//! variables of these names is parsed without these functions, and its closures capture its variables.
 //!
-//! `inputs` and `SLOT` are asked for when a script first looks at them, so a script that does not pays nothing for them.
+//! `inputs` and `SLOT` are requested when a script first reads them, so they cost nothing for other scripts.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -22,19 +22,19 @@ use hero_model::{Input, Json};
 
 /// The names of the constants.
 const NAMES: [&str; 8] = ["args", "env", "JOB_ID", "CALLER_ID", "CONTEXT_ID", "ATTEMPT", "inputs", "SLOT"];
-/// How many of them a script has without asking for them.
+/// The number of constants that need no host call.
 const GIVEN: usize = 6;
-/// The functions that are put before a script. They have ten parameters, so they do not collide with functions of scripts.
+/// The functions that precede a script. They have ten parameters, so they do not collide with functions of scripts.
 const DECLARED: &str = "fn args(a,b,c,d,e,f,g,h,i,j){}fn env(a,b,c,d,e,f,g,h,i,j){}fn JOB_ID(a,b,c,d,e,f,g,h,i,j){}\
     fn CALLER_ID(a,b,c,d,e,f,g,h,i,j){}fn CONTEXT_ID(a,b,c,d,e,f,g,h,i,j){}fn ATTEMPT(a,b,c,d,e,f,g,h,i,j){}\
     fn inputs(a,b,c,d,e,f,g,h,i,j){}fn SLOT(a,b,c,d,e,f,g,h,i,j){}\n";
 const PARAMETERS: usize = 10;
-/// How many functions stand before a script.
+/// The number of functions that precede a script.
 pub(super) const FUNCTIONS_BEFORE: usize = NAMES.len();
-/// How many lines stand before a script.
+/// The number of lines that precede a script.
 pub(super) const LINES_BEFORE: usize = 1;
 
-/// Whether a script may name a constant. It may be wrong and say yes, because it also looks into texts and comments.
+/// Whether a script may name a constant. May be wrongly true, because it also searches texts and comments.
 pub(super) fn may_be_named(source: &str) -> bool {
     NAMES.into_iter().any(|name| source.contains(name))
 }
@@ -44,16 +44,16 @@ pub(super) struct Constants {
     job: [Dynamic; 4],
     /// `args` and `env`.
     trees: [Rc<Value>; 2],
-    /// `inputs` and `SLOT`, once they were asked for.
+    /// `inputs` and `SLOT`, once they were requested.
     asked: [OnceCell<Rc<Value>>; NAMES.len() - GIVEN],
-    /// The values of `args`, `env` and `inputs` that functions and closures are given. They are shared, so that nothing is copied at each use. A value
-    /// is locked while one of its methods runs a closure, so the closure gets another one.
+    /// The values of `args`, `env` and `inputs` for functions and closures. They are shared, so that nothing is copied
+    /// at each use. A value is locked while one of its methods runs a closure, so the closure gets another one.
     shared: RefCell<[Vec<Dynamic>; NAMES.len()]>,
     run: Rc<Run>,
 }
 
 impl Constants {
-    /// The constants of a job.
+    /// Makes the constants of a job.
     pub(super) fn new(job: &EngineJob, args: Rc<Value>, run: &Rc<Run>) -> Self {
         let env = job.env.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         Self {
@@ -70,7 +70,8 @@ impl Constants {
         }
     }
 
-    /// The outermost scope, in which the constants are variables that need not be asked for. `None` if `args` have a whole number that is too large for scripts.
+    /// The outermost scope, with the constants that need no host call as variables. `None` if `args` contain an integer
+    /// that is too large for scripts.
     pub(super) fn scope(&self) -> Option<Scope<'static>> {
         let mut scope = Scope::new();
         for (at, name) in NAMES.into_iter().enumerate().take(GIVEN) {
@@ -82,13 +83,13 @@ impl Constants {
     fn value(&self, at: usize) -> Option<Dynamic> {
         let asked = at.checked_sub(GIVEN).and_then(|at| self.asked[at].get());
         match asked.or_else(|| self.trees.get(at)) {
-            // What a script is given may be longer than what it makes.
+            // The input of a script may be longer than the values that it makes.
             Some(tree) => alloc::apart(|| convert::dynamic(tree)),
             None => self.job.get(at - self.trees.len()).cloned(),
         }
     }
 
-    /// The value of the constant with this index, where no variable has its name.
+    /// The value of the constant with this index, unless a variable has its name.
     fn get(&self, at: usize) -> Native<Option<Dynamic>> {
         self.ask(at)?;
         let mut shared = self.shared.borrow_mut();
@@ -105,7 +106,7 @@ impl Constants {
         Ok(Some(one))
     }
 
-    /// Asks for the constant with this index, if it has to be asked for and was not yet.
+    /// Requests the constant with this index, if it needs a host call and was not requested yet.
     fn ask(&self, at: usize) -> Native<()> {
         let Some(known) = at.checked_sub(GIVEN).map(|at| &self.asked[at]).filter(|known| known.get().is_none()) else { return Ok(()) };
         let refused = |why: String| Box::new(EvalAltResult::ErrorRuntime(format!("{}: {why}", NAMES[at]).into(), Position::NONE));
@@ -117,18 +118,19 @@ impl Constants {
                 alloc::apart(|| inputs(&answer)).map_err(refused)?
             }
         };
-        let _ = known.set(Rc::new(value)); // Nobody else asks meanwhile.
+        let _ = known.set(Rc::new(value)); // Nobody else sets it meanwhile.
         Ok(())
     }
 
-    /// Makes the constants visible to functions and closures of an engine, which then asks at each use of a variable.
+    /// Makes the constants visible to functions and closures of an engine, which then resolves each use of a variable
+    /// here.
     pub(super) fn install(self, engine: &mut Engine) {
         #[expect(deprecated, reason = "that is how Rhai marks what may change; its version is pinned")]
         engine.on_var(move |name, index, mut context| {
             if let Some(copy) = copy::resolved(name, &mut context)? {
                 return Ok(Some(copy));
             }
-            // Variables of the script have an index, unless their position in the scope is known only when it runs.
+            // Variables of the script have an index, unless their position in the scope is only known at run time.
             let at = if index == 0 { NAMES.iter().position(|known| *known == name) } else { None };
             match at.filter(|_| !context.scope().contains(name)) {
                 Some(at) => self.get(at),
@@ -138,7 +140,7 @@ impl Constants {
     }
 }
 
-/// The outputs of prerequisites, each once: by its name, or by its id ([`Input::keys`]).
+/// Returns the outputs of prerequisites, each once: by its name, or by its id ([`Input::keys`]).
 fn inputs(answer: &Json) -> Result<Value, String> {
     let inputs: Vec<Input> = serde_json::from_str(answer.as_str()).map_err(|error| error.to_string())?;
     let mut map = Map::new();
@@ -152,7 +154,8 @@ fn inputs(answer: &Json) -> Result<Value, String> {
     Ok(map.into())
 }
 
-/// Compiles a script, with [`LINES_BEFORE`] lines before it. This changes the engine, so it must not be used for anything else afterwards.
+/// Compiles a script, with [`LINES_BEFORE`] lines before it. This changes the engine, so it must not be used for
+/// anything else later.
 pub(super) fn compile(engine: &mut Engine, source: &str) -> Result<AST, Box<ParseError>> {
     let ours = |name: &str| NAMES.contains(&name);
     let own = Rc::new(Cell::new(binds_in_passing(source)));
@@ -172,13 +175,14 @@ pub(super) fn compile(engine: &mut Engine, source: &str) -> Result<AST, Box<Pars
     Ok(ast)
 }
 
-/// Whether a function with so many parameters is one that is put before a script, which the script does not know of.
+/// Whether a function with this number of parameters is one of those that precede a script, which the script does not
+/// know.
 pub(super) fn is_declared(name: &str, parameters: usize) -> bool {
     parameters == PARAMETERS && NAMES.contains(&name)
 }
 
-/// Whether a loop or a `catch` may declare a variable with one of the names, which the parser does not tell. It may be wrong and say yes,
-/// because it also looks into texts and comments. It takes a time that grows with the length of the script, because no clock looks at it.
+/// Whether a loop or a `catch` may declare a variable with one of the names, which the parser does not report. May be
+/// wrongly true, because it also searches texts and comments. Takes linear time, because no clock is checked here.
 fn binds_in_passing(source: &str) -> bool {
     let binds = |text: &str| {
         let (first, rest) = word(text);
@@ -192,13 +196,13 @@ fn binds_in_passing(source: &str) -> bool {
     })
 }
 
-/// The next word, past white space and a parenthesis, and what follows.
+/// Returns the next word, after white space and parentheses, and the rest.
 fn word(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
     text.split_at(text.find(|c| !is_word(c)).unwrap_or(text.len()))
 }
 
-/// Whether names of scripts have this letter in them.
+/// Whether names of scripts may contain this character.
 pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }

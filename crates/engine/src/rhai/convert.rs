@@ -1,4 +1,4 @@
-//! Values between JSON and Rhai, with caps on depth and size.
+//! Conversions between JSON and Rhai values, with limits on depth and size.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::Limits;
 use crate::limits::{FIXED, size};
 use hero_model::{ErrorKind, JobError, Limit, Output, OutputFormat};
 
-/// Why a value has no JSON.
+/// Why a value cannot become JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refused {
     #[error("is too large")]
@@ -20,7 +20,7 @@ pub(super) enum Refused {
     NotJson(String),
 }
 
-/// What a script returned, as it is stored: nothing, a text, or JSON.
+/// Converts the result of a script to its stored form: empty, a text, or JSON.
 pub(super) fn output(value: &Dynamic, cap: usize) -> Result<Output, JobError> {
     let text = |text: String| if text.len() <= cap { Ok(Output { text, format: OutputFormat::Text }) } else { Err(Refused::TooLarge) };
     let output = if value.is_unit() {
@@ -59,7 +59,8 @@ pub(super) fn json_of_array(items: &Array, cap: usize) -> Result<String, Refused
     json(cap, |json| json.array(items, 0))
 }
 
-/// The JSON of what a script threw. Decimal numbers are texts in it: whoever reads it would round them, and a rounded secret is not recognised.
+/// The JSON of a value that a script threw. Decimal numbers become texts: a reader would round them, and a rounded
+/// secret is not recognised.
 pub(super) fn json_of_thrown(value: &Dynamic, cap: usize) -> Result<String, Refused> {
     json_as(cap, true, |json| json.value(value, 0))
 }
@@ -82,7 +83,7 @@ struct Json {
 
 impl Json {
     fn value(&mut self, value: &Dynamic, depth: usize) -> Result<(), Refused> {
-        // A shared value that is being changed right now cannot be read: it contains itself.
+        // A shared value that is being changed cannot be read: it contains itself.
         let value = value.read_lock::<Dynamic>().ok_or(Refused::TooDeep)?;
         if let Ok(int) = value.as_int() {
             self.put(format_args!("{int}"))
@@ -169,9 +170,11 @@ fn deeper(depth: usize) -> Result<usize, Refused> {
     if depth < Limits::RESULT_DEPTH { Ok(depth + 1) } else { Err(Refused::TooDeep) }
 }
 
-/// JSON as a script sees it: whole numbers are integers, all others floats. The JSON reader has bounded the depth.
+/// Converts JSON to a value for scripts: whole numbers become integers, all others floats. The JSON reader has limited
+/// the depth.
 ///
-/// Gives `None` if a whole number is too large for the integers of scripts. [`exact`](hero_model::exact) finds it in the text.
+/// Returns `None` if a whole number is too large for the integers of scripts. [`exact`](hero_model::exact) finds it in
+/// the text.
 pub(super) fn dynamic(value: &Value) -> Option<Dynamic> {
     Some(match value {
         Value::Null => Dynamic::UNIT,

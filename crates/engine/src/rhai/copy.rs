@@ -1,5 +1,5 @@
-//! Copies of variables: a script is compiled with another name where one stands, and whoever looks for a variable of that name gets a copy of the
-//! other.
+//! Copies of variables: a script is compiled with another name in place of some variables, and a lookup of that name
+//! returns a copy of the variable.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Position, Token};
 
 use super::native::Native;
 
-/// What stands before the name of a variable of which a copy is used. Nobody can write such a name.
+/// Prefix of the name of a variable that is to be copied. Scripts cannot write such a name.
 const COPY: &str = "a copy of ";
 
-/// A word of a script that is compiled, which is another one where a variable has to be copied.
+/// Renames a token if it is a variable that has to be copied.
 pub(super) fn renamed(copies: &HashSet<Position>, token: Token, position: Position) -> Token {
     match token {
         Token::Identifier(name) if copies.contains(&position) => Token::Identifier(Box::new(format!("{COPY}{name}").into())),
@@ -18,7 +18,7 @@ pub(super) fn renamed(copies: &HashSet<Position>, token: Token, position: Positi
     }
 }
 
-/// The copy of a variable that is looked for by such a name; nothing, if the name is another.
+/// Returns a copy of the variable, if the name has the prefix; else `None`.
 pub(super) fn resolved(name: &str, context: &mut EvalContext<'_, '_, '_, '_, '_, '_>) -> Native<Option<Dynamic>> {
     let Some(original) = name.strip_prefix(COPY) else { return Ok(None) };
     match context.scope_mut().get(original) {
@@ -27,7 +27,7 @@ pub(super) fn resolved(name: &str, context: &mut EvalContext<'_, '_, '_, '_, '_,
     }
 }
 
-/// Has an engine resolve such names, and nothing else.
+/// Makes an engine resolve such names, and nothing else.
 pub(super) fn install(engine: &mut Engine) {
     #[expect(deprecated, reason = "that is how Rhai marks what may change; its version is pinned")]
     engine.on_var(|name, _, mut context| resolved(name, &mut context));

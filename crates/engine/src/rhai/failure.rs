@@ -11,19 +11,20 @@ use crate::reference::{ScriptFunction, functions};
 use crate::{Capability, Limits};
 use hero_model::{ErrorKind, JobError, Json, Limit};
 
-/// How long a message may be. Rhai's messages can repeat whole strings of the script.
+/// The maximum length of a message. Rhai's messages can repeat whole strings of the script.
 pub(super) const LONGEST_MESSAGE: usize = 2048;
-/// How long the JSON of what a script throws may be.
+/// The maximum length of the JSON of a thrown value.
 pub(super) const LONGEST_DATA: usize = 64 << 10;
-/// In how many letters a name may differ from one that is meant.
+/// The maximum edit distance of a suggested name.
 pub(super) const NEAR: usize = 3;
-/// The longest name in a call stack; its depth is bounded by the call levels.
+/// The maximum length of a name in a call stack; its depth is bounded by the call levels.
 pub(super) const LONGEST_NAME: usize = 128;
 
-/// What Rhai says went wrong.
+/// Converts an error of Rhai.
 ///
-/// Its own limits are kind `limit`: too many nested calls count as `operations`; too many variables and too large a value as
-/// `memory`; expressions too deep, too many functions and literals too large, all found before the script runs, as `source`.
+/// Its own limits are kind `limit`: too many nested calls count as `operations`; too many variables and a value that is
+/// too large as `memory`; expressions that are too deep, too many functions and literals that are too large, all found
+/// before the script runs, as `source`.
 pub(super) fn job_error(error: EvalAltResult, limits: &Limits, capabilities: &[Capability]) -> JobError {
     let mut stack = Vec::new();
     let mut outer = Position::NONE;
@@ -56,15 +57,16 @@ pub(super) fn job_error(error: EvalAltResult, limits: &Limits, capabilities: &[C
     }
 }
 
-/// The line and the column of the script.
+/// Returns the line and the column in the script.
 pub(super) fn place(position: Position) -> (Option<u32>, Option<u32>) {
     let line = position.line().and_then(|line| u32::try_from(line - LINES_BEFORE.min(line)).ok());
-    // Rhai counts columns from 1 and says none at the start of a line.
+    // Rhai counts columns from 1 and reports none at the start of a line.
     let column = position.line().and_then(|_| u32::try_from(position.position().unwrap_or(1)).ok());
     (line, column)
 }
 
-/// What a script gave to `exit`. Where that was called in the closure of a native function, Rhai takes it for an error of that function.
+/// Returns the argument of `exit`. If it was called in the closure of a native function, Rhai reports it as an error of
+/// that function.
 pub(super) fn exited(error: &EvalAltResult) -> Option<Dynamic> {
     match error {
         EvalAltResult::Exit(value, _) => Some(value.clone()),
@@ -73,11 +75,11 @@ pub(super) fn exited(error: &EvalAltResult) -> Option<Dynamic> {
     }
 }
 
-/// What a script threw, if that is more than a text.
+/// Returns the value that a script threw, if it is more than a text.
 fn thrown(error: &EvalAltResult) -> Option<Json> {
     let EvalAltResult::ErrorRuntime(value, _) = error else { return None };
     let plain = value.is_unit() || value.is_string() || value.is_char();
-    // What is too large, or cannot be said in JSON, is in the message as far as it goes.
+    // The message contains the beginning of a value that is too large or has no JSON form.
     let json = if plain { None } else { convert::json_of_thrown(value, LONGEST_DATA).ok() };
     json.and_then(|json| serde_json::from_str(&json).ok())
 }
@@ -91,7 +93,7 @@ fn limit_of(error: &EvalAltResult) -> Option<Limit> {
     }
 }
 
-/// The message without the position, which has fields of its own. A text that a script threw is the message itself.
+/// The message without the position, which has separate fields. A text that a script threw is the message itself.
 fn message(error: &EvalAltResult, limits: &Limits, capabilities: &[Capability]) -> String {
     match error {
         EvalAltResult::ErrorRuntime(thrown, _) if thrown.is_unit() => "the script threw an error".into(),
@@ -102,7 +104,7 @@ fn message(error: &EvalAltResult, limits: &Limits, capabilities: &[Capability]) 
         EvalAltResult::ErrorIndexNotFound(index, _) => format!("Invalid index: {}", shown(index)),
         EvalAltResult::ErrorStackOverflow(_) => format!("functions call each other more than {} levels deep ({FIXED})", limits.call_levels),
         EvalAltResult::ErrorTooManyVariables(_) => format!("more than {} variables ({FIXED})", limits.variables),
-        // Ours, whole.
+        // Our own message, unchanged.
         EvalAltResult::ErrorDataTooLarge(what, _) => what.clone(),
         EvalAltResult::ErrorParsing(ParseErrorType::TooManyFunctions, _) => format!("more than {} functions ({FIXED})", limits.functions),
         EvalAltResult::ErrorParsing(ParseErrorType::ExprTooDeep, _) => {
@@ -130,14 +132,14 @@ fn message(error: &EvalAltResult, limits: &Limits, capabilities: &[Capability]) 
     }
 }
 
-/// Who has a function that was called and is not there, if somebody has.
+/// Returns which scripts have the called function, if this script lacks its capability.
 fn not_granted(call: &str, capabilities: &[Capability]) -> Option<String> {
     let name = call.split(" (").next().unwrap_or_default();
     let needed = functions().iter().find(|function| function.name == name)?.capability?;
     (!capabilities.contains(&needed)).then(|| format!("{name} is for {}", needed.who()))
 }
 
-/// How a function in a namespace is called that was called in another way, or which is meant, if that is known.
+/// Returns the signature of the function that a failed call may mean, if known.
 pub(super) fn as_defined(call: &str) -> String {
     let name = call.split(" (").next().unwrap_or_default();
     let Some((namespace, _)) = name.split_once("::") else {
@@ -152,7 +154,7 @@ pub(super) fn as_defined(call: &str) -> String {
     }
 }
 
-/// A message of Rhai about types, with the names that they have in scripts instead of those in Rust.
+/// Replaces the names of Rust types in a message of Rhai by their names in scripts.
 fn script_types(message: &str) -> String {
     let message = message.replace("&str | ImmutableString | String", "string").replace("&str", "string");
     let mut named = String::with_capacity(message.len());
@@ -173,14 +175,14 @@ fn script_types(message: &str) -> String {
     named
 }
 
-/// That a script has no such namespace, and who has, as far as that is known.
+/// The message that a script has no such namespace, and which scripts have it, if known.
 pub(super) fn no_namespace(name: &str) -> String {
     let known = functions().iter().find(|function| function.parts().0 == Some(name)).and_then(|function| function.capability);
     let who = known.map_or_else(String::new, |needed| format!("; it is for {}", needed.who()));
     format!("this script has no {}::{who}", cut(name, LONGEST_NAME))
 }
 
-/// The message for a word of Rhai that scripts do not have here.
+/// The message for a word of Rhai that is disabled here.
 fn lacking(wrong: &ParseErrorType) -> Option<&'static str> {
     match wrong {
         ParseErrorType::Reserved(word) if word.as_str() == "import" => {
@@ -193,7 +195,7 @@ fn lacking(wrong: &ParseErrorType) -> Option<&'static str> {
     }
 }
 
-/// What to write instead, for those who come from other languages.
+/// Suggests an alternative for users of other languages.
 fn hint(wrong: &ParseErrorType) -> Option<&'static str> {
     match wrong {
         ParseErrorType::BadInput(LexError::MalformedChar(_)) => Some("texts stand in \"double quotes\" or `backticks`"),
@@ -208,7 +210,7 @@ fn hint(wrong: &ParseErrorType) -> Option<&'static str> {
 
 fn shown(value: &Dynamic) -> String {
     let mut out = String::new();
-    // A text that was cut is cut once more below.
+    // A truncated text is truncated once more below.
     let _ = text::shown(value, &mut out, 2 * LONGEST_MESSAGE);
     out
 }
@@ -217,7 +219,7 @@ fn function_name(name: &str) -> String {
     if name.starts_with("anon$") { "closure".into() } else { cut(name, LONGEST_NAME) }
 }
 
-/// `text`, but no longer than a message may be.
+/// Truncates `text` to the maximum length of a message.
 pub(super) fn truncate(text: &str) -> String {
     cut(text, LONGEST_MESSAGE)
 }
@@ -226,7 +228,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most { text.to_owned() } else { format!("{}…", &text[..text::boundary(text, most - '…'.len_utf8())]) }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")

@@ -1,4 +1,4 @@
-//! What must hold of any value that a script makes.
+//! Invariants of all values that a script makes.
 
 use rhai::{Dynamic, EvalAltResult, FLOAT, FnPtr, INT, Position};
 use rust_decimal::Decimal;
@@ -8,10 +8,11 @@ use super::{convert, failure, text};
 use crate::Limits;
 use hero_model::OutputFormat;
 
-/// Bytes that a result may have here.
+/// The maximum size of a result here, in bytes.
 const CAP: usize = 4 << 10;
 
-/// Returns, throws and prints a value that is made of these bytes: what comes of it is bounded, and its JSON is read as the same again.
+/// Makes a value from these bytes and returns, throws and prints it: each output is bounded, and its JSON reads back as
+/// the same value.
 pub(crate) fn result(bytes: &[u8]) {
     let mut value = Bytes(bytes).value(0);
     // More levels than builders may have.
@@ -34,7 +35,7 @@ pub(crate) fn result(bytes: &[u8]) {
     }
 }
 
-/// The JSON of a result, made a value of scripts, has the same JSON again.
+/// Checks that the JSON of a result, converted to a value and back, is the same JSON.
 fn reads_again(text: &str) {
     let read: serde_json::Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("a result is no JSON: {error}\n{text}"));
     // A decimal number may be an integer that scripts do not have.
@@ -44,7 +45,7 @@ fn reads_again(text: &str) {
     assert_eq!(again, read);
 }
 
-/// Bytes of which values are made. Where none are left, there are zeros.
+/// The bytes from which values are made. When none are left, zeros follow.
 struct Bytes<'b>(&'b [u8]);
 
 impl Bytes<'_> {
@@ -65,7 +66,7 @@ impl Bytes<'_> {
         String::from_utf8_lossy(text).into_owned()
     }
 
-    /// So many values as a byte says, fewer where no bytes are left.
+    /// Makes as many values as a byte says, fewer if no bytes are left.
     fn values(&mut self, depth: usize) -> Vec<Dynamic> {
         let count = self.byte() % 16;
         (0..count).map_while(|_| (!self.0.is_empty()).then(|| self.value(depth + 1))).collect()

@@ -14,21 +14,21 @@ use super::{calls, convert, copy, failure, functions, heroscript, namespaces, ov
 use crate::{Capability, EngineJob, Limits, alloc};
 use hero_model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
-/// Rhai as scripts see it: the standard package with our overrides, and the scripts compiled so far.
+/// Rhai as scripts see it: the standard package with our overrides, and the cache of compiled scripts.
 pub(super) struct Language {
     standard: StandardPackage,
     /// Our functions, and the overrides of Rhai's.
     functions: Shared<Module>,
     /// The functions that have a namespace.
     namespaces: Vec<(&'static str, Shared<Module>)>,
-    /// The same for HeroScript, which knows no namespaces.
+    /// The same for HeroScript, which has no namespaces.
     of_namespaces: Shared<Module>,
     compiled: AstCache,
     repl: Repl,
     run: Rc<Run>,
 }
 
-/// What the lines of a REPL have declared.
+/// The declarations of a REPL's lines.
 #[derive(Default, Clone)]
 struct Repl {
     scope: Option<Scope<'static>>,
@@ -52,7 +52,8 @@ impl Language {
 
     /// Runs a job to its end, or the next line of a REPL.
     pub(super) fn run(&mut self, job: &EngineJob, in_repl: bool) -> (Result<Output, JobError>, Usage) {
-        // The tree is made before the script's memory is counted, and dropped after the script, because it does not count as memory of the script.
+        // The tree is made before the script's memory is counted, and dropped after the script: it does not count as
+        // memory of the script.
         let args = match job.args.as_ref().map_or_else(|| Ok(Value::Object(Map::new())), Json::to_value) {
             Ok(args) => Rc::new(args),
             Err(error) => {
@@ -65,7 +66,7 @@ impl Language {
             Err(JobError::new(ErrorKind::Script, failure::truncate(&message)))
         });
         let result = match self.run.ended() {
-            // The script was ended. So the reason of that is the error, whatever the script gave. The position of its error is kept.
+            // The script was ended. So that reason is the error, whatever the script returned. The position is kept.
             Some(reason) => {
                 let (line, column, stack) = result.err().map_or((None, None, Vec::new()), |error| (error.line, error.column, error.stack));
                 Err(JobError { line, column, stack, ..self.run.ended_error(reason) })
@@ -89,11 +90,11 @@ impl Language {
         let merged = before.functions.map(|functions| functions.merge(&script.ast));
         let ast = merged.as_ref().unwrap_or(&script.ast);
         let Some(mut scope) = before.scope.or_else(|| constants.scope()) else {
-            // Whoever gives jobs to engines names the path of the number: the text as it was written is not known here.
+            // The sender of jobs reports the path of the number: the original text is not known here.
             return Err(JobError::new(ErrorKind::Unavailable, "args hold an integer beyond those of scripts"));
         };
         let mut engine = self.engine();
-        // What earlier lines of a REPL have declared may name them, too.
+        // The declarations of earlier lines of a REPL may also name them.
         if in_repl || script.names_constants {
             constants.install(&mut engine);
         } else if script.copies {
@@ -102,7 +103,7 @@ impl Language {
         // The value is dropped here, too, because dropping deeply nested values needs the stack of this thread.
         let value = engine.eval_ast_with_scope::<Dynamic>(&mut scope, ast);
         if in_repl {
-            // What a line declared before it failed stays, too. Of variables with one name the last stays.
+            // The declarations of a line before its failure stay, too. Of variables with the same name the last stays.
             self.repl = Repl { scope: Some(scope.clone_visible()), functions: Some(ast.clone_functions_only()) };
         }
         match value.or_else(|error| failure::exited(&error).ok_or(error)) {
@@ -115,7 +116,7 @@ impl Language {
         }
     }
 
-    /// Performs a script in HeroScript.
+    /// Runs a script in HeroScript.
     fn perform(&self, source: &str) -> Result<Output, JobError> {
         let mut engine = self.engine();
         engine.register_global_module(self.of_namespaces.clone());
@@ -123,7 +124,7 @@ impl Language {
         convert::output(&value, self.run.limits.result)
     }
 
-    /// Compiles a script that is not to run. Says what is wrong with it.
+    /// Compiles a script that is not to run. Returns its error, if there is one.
     pub(super) fn check(&mut self, source: &str) -> Option<JobError> {
         let wrong = || match self.compiled.get(source) {
             Some(_) => None,
@@ -136,7 +137,7 @@ impl Language {
         })
     }
 
-    /// Compiles a script; one that is to run in this run.
+    /// Compiles a script. `run` is the run in which it is to be executed.
     fn compile(&mut self, source: &str, run: Option<&Rc<Run>>) -> Result<Rc<Compiled>, JobError> {
         let names_constants = constants::may_be_named(source);
         let (ast, Races { copies, left }) = compiled(source, &self.run.limits, run)?;
@@ -145,8 +146,8 @@ impl Language {
         Ok(script)
     }
 
-    /// A new engine for each job, so that nothing of one job can reach the next. It takes about 0.2 µs. It has no string interner and no module
-    /// resolver, which `Engine::new` would install.
+    /// Makes a new engine for each job, so that no data of one job can reach the next. This takes about 0.2 µs. It has
+    /// no string interner and no module resolver, which `Engine::new` would install.
     fn engine(&self) -> Engine {
         let mut engine = limited(&self.run.limits);
         self.standard.register_into_engine(&mut engine);
@@ -165,9 +166,9 @@ impl Language {
     }
 }
 
-/// An engine with its limits and nothing else. None are of sizes: see `overrides`.
+/// Makes an engine that only has its limits. It has no limits of sizes: see `overrides`.
 fn limited(limits: &Limits) -> Engine {
-    // Rhai reads a zero here as no limit.
+    // For Rhai, zero means no limit here.
     let depth = limits.expression_depth.max(1);
     let mut engine = Engine::new_raw();
     engine
@@ -182,36 +183,39 @@ fn limited(limits: &Limits) -> Engine {
     engine
 }
 
-/// Compiles a script, for as long as its run may go on, if it is to run. Says what was found that closures and methods use at once.
+/// Compiles a script, for as long as its run may continue, if it is to run. Also returns the variables that closures
+/// and methods use at the same time.
 fn compiled(source: &str, limits: &Limits, run: Option<&Rc<Run>>) -> Result<(AST, Races), JobError> {
     let script = compiled_with(source, limits, run, &Races::default())?;
-    // Without this there is no closure.
+    // Without this character there is no closure.
     let races = if source.contains('|') { Races::of(&script) } else { Races::default() };
     Ok(if races.copies.is_empty() { (script, races) } else { (compiled_with(source, limits, run, &races)?, races) })
 }
 
 fn compiled_with(source: &str, limits: &Limits, run: Option<&Rc<Run>>, races: &Races) -> Result<AST, JobError> {
     let mut engine = limited(limits);
-    // `eval` would compile at run time, out of reach of the clock.
+    // `eval` would compile at run time, where no clock is checked.
     engine.disable_symbol("eval");
-    // There are no modules. This way that is said before a script runs, in our own words.
+    // There are no modules. Disabled here, `import` fails before a script runs, with our own message.
     engine.disable_symbol("import");
     tokens::watch(&mut engine, run, races.copies.clone());
     constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits, &[]))
 }
 
-/// Whether it is wrong to call a function that is not known here. A script may catch that, and another version may know it.
+/// Whether a call of an unknown function is an error. A script may catch it, and another version may have the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Names {
-    /// It is.
+    /// It is an error.
     Checked,
     /// It is not.
     Any,
 }
 
-/// Compiles a script as engines with the default limits do, in this process, without running it. Says what is wrong with it.
+/// Compiles a script in this process with the default limits of engines, without running it. Returns its error, if
+/// there is one.
 ///
-/// For a script of the user who runs this process: it takes a thread with the stack of an engine, but nothing confines it.
+/// For a script of the user who runs this process: it uses a thread with the stack size of an engine, but nothing
+/// confines it.
 pub fn check(source: &str, names: Names) -> Result<(), JobError> {
     let (source, limits) = (source.to_owned(), Limits::default());
     limits.check_length(&source)?;
@@ -229,6 +233,6 @@ pub fn check(source: &str, names: Names) -> Result<(), JobError> {
         namespaces::check(&script, &Capability::ALL)?;
         calls::check(&script)
     });
-    // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.
+    // If there is no thread, or the compiler panics, the script is unchecked. Its engine will find its errors.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
 }

@@ -1,8 +1,8 @@
-//! The Rhai engine: what runs inside `hero engine`.
+//! The Rhai engine that runs inside `hero engine`.
 //!
-//! One thread does everything. It owns the socket, waits on it between jobs, and looks at it from inside a running script at
-//! most every five milliseconds. A second thread that reads would only cost a switch of threads for each job.
-//! Rhai objects never leave that thread, so Rhai's `sync` feature stays off.
+//! One thread does everything. It owns the socket, waits on it between jobs, and checks it from inside a running script
+//! at most every five milliseconds. A second thread that reads would only cost a thread switch for each job. Rhai
+//! objects never leave that thread, so Rhai's `sync` feature stays off.
 
 mod cache;
 mod calls;
@@ -38,8 +38,8 @@ pub use language::{Names, check};
 use pipe::{Pipe, Received};
 use run::Run;
 
-/// The size of the script thread's stack. Dropping a chain of closures recurses natively, and the stack has to suffice for the longest
-/// chain that the memory limit allows. Only pages that are used take memory.
+/// The stack size of the script thread. Dropping a chain of closures recurses natively, and the stack must suffice for
+/// the longest chain that the memory limit allows. Only used pages take memory.
 const STACK: usize = 256 << 20;
 
 /// The exit code when the engine itself failed.
@@ -78,7 +78,7 @@ fn serve() -> Result<(), String> {
         match run.pipe.receive() {
             Received::Frame(ToEngine::Run { job, in_repl }) => {
                 let (result, usage) = language.run(&job, in_repl);
-                // The job's values are dropped by now, so what is still allocated is cached or leaked.
+                // The job's values are dropped by now, so memory that is still allocated is cached or leaked.
                 drop(job);
                 run.finish(result, usage);
             }
@@ -86,7 +86,7 @@ fn serve() -> Result<(), String> {
                 let error = language.check(&script);
                 run.pipe.send(vec![FromEngine::Checked { error }]);
             }
-            // This was sent while its job ended.
+            // The frame was sent while its job ended.
             Received::Frame(ToEngine::Stop | ToEngine::Answer { .. }) => {}
             Received::Frame(ToEngine::Hello { .. }) => return Err("hello came twice".into()),
             Received::Unreadable(error) => {

@@ -1,4 +1,4 @@
-//! Calls of functions in namespaces, looked at before a script runs.
+//! Checks calls of functions in namespaces before a script runs.
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Stmt};
 
@@ -7,8 +7,8 @@ use crate::Capability;
 use crate::reference::functions;
 use hero_model::{ErrorKind, JobError};
 
-/// Finds the first call of a function in a namespace that a script with these capabilities does not have. Rhai itself finds it when the
-/// script comes there.
+/// Finds the first call of a function in a namespace that a script with these capabilities does not have. Rhai itself
+/// only finds it when the script reaches it.
 pub(super) fn check(script: &AST, capabilities: &[Capability]) -> Result<(), JobError> {
     let mut wrong = None;
     script.walk(&mut |path: &[ASTNode<'_>]| {
@@ -29,7 +29,7 @@ pub(super) fn check(script: &AST, capabilities: &[Capability]) -> Result<(), Job
     }
 }
 
-/// Why there is nothing to call.
+/// Returns why the called function does not exist.
 fn fault(call: &FnCallExpr, capabilities: &[Capability]) -> Option<String> {
     let namespace = call.namespace.to_string();
     let is_had = |capability: Option<Capability>| capability.is_none_or(|needed| capabilities.contains(&needed));

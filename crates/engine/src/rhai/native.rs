@@ -1,4 +1,4 @@
-//! What functions that scripts call have in common: errors that a script may catch, and bounds on what they make.
+//! Shared code of script functions: errors that a script may catch, and limits on the values they make.
 
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
@@ -7,28 +7,28 @@ use crate::Limits;
 use crate::limits::Piece;
 use hero_model as model;
 
-/// What a function gives, or the error that the script gets.
+/// The value of a function, or the error that the script gets.
 pub(super) type Native<T> = Result<T, Box<EvalAltResult>>;
 
-/// How much of what a script gave is repeated in an error, in characters.
+/// The maximum number of characters of script input that an error repeats.
 const EXCERPT: usize = 100;
 
-/// An error that a script may catch.
+/// Makes an error that a script may catch.
 pub(super) fn failed(context: &NativeCallContext<'_>, message: impl Into<String>) -> Box<EvalAltResult> {
     Box::new(EvalAltResult::ErrorRuntime(message.into().into(), context.call_position()))
 }
 
-/// The error of a text or an array that would be longer than those of scripts may be. No script catches it.
+/// Makes the error for a text or an array that would exceed the limits of scripts. No script can catch it.
 pub(super) fn too_long(context: &NativeCallContext<'_>, what: Piece) -> Box<EvalAltResult> {
     Box::new(EvalAltResult::ErrorDataTooLarge(what.too_long(), context.call_position()))
 }
 
-/// The beginning of a text, to be repeated in an error.
+/// Returns the beginning of a text, for an error.
 pub(super) fn excerpt(text: &str) -> String {
     model::excerpt(text, EXCERPT).into_owned()
 }
 
-/// A text that is made piece by piece, and no longer than texts of scripts may be.
+/// A text that is made piece by piece, at most as long as texts of scripts may be.
 pub(super) struct Bounded<'c, 's> {
     text: String,
     context: &'c NativeCallContext<'s>,
@@ -52,18 +52,18 @@ impl<'c, 's> Bounded<'c, 's> {
         text::shown(value, &mut self.text, Limits::TEXT).map_err(|_| too_long(self.context, Piece::Text))
     }
 
-    /// How many characters it has so far.
+    /// The number of characters so far.
     pub(super) fn chars(&self) -> usize {
         self.text.chars().count()
     }
 
-    /// Adds so many characters of this text, from its beginning again and again. An empty text adds nothing.
+    /// Adds this number of characters from repetitions of a text. An empty text adds nothing.
     pub(super) fn fill(&mut self, text: &str, characters: usize) -> Native<()> {
         let whole = text.chars().count();
         if whole == 0 {
             return Ok(());
         }
-        // So much is bounded before it is made: a character has a byte at least.
+        // Checked before the text is made: a character has at least one byte.
         if characters > Limits::TEXT {
             return Err(too_long(self.context, Piece::Text));
         }

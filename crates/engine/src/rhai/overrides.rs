@@ -1,13 +1,17 @@
 //! Replacements for functions of Rhai's standard package that could not be stopped.
 //!
-//! Reviewed for rhai 1.27.0, to be reviewed at each upgrade. Rhai itself is given no limits of sizes: as soon as there is one, it walks through all that is in an array or
-//! a map after each call of a method, `len` too, so that a loop takes a time that grows with the square of their length. What operators make is seen by
-//! the memory that it takes in one piece (`alloc.rs`); they and the functions of Rhai grow values by a factor that is small enough for that and
-//! the memory limit to be looked at afterwards. These do not, and are replaced:
+//! Reviewed for rhai 1.27.0, to be reviewed at each upgrade. Rhai itself gets no limits of sizes: with one, it walks
+//! through all elements of an array or a map after each call of a method, even `len`, so that a loop takes quadratic
+//! time. Values made by operators are checked by the size of their piece of memory (`alloc.rs`). Operators and
+//! functions of Rhai grow values by a factor that is small enough to check that and the memory limit afterwards. The
+//! following do not, and are replaced:
 //!
-//! `sort` and `order` compare long texts for seconds, and `==` takes a kilobyte of stack for each level of arrays and maps (`comparing.rs`); `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a string to gigabytes in one step; `blob` and `pad` make what
-//! they are told, and `pad` never ends where the padding is empty; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
-//! a bound, and recurse for ever through cycles. `sin`, `cos` and `tan` of decimal numbers panic beyond those.
+//! `sort` and `order` compare long texts for seconds, and `==` takes a kilobyte of stack for each level of arrays and
+//! maps (`comparing.rs`). `sleep` ignores every limit and can panic, so it is one of our functions
+//! (`functions/time.rs`). `replace` grows a string to gigabytes in one step. `blob` and `pad` make values of any size,
+//! and `pad` never ends with an empty padding. The text and JSON functions of arrays, maps and function pointers repeat
+//! shared strings without a bound, and recurse for ever through cycles. `sin`, `cos` and `tan` of decimal numbers panic
+//! out of range.
 
 use std::rc::Rc;
 
@@ -47,7 +51,7 @@ fn replace(module: &mut Module) {
     });
 }
 
-/// Replaces as the standard package does, after computing how long the string will be.
+/// Replaces like the standard package, after computing the length of the new string.
 fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from: &str, to: &str) -> Native<()> {
     if string.is_empty() {
         return Ok(());
@@ -86,7 +90,7 @@ fn pad(module: &mut Module, run: &Rc<Run>) {
     });
 }
 
-/// Pads as the standard package does. An empty padding changes nothing.
+/// Pads like the standard package. An empty padding changes nothing.
 fn padded_string(context: &NativeCallContext<'_>, string: &mut ImmutableString, length: INT, padding: &str) -> Native<()> {
     let missing = usize::try_from(length).unwrap_or(0).saturating_sub(string.chars().count());
     if missing > 0 {
@@ -98,7 +102,8 @@ fn padded_string(context: &NativeCallContext<'_>, string: &mut ImmutableString, 
     Ok(())
 }
 
-/// Pads as the standard package does, and looks after each element whether the script may go on: an element may hold any amount of memory.
+/// Pads like the standard package, and checks the script's limits after each element: an element may hold any amount of
+/// memory.
 fn padded_array(context: &NativeCallContext<'_>, run: &Run, items: &mut Array, length: INT, item: &Dynamic) -> Native<()> {
     let length = usize::try_from(length).unwrap_or(0);
     if length > Limits::ARRAY {
@@ -111,18 +116,18 @@ fn padded_array(context: &NativeCallContext<'_>, run: &Run, items: &mut Array, l
     Ok(())
 }
 
-/// How long a blob is that a script wants so long.
+/// Returns the length of a blob, if a script may make one that long.
 fn blob_length(context: &NativeCallContext<'_>, length: INT) -> Native<usize> {
     let length = usize::try_from(length).unwrap_or(0);
     if length > Limits::TEXT { Err(too_long(context, Piece::Text)) } else { Ok(length) }
 }
 
-/// What is left of an integer in a byte, as in the standard package.
+/// Returns the lowest byte of an integer, like the standard package.
 fn lowest_byte(number: INT) -> u8 {
     number.to_le_bytes()[0]
 }
 
-/// Functions of decimal numbers that could only fail by a panic, which no script can catch.
+/// Functions of decimal numbers whose only failure is a panic, which no script can catch.
 fn decimals(module: &mut Module) {
     let mut add = |name: &'static str, function: fn(&Decimal) -> Option<Decimal>| {
         FuncRegistration::new(name).set_into_module(module, move |context: NativeCallContext, number: Decimal| {
@@ -145,8 +150,8 @@ fn texts(module: &mut Module, run: &Rc<Run>) {
     }
 }
 
-/// The text that `write` makes. Rhai swallows errors of these functions and falls back to its own endless text, so a text that
-/// grows too large is cut, and the script ends at its next operation.
+/// Returns the text that `write` makes. Rhai ignores errors of these functions and falls back to its own unbounded
+/// text. So a text that grows too large is truncated, and the script ends at its next operation.
 pub(super) fn shown(run: &Run, write: impl FnOnce(&mut String) -> Result<(), text::TooLarge>) -> ImmutableString {
     let mut out = String::new();
     if write(&mut out).is_err() {

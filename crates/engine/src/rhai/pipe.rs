@@ -18,16 +18,16 @@ pub(super) struct Pipe {
     outbox: RefCell<Vec<u8>>,
 }
 
-/// What came through the pipe.
+/// A message from the worker between jobs.
 pub(super) enum Received {
     Frame(ToEngine<'static>),
-    /// A whole frame that is none of those we know.
+    /// A whole frame of an unknown form.
     Unreadable(String),
     /// The worker has closed its end.
     End,
 }
 
-/// What the worker said while a script runs.
+/// A message from the worker while a script runs.
 pub(super) enum Heard {
     Nothing,
     Stop,
@@ -35,7 +35,7 @@ pub(super) enum Heard {
 }
 
 impl Pipe {
-    /// The socket that is descriptor 0.
+    /// Opens the socket that is descriptor 0.
     pub(super) fn open() -> io::Result<Self> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         socket.peer_addr()?;
@@ -73,14 +73,15 @@ impl Pipe {
         frame::reset(&mut outbox);
     }
 
-    /// Waits at most `time` for a stop and says whether it came. If the worker has closed its end, this process ends.
+    /// Waits at most `time` for a stop and returns whether it came. If the worker has closed its end, this process
+    /// ends.
     pub(super) fn hears_stop_within(&self, time: Duration) -> bool {
         matches!(self.hear_within(time), Heard::Stop)
     }
 
-    /// Waits at most `time` for what the worker says while a script runs. If the worker has closed its end, this process ends.
+    /// Waits at most `time` for a message while a script runs. If the worker has closed its end, this process ends.
     pub(super) fn hear_within(&self, time: Duration) -> Heard {
-        // A stop that was sent right after its job may have arrived with it.
+        // A stop sent right after its job may have arrived with it.
         if self.inbox.borrow().is_empty() {
             let timeout = Timespec::try_from(time).ok();
             let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];

@@ -1,8 +1,8 @@
-//! Methods that are given a closure which uses the variable they are called on: `m.items.filter(|x| x > m.min)`.
+//! Methods whose closure uses the variable on which they are called: `m.items.filter(|x| x > m.min)`.
 //!
-//! Rhai shares a variable with the closures that use it, and locks it while one of its methods runs, so the closure would find it locked. Where the
-//! methods only read, they are called on a copy (`copy.rs`). Where a method changes its value, a copy would lose that; such a call
-//! is told with its place.
+//! Rhai shares a variable with the closures that use it, and locks it while one of its methods runs, so the closure
+//! would find it locked. Methods that only read are called on a copy (`copy.rs`). For a method that changes its value,
+//! a copy would lose the change; such a call is reported with its position.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use rhai::{AST, ASTFlags, ASTNode, BinaryExpr, EvalAltResult, Expr, FnCallExpr, 
 use super::failure;
 use hero_model::{ErrorKind, JobError};
 
-/// Methods that change nothing.
+/// Methods that do not change their value.
 const READING: [&str; 26] = [
     "all",
     "contains",
@@ -41,7 +41,7 @@ const READING: [&str; 26] = [
     "values",
 ];
 
-/// A call of a method that cannot be done, because its closure uses the variable that it changes.
+/// A call of a method that must fail, because its closure uses the variable that it changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Race {
     variable: String,
@@ -49,17 +49,17 @@ pub(super) struct Race {
     position: Position,
 }
 
-/// What was found in a script.
+/// The races of a script.
 #[derive(Debug, Default)]
 pub(super) struct Races {
-    /// Where variables stand that have to be copied.
+    /// The positions of variables that have to be copied.
     pub(super) copies: HashSet<Position>,
-    /// What cannot be done.
+    /// The calls that must fail.
     pub(super) left: Vec<Race>,
 }
 
 impl Races {
-    /// Of a compiled script.
+    /// Finds the races of a compiled script.
     pub(super) fn of(script: &AST) -> Self {
         let mut races = Self::default();
         script.walk(&mut |path: &[ASTNode<'_>]| {
@@ -93,7 +93,7 @@ impl Races {
 }
 
 impl Race {
-    /// What is wrong, and what to write instead.
+    /// The error, with a suggestion.
     pub(super) fn error(&self) -> JobError {
         let Self { variable, method, position } = self;
         let message = format!(
@@ -104,7 +104,7 @@ impl Race {
         JobError { line, column, ..JobError::new(ErrorKind::Script, failure::truncate(&message)) }
     }
 
-    /// The first of these that an error of Rhai is about.
+    /// Returns the first of these races that caused an error of Rhai.
     pub(super) fn behind<'r>(races: &'r [Self], error: &EvalAltResult) -> Option<&'r Self> {
         match error {
             EvalAltResult::ErrorInFunctionCall(_, _, cause, _) => Self::behind(races, cause),
@@ -114,7 +114,7 @@ impl Race {
     }
 }
 
-/// The methods of a chain, from the first on, each with its place.
+/// Returns the methods of a chain in order, each with its position.
 fn methods(chain: &Expr) -> Vec<(&FnCallExpr, Position)> {
     let (mut methods, mut rest) = (Vec::new(), Some(chain));
     let mut is_first = true;
@@ -122,7 +122,7 @@ fn methods(chain: &Expr) -> Vec<(&FnCallExpr, Position)> {
         let link = match expr {
             Expr::Dot(links, flags, _) | Expr::Index(links, flags, _) => {
                 let BinaryExpr { lhs, rhs } = &**links;
-                // Behind the end of a chain stands the last link.
+                // The last link follows the end of a chain.
                 if !flags.intersects(ASTFlags::BREAK) || !matches!(rhs, Expr::Dot(..) | Expr::Index(..)) {
                     rest = Some(rhs);
                 }

@@ -12,23 +12,23 @@ use crate::log_room::{LogRoom, cost};
 use crate::{Answer, Capability, EngineJob, HostCall, Limits, LogRecord, alloc};
 use hero_model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
-/// After how many operations the clock is read.
+/// The clock is read after this number of operations.
 const CLOCK_EVERY: u64 = 128;
-/// The clock is also read when so much memory was allocated, though it may be free again: such operations are slow.
+/// The clock is also read after this much memory was allocated, even if it is free again: such operations are slow.
 const CLOCK_AFTER_BYTES: i64 = 128 << 10;
-/// After how many short steps of a function it looks whether the script may go on.
+/// The number of short steps of a function between two checks of the script's limits.
 const STEPS: usize = 1024;
-/// How often a running script looks for a stop and sends what it logged.
+/// Interval at which a running script checks for a stop and sends its log.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Log bytes that are sent at once.
+/// The log is sent once it has this size.
 const BATCH: usize = 32 << 10;
 
-/// How much processor time this thread has taken.
+/// Returns the processor time of this thread.
 fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
-/// Why a script was ended from outside. Scripts can't catch it.
+/// Why a script was ended from outside. Scripts cannot catch it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     Stopped,
@@ -40,19 +40,19 @@ pub(super) enum Ended {
     TooLong(Piece),
 }
 
-/// The running job: its clock, its counters, its log. One per engine, begun anew for each job.
+/// The running job: its clock, its counters, its log. There is one per engine, which is reset for each job.
 pub(super) struct Run {
     pub(super) pipe: Pipe,
     pub(super) limits: Limits,
     pub(super) capabilities: Vec<Capability>,
     memory: i64,
     operations: Cell<u64>,
-    /// At which operation to look closer: at the clock, at the limit of operations, or at why the script is to end.
+    /// The operation at which to check the clock, the limit of operations, and whether the script is to end.
     closer: Cell<u64>,
     base: Cell<i64>,
-    /// Above how many allocated bytes the script holds too much.
+    /// The number of allocated bytes above which the script exceeds its memory.
     most: Cell<i64>,
-    /// What [`alloc::made`] was when the clock was read.
+    /// The value of [`alloc::made`] when the clock was read last.
     made: Cell<i64>,
     began: Cell<Instant>,
     /// The processor time of this thread when the job began.
@@ -117,7 +117,7 @@ impl Run {
         *self.log.borrow_mut() = Log::new(&self.limits);
     }
 
-    /// What the job used so far.
+    /// Returns the usage of the job so far.
     pub(super) fn usage(&self) -> Usage {
         Usage {
             operations: self.operations.get(),
@@ -127,9 +127,9 @@ impl Run {
         }
     }
 
-    /// Counts an operation. Gives a token when the script is to end; Rhai then ends it, past every `catch`.
+    /// Counts an operation. Returns a token when the script is to end; Rhai then ends it, and no `catch` can stop that.
     ///
-    /// This is done at each operation of a script, so what need not be looked at each time is not.
+    /// This runs at each operation of a script, so it leaves out every check that can wait.
     #[inline]
     pub(super) fn step(&self) -> Option<Dynamic> {
         let operations = self.operations.get() + 1;
@@ -163,7 +163,7 @@ impl Run {
         self.closer.set(self.limits.operations.map_or(clock, |most| clock.min(most.saturating_add(1))));
     }
 
-    /// Ends the script if it holds too much memory, or has made too long a text or array.
+    /// Ends the script if it holds too much memory, or has made a text or array that is too long.
     #[inline]
     fn weigh(&self) {
         if alloc::allocated() > self.most.get() {
@@ -174,7 +174,7 @@ impl Run {
         }
     }
 
-    /// Looks at the clock, and now and then at the pipe.
+    /// Checks the clock and, at intervals, the pipe.
     fn look(&self) {
         let now = Instant::now();
         if now >= self.deadline.get() {
@@ -205,7 +205,7 @@ impl Run {
         self.ended.get()
     }
 
-    /// Sleeps, but not past the job's end or a stop.
+    /// Sleeps, but not beyond the job's end or a stop.
     pub(super) fn sleep(&self, time: Duration) -> Result<(), Box<EvalAltResult>> {
         self.flush();
         let now = Instant::now();
@@ -224,7 +224,7 @@ impl Run {
         self.unless_ended()
     }
 
-    /// Asks the worker, and waits for the answer, but not past the job's end or a stop.
+    /// Sends a host call and waits for the answer, but not beyond the job's end or a stop.
     pub(super) fn ask(&self, host_call: HostCall) -> Result<Answer, Box<EvalAltResult>> {
         self.go_on()?;
         self.flush();
@@ -239,21 +239,21 @@ impl Run {
                 Heard::Nothing => {}
             }
         }
-        // What was asked may still be done, but nobody waits for the answer.
+        // The host call may still take effect, but nobody waits for its answer.
         if Instant::now() >= self.deadline.get() {
             self.end(Ended::Timeout);
         }
         Err(self.unless_ended().expect_err("the script was stopped, or its time is over"))
     }
 
-    /// Looks whether the script may go on, in a function that takes long.
+    /// Checks the script's limits in a function that takes long.
     pub(super) fn go_on(&self) -> Result<(), Box<EvalAltResult>> {
         self.look();
         self.weigh();
         self.unless_ended()
     }
 
-    /// The same at each of many short steps, of which this is the one with this number: looks now and then.
+    /// Does the same in a loop of short steps, at intervals. `step` is the number of this step.
     pub(super) fn go_on_at(&self, step: usize) -> Result<(), Box<EvalAltResult>> {
         if step % STEPS == STEPS - 1 { self.go_on() } else { Ok(()) }
     }
@@ -265,7 +265,7 @@ impl Run {
         }
     }
 
-    /// Takes a log line, as far as there is room.
+    /// Logs a line, if there is room.
     pub(super) fn log(&self, level: LogLevel, text: &str) {
         let mut log = self.log.borrow_mut();
         if self.ended.get().is_some() {
@@ -293,7 +293,7 @@ impl Run {
         (!log.pending.is_empty()).then(|| FromEngine::Log(std::mem::take(&mut log.pending)))
     }
 
-    /// Sends the rest of the log and how the job ended.
+    /// Sends the rest of the log and the end of the job.
     pub(super) fn finish(&self, result: Result<Output, JobError>, usage: Usage) {
         let log = self.take_log();
         let allocated = u64::try_from(alloc::allocated()).unwrap_or(0);

@@ -1,18 +1,18 @@
-//! The text of a value as Rhai writes it, with a cap and without endless recursion.
+//! The text of a value as Rhai writes it, with a limit and without endless recursion.
 
 use std::fmt::Write;
 
 use rhai::{Array, Dynamic, FnPtr, ImmutableString, Map};
 
-/// The text is longer than allowed; it was cut.
+/// The text is longer than allowed; it was truncated.
 pub(super) struct TooLarge;
 
-/// What is shown for parts that are too deep, or are being changed right now.
+/// Replaces parts that are too deep, or are being changed.
 const DEEP: &str = "...";
-/// How deep parts of a value are shown.
+/// The depth down to which parts of a value are shown.
 const DEPTH: usize = 64;
 
-/// The text of `print`: strings and characters bare.
+/// The text of `print`: strings and characters without quotes.
 pub(super) fn shown(value: &Dynamic, out: &mut String, cap: usize) -> Result<(), TooLarge> {
     match (value.read_lock::<ImmutableString>(), value.as_char()) {
         (Some(text), _) => push(out, &text, cap),
@@ -22,7 +22,7 @@ pub(super) fn shown(value: &Dynamic, out: &mut String, cap: usize) -> Result<(),
     }
 }
 
-/// The text of an array, its elements as `debug` shows them.
+/// The text of an array, with its elements as `debug` shows them.
 pub(super) fn array(value: &Array, out: &mut String, cap: usize) -> Result<(), TooLarge> {
     array_at(value, out, cap, DEPTH)
 }
@@ -32,7 +32,7 @@ pub(super) fn map(value: &Map, out: &mut String, cap: usize) -> Result<(), TooLa
     map_at(value, out, cap, DEPTH)
 }
 
-/// The text of a function pointer. What it has curried is not shown.
+/// The text of a function pointer. Curried arguments are not shown.
 pub(super) fn function(value: &FnPtr) -> ImmutableString {
     format!("Fn({})", value.fn_name()).into()
 }
@@ -72,7 +72,7 @@ fn element(value: &Dynamic, out: &mut String, cap: usize, depth: usize) -> Resul
     } else if let Ok(char) = value.as_char() {
         push(out, char.encode_utf8(&mut [0; 4]), cap)
     } else {
-        // All others are flat, and no longer than a string may be, times its escapes.
+        // All others are flat, and at most as long as a string may be, times its escapes.
         put(out, format_args!("{:?}", *value), cap)
     }
 }
@@ -95,7 +95,7 @@ fn cut(out: &mut String, cap: usize) -> Result<(), TooLarge> {
     Err(TooLarge)
 }
 
-/// The longest length up to `most` at which no character is cut in two.
+/// Returns the largest length up to `most` that splits no character.
 pub(super) fn boundary(text: &str, most: usize) -> usize {
     (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

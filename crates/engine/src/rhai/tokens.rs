@@ -1,4 +1,4 @@
-//! What a script's words are taken for when it is compiled.
+//! How the words of a script are interpreted at its compilation.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -9,13 +9,14 @@ use rhai::{Engine, LexError, Position, Token};
 use super::copy;
 use super::run::Run;
 
-/// The reserved words that functions in namespaces are called.
+/// Reserved words that are names of functions in namespaces.
 const NAMES: [&str; 3] = ["new", "spawn", "with"];
-/// After how many words the clock is read.
+/// The clock is checked after this number of words.
 const CLOCK_EVERY: u32 = 64;
 
-/// Has an engine compile scripts that call functions by these names behind `::`, where Rhai reserves words such as `new`, `with` and `spawn`.
-/// If the script is compiled in order to run it, a stop or the end of its time ends that, too. Variables at these places are copied.
+/// Makes an engine accept these names after `::`, although Rhai reserves words such as `new`, `with` and `spawn`. If
+/// the script is compiled to run, a stop or its timeout also ends the compilation. Variables at the positions `copies`
+/// are copied.
 pub(super) fn watch(engine: &mut Engine, run: Option<&Rc<Run>>, copies: HashSet<Position>) {
     let (behind, words, run) = (Cell::new(false), Cell::new(0_u32), run.cloned());
     let may_go_on = move || {
@@ -27,7 +28,7 @@ pub(super) fn watch(engine: &mut Engine, run: Option<&Rc<Run>>, copies: HashSet<
         let is_behind = behind.replace(token == Token::DoubleColon);
         match token {
             Token::EOF => token,
-            // Why is known to the run.
+            // The run knows the reason.
             _ if !may_go_on() => Token::LexError(Box::new(LexError::Runtime("it is to end".into()))),
             Token::Reserved(word) if is_behind && NAMES.contains(&word.as_str()) => Token::Identifier(word),
             token => copy::renamed(&copies, token, position),

@@ -1,4 +1,4 @@
-//! Where the groups of this process may be: read from what the system says of it.
+//! Finds the directory for groups of this process in the files of `/proc`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use rustix::process::geteuid;
 
 use crate::mounts::Mount;
 
-/// The name of the group of the server itself, which a unit of systemd may give it (`DelegateSubgroup`).
+/// The name of the group of the server itself. A systemd unit may set it (`DelegateSubgroup`).
 pub(super) const SERVER: &str = "hero-server";
-/// What ends everything in a group. The root of all groups has none, and no kernel before 5.14.
+/// The file that kills everything in a group. The root group does not have it, nor do kernels before 5.14.
 pub(super) const KILL: &str = "cgroup.kill";
-/// How systemd marks what it has delegated. Only root reads the first one.
+/// The attributes with which systemd marks delegated groups. Only root reads the first one.
 const DELEGATED: [&str; 2] = ["trusted.delegate", "user.delegate"];
 
-/// A subtree that is this process' own.
+/// A subtree that was delegated to this process.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Its inner node.
@@ -24,7 +24,7 @@ pub(super) struct Place {
     pub(super) is_inside: bool,
 }
 
-/// Finds the subtree, or why there is none.
+/// Finds the subtree, or returns the reason why there is none.
 pub(super) fn place() -> Result<Place, String> {
     let read = |file: &str| fs::read(file).map_err(|error| format!("{file} cannot be read: {error}"));
     let own = own(&String::from_utf8_lossy(&read("/proc/self/cgroup")?))?;
@@ -34,7 +34,7 @@ pub(super) fn place() -> Result<Place, String> {
     }
     let is_inside = directory != top && directory.file_name().is_some_and(|name| name == SERVER);
     let base = if is_inside { directory.parent().unwrap_or(&directory).to_owned() } else { directory.clone() };
-    // Whoever is not root can use only what is theirs, and a namespace is delegated as a whole.
+    // A user who is not root can only use his own groups, and a namespace is delegated as a whole.
     if geteuid().is_root() && base != top && !DELEGATED.iter().any(|name| is_marked(&base, name)) {
         return Err(format!("{} was not delegated", base.display()));
     }
@@ -51,7 +51,7 @@ pub(super) fn place() -> Result<Place, String> {
     Ok(Place { base, is_inside })
 }
 
-/// The group of this process, as its list of groups has it.
+/// Returns the group of this process, from its list of groups.
 fn own(groups: &str) -> Result<PathBuf, String> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::")).ok_or("there are no groups of version 2")?;
     if own.split('/').any(|name| name == "..") || own.ends_with(" (deleted)") {
@@ -60,12 +60,12 @@ fn own(groups: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(own))
 }
 
-/// Where a group is found, and the topmost that can be seen.
+/// Returns the directory of a group and the topmost visible directory.
 fn directory(own: &Path, mounts: &[u8]) -> Result<(PathBuf, PathBuf), String> {
     let mut mounts = Mount::all(mounts).filter(|mount| mount.kind == b"cgroup2");
     let found = mounts.find_map(|mount| {
         let below = own.strip_prefix(&mount.root).ok()?;
-        // Joined with nothing, a path would end with a slash.
+        // A path joined with nothing would end with a slash.
         let directory = if below.as_os_str().is_empty() { mount.place.clone() } else { mount.place.join(below) };
         Some((directory, mount.place))
     });
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(own("4:memory:/x\n0::/system.slice/hero.service\n"), Path::new("/system.slice/hero.service"));
         assert_eq!(directory(&own("0::/s/hero\n"), mounts), Ok(("/sys/fs/cgroup/a b/s/hero".into(), "/sys/fs/cgroup/a b".into())));
         assert_eq!(directory(&own("0::/\n"), mounts), Ok(("/sys/fs/cgroup/a b".into(), "/sys/fs/cgroup/a b".into())));
-        // A container may see only its own part.
+        // A container may only see its own part.
         let part = b"31 30 0:27 /docker/x /sys/fs/cgroup ro - cgroup2 cgroup ro\n";
         assert_eq!(directory(Path::new("/docker/x/y"), part), Ok(("/sys/fs/cgroup/y".into(), "/sys/fs/cgroup".into())));
         assert!(directory(Path::new("/other"), part).is_err() && directory(Path::new("/x"), b"").is_err());

@@ -1,8 +1,8 @@
-//! Which system calls a confined program may make: those of a list for each kind of program, `call.txt`.
+//! The system calls that a confined program may make: `call.txt` has a list for each kind of program.
 //!
-//! Whatever is not on the list is refused. A call that is younger than the numbers that all architectures share fails as on a kernel that does
-//! not have it (ENOSYS), because a libc that tries it goes on without it; an older one as it would for want of a right (EPERM). So a call that
-//! a later kernel has is refused until somebody has looked at what it does.
+//! Every other call is refused. A call newer than the numbers that all architectures share fails as on a kernel without
+//! it (ENOSYS), because a libc that tries it continues without it. An older call fails with EPERM, as for a missing
+//! permission. So a call of a later kernel is refused until somebody has reviewed it.
 
 use libc::{
     BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOSYS, EPERM, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO,
@@ -13,9 +13,9 @@ use seccompiler::sock_filter;
 use super::Profile;
 
 const CALLS: &str = include_str!("call.txt");
-/// From this number on calls have the same number everywhere.
+/// From this number on, calls have the same number on every architecture.
 const YOUNG: u32 = 424;
-/// Where a filter finds the number of the call, and the architecture.
+/// The offsets at which a filter finds the number of the call, and the architecture.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 
@@ -26,17 +26,17 @@ pub enum Kind {
     Engine,
     /// A process of a job, whatever program it runs.
     Job,
-    /// The Python that forks for each job. Its forks confine themselves further, and then they are as a process of a job is.
+    /// The Python that forks for each job. Its forks confine themselves further, and then have the calls of a job.
     Zygote,
     /// The private Redis.
     Redis,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Engine, Self::Job, Self::Zygote, Self::Redis];
 
-    /// As the list names it.
+    /// Returns its name in the list.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Engine => "engine",
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// Of a profile, unless its program may make all but a few calls.
+    /// Returns the kind of a profile, or `None` if its program may make all calls but a few.
     pub(super) const fn of(profile: &Profile) -> Option<Self> {
         match profile {
             Profile::Engine { .. } => Some(Self::Engine),
@@ -61,7 +61,7 @@ impl Kind {
 /// A system call.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// Its name, as the kernel has it.
+    /// Its name in the kernel.
     pub name: &'static str,
     x86_64: Option<u32>,
     aarch64: Option<u32>,
@@ -81,23 +81,24 @@ impl Call {
         self.who.split_ascii_whitespace().any(|who| who == kind.word())
     }
 
-    /// Its number here, if it has one.
+    /// Returns its number on this architecture, if it has one.
     pub const fn number(&self) -> Option<u32> {
         if cfg!(target_arch = "aarch64") { self.aarch64 } else { self.x86_64 }
     }
 
-    /// Whether it fails as one that the kernel does not have, where it is refused.
+    /// Whether it fails like an unknown call when it is refused.
     pub fn is_young(&self) -> bool {
         self.number().is_some_and(|number| number >= YOUNG)
     }
 }
 
-/// All calls that were known when this was written.
+/// Returns all calls known when this was written.
 pub fn calls() -> impl Iterator<Item = Call> {
     CALLS.lines().filter_map(Call::read)
 }
 
-/// The filter that refuses whatever is not on the list of a kind. Calls in the way of another architecture end the process.
+/// Returns the filter that refuses every call that is not on the list of a kind. Calls in the convention of another
+/// architecture end the process.
 pub(super) fn filter(kind: Kind) -> Result<Vec<sock_filter>, String> {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => 0xc000_003e,
@@ -123,7 +124,7 @@ pub(super) fn filter(kind: Kind) -> Result<Vec<sock_filter>, String> {
     program.into_iter().map(instruction).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
-/// Numbers that follow each other, by the first and the last.
+/// Returns ranges of consecutive numbers, each as its first and last number.
 fn ranges(numbers: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
     let mut numbers: Vec<u32> = numbers.collect();
     numbers.sort_unstable();
@@ -155,9 +156,9 @@ mod tests {
         for call in all {
             assert!(call.who.split_ascii_whitespace().all(|who| Kind::ALL.iter().any(|kind| kind.word() == who)), "{call:?}");
             assert!(call.x86_64.is_some() || call.aarch64.is_some(), "{call:?}");
-            // What an engine may, others may, too.
+            // Everything that an engine may call, others may call, too.
             assert!(!call.is_for(Kind::Engine) || call.is_for(Kind::Job), "{call:?}");
-            // Younger calls have one number.
+            // Newer calls have one number.
             assert!(call.x86_64.max(call.aarch64) < Some(YOUNG) || call.x86_64 == call.aarch64, "{call:?}");
         }
     }

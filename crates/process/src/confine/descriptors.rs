@@ -1,4 +1,5 @@
-//! The descriptors of a job's process besides stdin, stdout and stderr. A program can be started with three only, so the others come through these.
+//! The descriptors of a job's process besides stdin, stdout and stderr. A program can only be started with three, so
+//! the others are passed through these.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,13 +13,14 @@ use rustix::net::{
     sendmsg,
 };
 
-/// What the program gets. The numbers are 3 and 4, the first that are free.
+/// The descriptors for the program. Their numbers are 3 and 4, the first that are free.
 pub(super) struct Given {
     pub(super) result: OwnedFd,
     pub(super) host_calls: Option<OwnedFd>,
 }
 
-/// Sends the descriptor of the result ahead, through our end of the socket whose other end becomes descriptor 0 of `hero exec job`.
+/// Sends the descriptor of the result through our end of the socket whose other end becomes descriptor 0 of `hero exec
+/// job`.
 pub fn hand_over(socket: BorrowedFd<'_>, result: impl AsFd) -> io::Result<()> {
     let descriptors = [result.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -28,8 +30,9 @@ pub fn hand_over(socket: BorrowedFd<'_>, result: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes of descriptor 0 those that stay open in the program: a socket on which a job asks brings that of the result, anything else is that, but
-/// a device, from which nobody reads a result.
+/// Makes the descriptors that stay open in the program from descriptor 0. If that is a socket for host calls, it
+/// transports the descriptor of the result. Anything else is the result itself, except a device: then nobody reads a
+/// result.
 pub(super) fn take_over() -> io::Result<Option<Given>> {
     let stdin = io::stdin();
     if FileType::from_raw_mode(fstat(&stdin)?.st_mode) == FileType::CharacterDevice {
@@ -41,7 +44,7 @@ pub(super) fn take_over() -> io::Result<Option<Given>> {
     Ok(Some(Given { result: kept(received(&stdin)?)?, host_calls: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) }))
 }
 
-/// The descriptor that was handed over.
+/// Receives the descriptor that was handed over.
 pub(super) fn received(socket: impl AsFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -53,7 +56,7 @@ pub(super) fn received(socket: impl AsFd) -> io::Result<OwnedFd> {
     Ok(result.ok_or(Errno::BADF)?)
 }
 
-/// Has a descriptor stay open.
+/// Keeps a descriptor open over an exec.
 fn kept(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     fcntl_setfd(&descriptor, FdFlags::empty())?;
     Ok(descriptor)

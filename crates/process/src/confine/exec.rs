@@ -1,4 +1,4 @@
-//! The steps themselves, taken by the process that becomes the program.
+//! The steps themselves. The process that becomes the program takes them.
 
 use std::ffi::OsString;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -22,9 +22,9 @@ use super::{CONFINEMENT, descriptors, landlock, namespaces, seccomp};
 use crate::cgroup;
 use crate::init::FIRST;
 
-/// The exit code when confinement or exec failed, as `env` and `nohup` have it.
+/// The exit code when confinement or exec failed, as in `env` and `nohup`.
 const FAILED: u8 = 125;
-/// How much sooner than others the system ends the process of a job when it has no memory left, at most 1000.
+/// Added to the score by which the system chooses a process to kill when memory runs out, at most 1000.
 const ENDED_SOONER: &str = "500";
 
 /// The body of the hidden `hero exec`: `args` are what follows the word `exec`. Returns only when it failed.
@@ -38,12 +38,12 @@ pub fn exec_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-/// Takes the steps and becomes the program. Gives what went wrong.
+/// Takes the steps and becomes the program. Returns only if that fails, with the error.
 fn exec(request: &Request) -> String {
     let profile = &request.profile;
     let of_job = matches!(profile, Profile::Job(_));
     let mut steps = Steps::new(of_job);
-    // The process of a job is in a session of its own, without the terminal that hero may have been started at.
+    // The process of a job runs in its own session, without the terminal from which hero may have been started.
     steps.take("process_group", if of_job { setsid().map(drop) } else { setpgid(None, None) });
     umask(Mode::RWXG | Mode::RWXO);
     steps.done("umask");
@@ -51,7 +51,8 @@ fn exec(request: &Request) -> String {
     let mut command = Command::new(path.as_ref().map_or(&request.program, |(path, _)| path));
     command.arg0(&request.program).args(&request.args).env_clear().envs(profile.environment());
     steps.done("environment");
-    // Descriptors that hero opened are closed at exec anyway. Others may have been left open by a shell, make or a service manager.
+    // Descriptors that hero opened are closed at exec anyway. A shell, make or a service manager may have left others
+    // open.
     close_fds::set_fds_cloexec(3, &[]);
     steps.done("descriptors");
     let given = if of_job { descriptors::take_over() } else { Ok(None) };
@@ -64,21 +65,21 @@ fn exec(request: &Request) -> String {
         Err(error) => return format!("no descriptor for the result: {error}"),
     }
     if of_job {
-        // So a job ends before its supervisor, which could not end the rest of the job any more.
+        // So the system kills a job before its supervisor, which must still end the rest of the job.
         let _ = std::fs::write("/proc/self/oom_score_adj", ENDED_SOONER);
     }
 
     if let Profile::Supervisor(rights) = profile
         && !request.is_inside
     {
-        // Later it cannot be reached any more, and what is started is in it, too.
+        // Later the group is out of reach. Everything started later is in it, too.
         match cgroup::join(rights.group.as_deref()) {
             Ok(joined) => joined.into_iter().for_each(|step| steps.done(step)),
             Err(error) => steps.miss(cgroup::GROUP, &error),
         }
     }
     steps.take("rlimits", profile.limits().into_iter().try_for_each(|(resource, most)| lower(resource, most)));
-    // Later the right to do so is gone, or the calls are refused.
+    // Later the permission is gone, or the calls are refused.
     let outside = match enter_namespaces(request, &mut steps) {
         Ok(outside) => outside,
         Err(why) => return why,
@@ -97,11 +98,11 @@ fn exec(request: &Request) -> String {
     if geteuid().is_root() {
         steps.take("capabilities", user::give_up_capabilities(profile.capabilities()));
     }
-    // Another user takes the signal away.
+    // A change of the user clears the signal.
     let signal = if request.is_inside { inside::DEATH } else { profile.death_signal() };
     steps.take("parent_death_signal", set_parent_process_death_signal(signal));
-    // If the parent died before the signal was set, it is never sent. A parent outside of the PID namespace has no number in it, but
-    // the namespace ends with it.
+    // If the parent died before the signal was set, it is never sent. A parent outside of the PID namespace has no
+    // process id in it, but the namespace ends with it.
     if let parent @ Some(_) = getppid()
         && parent != Pid::from_raw(request.parent)
     {
@@ -115,7 +116,8 @@ fn exec(request: &Request) -> String {
     format!("{} can't be run: {error}", request.program.display())
 }
 
-/// Enters namespaces. A supervisor that finds them whole goes on as their first process, and of the one outside this does not come back.
+/// Enters namespaces. A supervisor with complete namespaces continues as their first process, and in the process
+/// outside this does not return.
 fn enter_namespaces(request: &Request, steps: &mut Steps) -> Result<Option<Outside>, String> {
     let inherited = request.inherited.as_deref();
     match &request.profile {
@@ -134,7 +136,7 @@ fn enter_namespaces(request: &Request, steps: &mut Steps) -> Result<Option<Outsi
     }
 }
 
-/// The user to become, if the child is to become another, or why it cannot.
+/// Returns the user to become, if the child is to become another one, or the reason why it cannot.
 fn user_of(request: &Request) -> Option<Result<u32, String>> {
     match &request.profile {
         Profile::Engine { .. } => geteuid().is_root().then(|| user::runs(&request.program).and_then(|()| user::number())),
@@ -143,19 +145,20 @@ fn user_of(request: &Request) -> Option<Result<u32, String>> {
             JobUser::Own(number) => Some(Ok(*number)),
             JobUser::Root(why) => Some(Err(why.clone())),
         },
-        // The files of Redis are those of hero's user, and a supervisor starts the jobs of other users.
+        // The files of Redis belong to hero's user, and a supervisor starts jobs of other users.
         Profile::Redis { .. } | Profile::Supervisor(_) => None,
     }
 }
 
-/// An engine's program by a name that also works for whoever cannot pass through the directories above it.
+/// Returns an engine's program under a name that also works for a user who cannot pass through the directories above
+/// it.
 fn opened(request: &Request) -> Option<(PathBuf, OwnedFd)> {
     let closed = matches!(request.profile, Profile::Engine { .. }) && geteuid().is_root() && user::reaches(&request.program).is_err();
     let file = closed.then(|| openat(CWD, &request.program, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))?.ok()?;
     Some((PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), file))
 }
 
-/// Restricts what can be opened, connected to and signalled.
+/// Restricts the files to open, and the sockets and processes to reach.
 fn restrict_files(request: &Request, steps: &mut Steps) {
     match landlock::restrict(&request.profile, &request.program) {
         Ok(abi) => {
@@ -170,12 +173,13 @@ fn restrict_files(request: &Request, steps: &mut Steps) {
     }
 }
 
-/// Limits processes and threads. The system counts those of a user, in a user namespace those in it, and never those of root.
+/// Limits processes and threads. The system counts those of a user, in a user namespace only those in it, and never
+/// those of root.
 fn limit_processes(profile: &Profile, steps: &mut Steps) {
     const NAME: &str = "process limit";
     match profile.most_tasks() {
         Some(most) if steps.has("setuid") || steps.has(USER) => steps.take(NAME, lower(Resource::Nproc, most)),
-        // It may have no process but itself.
+        // It may have no other process anyway.
         Some(_) if matches!(profile, Profile::Engine { .. }) && steps.has("seccomp") => steps.done(NAME),
         Some(_) if geteuid().is_root() => steps.miss(NAME, &"root has none"),
         Some(_) => steps.miss(NAME, &"other processes of its user would be counted"),
@@ -183,7 +187,7 @@ fn limit_processes(profile: &Profile, steps: &mut Steps) {
     }
 }
 
-/// Lowers a limit to `most`; one that is lower already stays.
+/// Lowers a limit to `most`. A lower limit stays.
 fn lower(resource: Resource, most: u64) -> rustix::io::Result<()> {
     let most = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
     setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })

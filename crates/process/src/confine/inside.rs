@@ -1,8 +1,9 @@
 //! How a supervisor becomes the first process of a PID namespace that has a `/proc` and a root of its own.
 //!
-//! Only a child is born into a PID namespace, and only in there its `/proc` can be mounted. So `hero exec supervisor` starts `hero exec
-//! inside`, which becomes the supervisor, waits for it, and ends as it did. Where no `/proc` of its own can be had, the child becomes the
-//! first process that does nothing but wait ([`init_main`](crate::init_main)), and the one outside the supervisor.
+//! Only a child is born into a PID namespace, and the `/proc` of a namespace can only be mounted inside. So `hero exec
+//! supervisor` starts `hero exec inside`, which becomes the supervisor, waits for it, and ends with the same status. If
+//! it cannot have its own `/proc`, the child becomes a first process that only waits ([`init_main`](crate::init_main)),
+//! and the process outside becomes the supervisor.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -28,22 +29,22 @@ use super::root::{self, Proc};
 use super::steps::Steps;
 use crate::{OURSELVES, init_main};
 
-/// Everything inside ends with the one outside.
+/// Everything inside ends with the process outside.
 pub(super) const DEATH: Option<Signal> = Some(Signal::KILL);
-/// What the one inside says when it has all.
+/// The answer of the process inside once it is complete.
 const READY: &str = "ready";
-/// How long it may take until it says something.
+/// Timeout for this answer.
 const WAIT: Duration = Duration::from_secs(8);
 
 /// The first process of a namespace, seen from outside.
 pub(super) struct Outside {
     pub(super) first: u32,
-    /// It ends when this is closed, which stays open over an exec, and which no job gets.
+    /// The first process ends when this is closed. It stays open over an exec, and no job gets it.
     _held: OwnedFd,
 }
 
-/// Starts the supervisor inside, waits for it and ends as it did. Comes back if there is no inside: then this process becomes the supervisor, and
-/// is given the first process of the namespace of its jobs, if they have one.
+/// Starts the supervisor inside, waits for it and ends with the same status. Returns only if that is not possible: then
+/// this process becomes the supervisor. It gets the first process of its jobs' namespace, if they have one.
 pub(super) fn start(request: &Request, rights: &SupervisorRights, steps: &mut Steps) -> Result<Option<Outside>, String> {
     if let Err(error) = unshare(CloneFlags::CLONE_NEWPID).map_err(io::Error::from) {
         steps.miss(PROCESSES, &error);
@@ -58,7 +59,7 @@ pub(super) fn start(request: &Request, rights: &SupervisorRights, steps: &mut St
     Ok(Some(Outside { first: child.id(), _held: held }))
 }
 
-/// Takes what can be had where there is no `/proc` of its own.
+/// Takes the steps that are possible without a `/proc` of its own.
 fn without(why: &str, request: &Request, rights: &SupervisorRights, steps: &mut Steps) {
     let hides = root::hides_processes().map(|hides| format!("{hides} and another cannot be had: {why}"));
     steps.miss(PROC, &hides.as_deref().unwrap_or(why));
@@ -66,11 +67,11 @@ fn without(why: &str, request: &Request, rights: &SupervisorRights, steps: &mut 
     keep_nothing_over_exec();
 }
 
-/// Starts the child, and gives why it did not become the supervisor, if so, and what holds it.
+/// Starts the child. If it did not become the supervisor, also returns the reason and the descriptor that holds it.
 fn child(request: &Request, rights: &SupervisorRights, steps: &Steps) -> io::Result<(Child, Option<(String, OwnedFd)>)> {
     keep_over_exec(CapabilitySet::SYS_ADMIN)?;
     let (ours, theirs) = UnixStream::pair()?;
-    // Its standard output is what it answers on at first.
+    // The child first uses its standard output to answer.
     hand_over(ours.as_fd(), stdout())?;
     let mut command = Command::new(OURSELVES);
     command.args(inside(request, rights, &steps.report())).stdin(Stdio::inherit()).stdout(OwnedFd::from(theirs)).stderr(Stdio::inherit());
@@ -86,7 +87,7 @@ fn child(request: &Request, rights: &SupervisorRights, steps: &Steps) -> io::Res
     }
 }
 
-/// The arguments that make of it the one inside.
+/// Returns the arguments that make the child the process inside.
 fn inside(request: &Request, rights: &SupervisorRights, report: &str) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["exec", request.profile.word(), "--inside", "--inherited", report, "--parent"].map(Into::into).to_vec();
     args.extend([std::process::id().to_string().into(), "--rw".into(), rights.writable.clone().into_os_string()]);
@@ -97,14 +98,14 @@ fn inside(request: &Request, rights: &SupervisorRights, report: &str) -> Vec<OsS
     args
 }
 
-/// Has these rights of a user who is not root outlive an exec. Those of root do so by themselves.
+/// Makes these capabilities of a user who is not root survive an exec. Those of root do so anyway.
 fn keep_over_exec(kept: CapabilitySet) -> io::Result<()> {
     if rustix::process::geteuid().is_root() {
         return Ok(());
     }
     let sets = capabilities(None)?;
     set_capabilities(None, CapabilitySets { inheritable: kept & sets.permitted, ..sets })?;
-    // One that it does not have it cannot keep, and then the child says what it lacks.
+    // A missing capability cannot be kept. Then the child reports it.
     let _ = configure_capability_in_ambient_set(kept, true);
     Ok(())
 }
@@ -114,7 +115,8 @@ fn keep_nothing_over_exec() {
     let _ = capabilities(None).and_then(|sets| set_capabilities(None, CapabilitySets { inheritable: CapabilitySet::empty(), ..sets }));
 }
 
-/// Waits for the supervisor and ends as it did. Nothing is open here any more, so that nobody waits for the end of what it writes.
+/// Waits for the supervisor and ends with the same status. Closes all descriptors here, so that nobody waits for their
+/// end.
 fn stay(mut supervisor: Child, rights: &SupervisorRights) -> ! {
     let nothing =
         CapabilitySets { effective: CapabilitySet::empty(), permitted: CapabilitySet::empty(), inheritable: CapabilitySet::empty() };
@@ -124,7 +126,8 @@ fn stay(mut supervisor: Child, rights: &SupervisorRights) -> ! {
     let (_, _) = (clear_ambient_capability_set(), set_capabilities(None, nothing));
     let ended = supervisor.wait().unwrap_or_else(|_| ExitStatus::from_raw(1 << 8));
     if rights.is_temporary {
-        // From inside it cannot be removed. Its worker does that, if it is still there, and there may be something left in it.
+        // The process inside cannot remove it. The worker does that, if it still runs, and the directory may not be
+        // empty.
         let _ = std::fs::remove_dir(&rights.writable);
     }
     if let Some(signal) = ended.signal().and_then(Signal::from_named_raw) {
@@ -133,7 +136,8 @@ fn stay(mut supervisor: Child, rights: &SupervisorRights) -> ! {
     exit(ended.code().unwrap_or(1));
 }
 
-/// The part of the child: makes the root. If that cannot be, it becomes the first process of the namespace only, and this does not come back.
+/// The part of the child: makes the root. If that fails, it only becomes the first process of the namespace, and this
+/// does not return.
 pub(super) fn enter(rights: &SupervisorRights, program: &Path, steps: &mut Steps) -> Result<(), String> {
     let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     set_parent_process_death_signal(DEATH).map_err(|error| format!("no end with its parent: {error}"))?;

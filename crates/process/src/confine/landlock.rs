@@ -1,4 +1,4 @@
-//! What the kernel lets a confined process open, connect to and signal.
+//! The files, sockets and processes that the kernel lets a confined process reach.
 
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use landlock::{
 
 use super::Profile;
 
-/// The newest version of the interface that was tested. Older kernels enforce what they can.
+/// The newest version of the interface that was tested. Older kernels enforce the part that they support.
 const TESTED: ABI = ABI::V7;
 
-/// What the dynamic loader reads. Which of them exist depends on the distribution, so missing ones are skipped.
+/// Paths that the dynamic loader reads. Which of them exist depends on the distribution, so missing ones are skipped.
 const LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
 
-/// What programs read of the system's configuration. The rest of it may hold secrets, and root reads all of it.
+/// The part of the system's configuration that programs read. The rest may hold secrets, and root can read all of it.
 const CONFIGURATION: [&str; 14] = [
     "/etc/alternatives",
     "/etc/group",
@@ -34,16 +34,17 @@ const CONFIGURATION: [&str; 14] = [
     "/etc/timezone",
 ];
 
-/// What programs read of the machine and of themselves. This process will be the program, so `self` is right; its children have another.
+/// Files about the machine and the process that programs read. This process will be the program, so `self` is right;
+/// its children have another one.
 const MACHINE: [&str; 7] =
     ["/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/filesystems", "/proc/sys/kernel", "/proc/sys/vm", "/sys/devices/system/cpu"];
 
-/// Where the system's programs are.
+/// The system's programs.
 const PROGRAMS: [&str; 3] = ["/usr", "/bin", "/sbin"];
 
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random"];
 
-/// Restricts this thread, which is the only one of this process. Gives the interface version in force.
+/// Restricts this thread, which is the only one of this process. Returns the interface version in force.
 pub(super) fn restrict(profile: &Profile, program: &Path) -> Result<i32, String> {
     let ruleset = ruleset(profile).and_then(|ruleset| rules(ruleset, profile, program)).map_err(|error| error.to_string())?;
     let status = ruleset.restrict_self().map_err(|error| error.to_string())?;
@@ -55,12 +56,12 @@ pub(super) fn restrict(profile: &Profile, program: &Path) -> Result<i32, String>
     }
 }
 
-/// Everything is forbidden that the kernel can forbid.
+/// Forbids everything that the kernel can forbid.
 fn ruleset(profile: &Profile) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default();
     if let Profile::Redis { .. } = profile {
-        // Redis renames files between its directories when it rewrites the append-only file. The first interface version
-        // forbids that whatever the rules say, so there we go without.
+        // Redis renames files between its directories when it rewrites the append-only file. The first interface
+        // version forbids that whatever the rules say, so there Redis runs without landlock.
         ruleset = ruleset.set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::Refer)?;
         ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
     }
@@ -75,37 +76,38 @@ fn rules(ruleset: RulesetCreated, profile: &Profile, program: &Path) -> Result<R
         Profile::Redis { writable } => {
             let ruleset = allow(allow(ruleset, LIBRARIES, execute)?, [program], execute)?;
             let ruleset = allow(allow(ruleset, ["/usr", "/bin"], execute)?, CONFIGURATION, read)?;
-            // It reports its own memory, and warns when the kernel is set up badly. This process will be Redis, so `self` is right.
+            // Redis reports its own memory, and warns if the kernel is set up badly. This process will be Redis, so
+            // `self` is right.
             let ruleset =
                 allow(ruleset, ["/proc/self", "/proc/sys/vm", "/proc/sys/net/core", "/sys/kernel/mm", "/sys/devices/system"], read)?;
             let ruleset = allow(ruleset, ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"], read | AccessFs::WriteFile)?;
             allow(ruleset, writable.iter().map(PathBuf::as_path), AccessFs::from_all(TESTED) & !BitFlags::from(AccessFs::Execute))
         }
-        // It is not restricted.
+        // A supervisor is not restricted.
         Profile::Supervisor(_) => Ok(ruleset),
         Profile::Job(rights) => {
             let ruleset = allow(allow(ruleset, run_by_jobs(), execute)?, [program], execute)?;
             let ruleset = allow(ruleset, rights.readable.iter().map(PathBuf::as_path), execute)?;
             let ruleset = allow(ruleset, read_by_jobs(), read)?;
             let ruleset = allow(ruleset, DEVICES, read | AccessFs::WriteFile)?;
-            // Whoever is root could make any disk a file of his.
+            // Root could turn any disk into a file of his own.
             let devices = AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev;
             allow(ruleset, iter::once(&rights.writable).chain(&rights.home), AccessFs::from_all(TESTED) & !devices)
         }
     }
 }
 
-/// The directories and files of the system whose contents engines may read.
+/// Returns the directories and files of the system that engines may read.
 pub fn readable_by_engines() -> impl Iterator<Item = PathBuf> {
     LIBRARIES.into_iter().map(PathBuf::from)
 }
 
-/// The same for the processes of jobs, which also read what runs their scripts.
+/// Returns the same for the processes of jobs, which also read the programs that run their scripts.
 pub fn readable_by_jobs() -> impl Iterator<Item = PathBuf> {
     run_by_jobs().map(PathBuf::from).chain(read_by_jobs())
 }
 
-/// The devices that jobs may open.
+/// Returns the devices that jobs may open.
 pub(super) fn devices() -> impl Iterator<Item = PathBuf> {
     DEVICES.into_iter().map(PathBuf::from)
 }
@@ -118,7 +120,7 @@ fn read_by_jobs() -> impl Iterator<Item = PathBuf> {
     CONFIGURATION.into_iter().chain(MACHINE).map(PathBuf::from).chain(of_python())
 }
 
-/// Where distributions keep what every Python of theirs reads at its start.
+/// Returns the files that every Python of a distribution reads at its start.
 fn of_python() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("/etc").into_iter().flatten().flatten();
     entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"python")).map(|entry| entry.path()).collect()

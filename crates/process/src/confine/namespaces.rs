@@ -1,4 +1,4 @@
-//! Namespaces: the networks, processes and so on that a child sees are its own.
+//! Namespaces: a child sees networks, processes and so on of its own.
 
 use std::fs;
 
@@ -9,22 +9,23 @@ use super::Profile;
 use super::steps::Steps;
 use crate::cgroup;
 
-/// What the names of these steps end with.
+/// Suffix of the names of these steps.
 pub(super) const NAMESPACE: &str = " namespace";
-/// In which a user who is not root may make the others.
+/// A user who is not root makes the other namespaces in it.
 pub(super) const USER: &str = "user namespace";
-/// In which its first process takes all others with it when it ends.
+/// When its first process ends, all others in it end, too.
 pub(super) const PROCESSES: &str = "PID namespace";
 
 const NETWORK: (&str, CloneFlags) = ("network namespace", CloneFlags::CLONE_NEWNET);
 const IPC: (&str, CloneFlags) = ("IPC namespace", CloneFlags::CLONE_NEWIPC);
-/// In which only what is needed can be seen of the files of the system.
+/// Only the needed part of the file system is visible in it.
 pub(super) const MOUNTS: &str = "mount namespace";
 /// A `/proc` of the PID namespace.
 pub(super) const PROC: &str = "own /proc";
 
-/// Enters namespaces of its own, but for those in which a [supervisor](super::inside) has others be born. The processes of jobs are born into those of their supervisor, so that a job costs none:
-/// `inherited` is the report of that one. An engine starts no processes.
+/// Enters namespaces of its own, except those into which children of a [supervisor](super::inside) are born. The
+/// processes of jobs are born into those of their supervisor, so that a job makes none: `inherited` is the supervisor's
+/// report. An engine starts no processes.
 pub(super) fn enter(profile: &Profile, inherited: Option<&str>, steps: &mut Steps) {
     let own: &[(&str, CloneFlags)] = match profile {
         Profile::Engine { .. } | Profile::Redis { .. } | Profile::Supervisor(_) => &[NETWORK, IPC],
@@ -44,12 +45,12 @@ pub(super) fn enter(profile: &Profile, inherited: Option<&str>, steps: &mut Step
     }
 }
 
-/// Takes over what the parent has entered.
+/// Takes over the namespaces that the parent has entered.
 pub(super) fn inherit(report: &str, steps: &mut Steps) {
     steps.inherit(report, |step| step.ends_with(NAMESPACE) || step == PROC || cgroup::is_step(step));
 }
 
-/// Enters a user namespace in which there is nobody but this user.
+/// Enters a user namespace that contains only this user.
 fn own_users() -> std::io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER)?;

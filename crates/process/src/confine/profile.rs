@@ -1,4 +1,4 @@
-//! What each kind of child may keep.
+//! The rights of each kind of child.
 
 use std::ffi::{OsStr, OsString};
 use std::iter;
@@ -10,91 +10,93 @@ use rustix::thread::CapabilitySet;
 
 use super::user::{JobUser, OF_ROOT};
 
-/// What a child may keep.
+/// The rights of a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Profile {
-    /// A script engine: no contents of files but the program and the system's libraries, no socket, no process, an empty environment.
+    /// A script engine: reads only the program and the system's libraries; no socket, no process, an empty environment.
     Engine {
         /// Bytes of address space; allocating more ends the engine.
         address_space: u64,
     },
-    /// A redis-server: the system's programs and libraries to read, these directories to write, no socket but at a path.
+    /// A redis-server: reads the system's programs and libraries, writes to these directories, and uses only sockets
+    /// with a path.
     Redis {
         /// Its data and socket directories; they must exist.
         writable: Vec<PathBuf>,
     },
-    /// What starts and watches the processes of jobs. It runs no script itself, so it may do what hero may, but has an empty environment, and sees
-    /// no more than what its jobs may.
+    /// The process that starts and watches the processes of jobs. It runs no script itself, so it may do what hero may.
+    /// But it has an empty environment, and sees only what its jobs may see.
     Supervisor(SupervisorRights),
-    /// The process of a job: the system's programs and libraries to read, a directory of its own to write, no socket but pairs.
+    /// The process of a job: reads the system's programs and libraries, writes to a directory of its own, and uses only
+    /// socket pairs.
     Job(JobRights),
 }
 
-/// What a supervisor and its jobs are to see, besides what all jobs do.
+/// Directories of a supervisor and its jobs, besides those that all jobs see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SupervisorRights {
-    /// Where they write.
+    /// The directory to which they write.
     pub writable: PathBuf,
-    /// Where they write, too, and are at home.
+    /// The home directory of the job, to which they also write.
     pub home: Option<PathBuf>,
-    /// That is removed with the supervisor, if nothing is in it any more.
+    /// True if the directory is removed with the supervisor, provided that it is empty.
     pub is_temporary: bool,
-    /// What jobs may read and run.
+    /// The paths that jobs may read and run.
     pub readable: Vec<PathBuf>,
-    /// The [group](crate::cgroup) that they are in.
+    /// Their [group](crate::cgroup).
     pub group: Option<PathBuf>,
 }
 
 impl SupervisorRights {
-    /// Where they write.
+    /// The directories to which they write.
     pub(super) fn written(&self) -> impl Iterator<Item = &PathBuf> {
         iter::once(&self.writable).chain(&self.home)
     }
 }
 
-/// What the process of a job may use.
+/// The rights of the process of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRights {
     /// Its own directory.
     pub writable: PathBuf,
-    /// One more, in which it is at home.
+    /// A second directory, its home.
     pub home: Option<PathBuf>,
-    /// What it may read and run besides the system's programs.
+    /// Paths that it may read and run besides the system's programs.
     pub readable: Vec<PathBuf>,
     /// Bytes of memory that one process may have for data; asking for more fails.
     pub memory: u64,
-    /// Whose process it is.
+    /// The user of the process.
     pub user: JobUser,
-    /// It forks for jobs, and its forks confine themselves further.
+    /// True for a process that forks for jobs, whose forks confine themselves further.
     pub confines_forks: bool,
 }
 
 impl JobRights {
-    /// Those of a process that has one directory, and sees the system's programs only.
+    /// Returns the rights of a process that has one directory, and sees only the system's programs.
     pub fn new(writable: impl Into<PathBuf>, memory: u64, user: JobUser) -> Self {
         Self { writable: writable.into(), home: None, readable: Vec::new(), memory, user, confines_forks: false }
     }
 }
 
-/// Before the names of variables that are for the job only. `hero exec` takes it away: a name such as `LD_PRELOAD` must not
-/// mean anything before the confinement is there.
+/// Prefix of the names of variables for the job only. `hero exec` removes it: a name such as `LD_PRELOAD` must have no
+/// effect before the confinement is complete.
 pub const OF_JOB: &str = "HERO_OF_JOB_";
-/// The variable in which a job finds the number of the descriptor for its result.
+/// The variable with the number of the descriptor for the job's result.
 pub const RESULT: &str = "HERO_RESULT_FD";
-/// The variable in which a job finds the number of the socket on which it asks, where it has one.
+/// The variable with the number of the socket for host calls, if the job has one.
 pub const HOST_CALLS: &str = "HERO_ASK_FD";
-/// The bytes that one file of a job may have.
+/// The maximum size of a file of a job, in bytes.
 const LARGEST_FILE: u64 = 256 << 20;
-/// The bytes that a process of a job may keep from being swapped out.
+/// The maximum memory that a process of a job may lock, in bytes.
 const LOCKED: u64 = 64 << 10;
-/// The signals that may wait for processes of a job, and its timers, each of which keeps one ready.
+/// The maximum number of pending signals of a job's processes, including its timers, each of which reserves one.
 const SIGNALS: u64 = 1024;
-/// The processes and threads that a job may have: it is ended at a quarter of that, but not at once.
+/// The maximum number of processes and threads of a job. It is killed at a quarter of this, but not at once.
 const MOST_TASKS: u64 = 1024;
-/// The threads that engines of one user may have.
+/// The maximum number of threads of engines of one user.
 const MOST_TASKS_OF_AN_ENGINE: u64 = 64;
 
-/// The arguments that say where somebody is at home, if that is a directory of its own.
+/// Returns the arguments for the home directory, if there is one.
 pub(super) fn in_home(home: Option<&PathBuf>) -> impl Iterator<Item = &OsStr> {
     home.into_iter().flat_map(|home| [OsStr::new("--home"), home.as_os_str()])
 }
@@ -109,8 +111,8 @@ impl Profile {
         }
     }
 
-    /// The signal that the child gets when its parent dies. Redis may have something to save, an engine has not. A supervisor
-    /// has jobs to end, and sees that its socket is closed.
+    /// Returns the signal that the child gets when its parent dies. Redis may have data to save, an engine has none. A
+    /// supervisor has jobs to end, and notices that its socket is closed.
     pub(super) const fn death_signal(&self) -> Option<Signal> {
         match self {
             Self::Engine { .. } | Self::Job(_) => Some(Signal::KILL),
@@ -119,12 +121,12 @@ impl Profile {
         }
     }
 
-    /// The variables that are handed on.
+    /// Returns the variables that are handed on.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let handed_on = |names: &[&str]| names.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?))).collect();
         match self {
             Self::Engine { .. } => Vec::new(),
-            // Those of jobs, for the jobs.
+            // Variables of jobs, for the jobs.
             Self::Supervisor(_) => std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(OF_JOB.as_bytes())).collect(),
             Self::Redis { .. } => handed_on(&["PATH", "TZ"]),
             Self::Job(_) => {
@@ -136,18 +138,18 @@ impl Profile {
         }
     }
 
-    /// What it keeps of the rights of root, if it stays root.
+    /// Returns the capabilities that it keeps if it stays root.
     pub(super) fn capabilities(&self) -> CapabilitySet {
         match self {
             Self::Engine { .. } | Self::Job(_) => CapabilitySet::empty(),
-            // The data directory may be somebody else's.
+            // The data directory may belong to another user.
             Self::Redis { .. } => CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER,
-            // What its jobs have open it sees only so.
+            // It needs this to see the open files of its jobs.
             Self::Supervisor(_) => OF_ROOT | CapabilitySet::SYS_PTRACE,
         }
     }
 
-    /// How many processes and threads it may have, where these can be counted.
+    /// Returns the maximum number of processes and threads, if these can be counted.
     pub(super) const fn most_tasks(&self) -> Option<u64> {
         match self {
             Self::Engine { .. } => Some(MOST_TASKS_OF_AN_ENGINE),
@@ -156,7 +158,7 @@ impl Profile {
         }
     }
 
-    /// The limits to set, if they are lower than those that the child has.
+    /// Returns the limits to set, if they are lower than those of the child.
     pub(super) fn limits(&self) -> Vec<(Resource, u64)> {
         match self {
             Self::Engine { address_space } => {
@@ -164,7 +166,7 @@ impl Profile {
             }
             Self::Redis { .. } => vec![(Resource::Core, 0), (Resource::Nofile, 65_536)],
             Self::Supervisor(_) => vec![(Resource::Core, 0)],
-            // Some interpreters reserve far more address space than they use, so only what is for data counts.
+            // Some interpreters reserve far more address space than they use, so only memory for data counts.
             Self::Job(JobRights { memory, .. }) => {
                 vec![
                     (Resource::Core, 0),

@@ -3,14 +3,14 @@ use std::path::PathBuf;
 
 use super::{JobRights, JobUser, Profile, SupervisorRights};
 
-/// A command line of `hero exec`, understood.
+/// A parsed command line of `hero exec`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) profile: Profile,
     pub(super) parent: i32,
     pub(super) program: PathBuf,
     pub(super) args: Vec<OsString>,
-    /// How the parent is confined, where that holds for the child.
+    /// The parent's report, if its confinement also holds for the child.
     pub(super) inherited: Option<String>,
     /// Whether this is the first process of a PID namespace, started by one of the same profile.
     pub(super) is_inside: bool,

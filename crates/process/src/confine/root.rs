@@ -1,4 +1,4 @@
-//! A root of its own: what a supervisor and its jobs see of the files of the system.
+//! The root of a supervisor and its jobs: the part of the file system that they see.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
@@ -17,50 +17,51 @@ use super::landlock;
 use super::profile::SupervisorRights;
 use crate::mounts::Mount;
 
-/// Where the root is put together. It covers what is there, but only for this process, which has opened all before. Nothing that it lies in
-/// is mounted as a whole, or the new root would be in itself.
+/// The directory in which the root is built. The mount hides its content, but only from this process, which has opened
+/// everything before. No directory above it is mounted as a whole, or the new root would contain itself.
 const SITE: &str = "/dev";
-/// Room for the names of what is mounted, and nothing else: it can be written to by nobody.
+/// Room for the names of mounts, and nothing else: nobody can write to it.
 const SIZE: &std::ffi::CStr = c"size=1m,nr_inodes=4096,mode=755";
-/// How many links may lead to each other.
+/// The maximum number of links in a path.
 const MOST_LINKS: usize = 40;
-/// What programs take for files of their own descriptors.
+/// Links by which programs open their own descriptors.
 const DESCRIPTORS: [(&str, &str); 4] =
     [("dev/fd", "/proc/self/fd"), ("dev/stdin", "/proc/self/fd/0"), ("dev/stdout", "/proc/self/fd/1"), ("dev/stderr", "/proc/self/fd/2")];
 
-/// Which processes can be seen in `/proc`.
+/// The processes visible in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proc {
-    /// Those of the PID namespace that this process is in.
+    /// Those of the PID namespace of this process.
     Own,
-    /// The same as before.
+    /// Those visible before.
     Same,
 }
 
-/// Makes a root for this process and what it starts: the system's programs, libraries and configuration, as jobs may read them, and the
-/// program, to be read only; the directory of the supervisor and the home of its job, to be written to; some devices; and `/proc`. Nothing else is there by any name.
+/// Makes a root for this process and everything that it starts. Read-only are the system's programs, libraries and
+/// configuration, as far as jobs may read them, and the program. Writable are the directory of the supervisor and the
+/// home of its job. There are also some devices and `/proc`, and nothing else.
 pub(super) fn enter(rights: &SupervisorRights, program: &Path, proc: Proc) -> io::Result<()> {
     let working = std::env::current_dir()?;
     unshare(CloneFlags::CLONE_NEWNS)?;
-    // Nothing that is mounted here is seen elsewhere.
+    // Mounts made here are not visible elsewhere.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    // What was opened before is of another namespace, and cannot be mounted in this one.
+    // Files opened before belong to another namespace, and cannot be mounted in this one.
     let written = rights.written().map(|path| path.canonicalize()).collect::<io::Result<Vec<_>>>()?;
     let plan = Plan::of(rights, &written, program)?;
     let bound_proc = (proc == Proc::Same).then(|| open(Path::new("/proc"))).transpose()?;
     mount("tmpfs", SITE, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, SIZE)?;
-    // Whoever its jobs are, they pass through the directories.
+    // So jobs of any user can pass through the directories.
     let mask = umask(Mode::WGRP | Mode::WOTH);
     let filled = fill(&plan, bound_proc.as_ref());
     umask(mask);
     if let Err(error) = filled {
-        // All is as it was before.
+        // Everything is as it was before.
         chdir("/")?;
         unmount(SITE, UnmountFlags::DETACH)?;
         chdir(&working)?;
         return Err(error);
     }
-    // The old root lies over the new one.
+    // The old root covers the new one.
     unmount(".", UnmountFlags::DETACH)?;
     chdir("/")?;
     close_to_writes(&written)?;
@@ -68,10 +69,10 @@ pub(super) fn enter(rights: &SupervisorRights, program: &Path, proc: Proc) -> io
     Ok(())
 }
 
-/// Puts together what is to be the root, and makes it that.
+/// Builds the root and switches to it.
 fn fill(plan: &Plan, bound_proc: Option<&OwnedFd>) -> io::Result<()> {
     chdir(SITE)?;
-    // Where this cannot be done nothing else is worth it.
+    // If this fails, there is no point in the rest.
     make_directory(Path::new("proc"))?;
     match bound_proc {
         Some(of_before) => bind(of_before, Path::new("proc"))?,
@@ -81,10 +82,10 @@ fn fill(plan: &Plan, bound_proc: Option<&OwnedFd>) -> io::Result<()> {
     Ok(pivot_root(".", ".")?)
 }
 
-/// What is to be found where.
+/// The content of the root.
 #[derive(Debug, Default)]
 struct Plan {
-    /// Files and directories with all that is in them.
+    /// Files, and directories with everything in them.
     bound: BTreeMap<PathBuf, OwnedFd>,
     links: BTreeMap<PathBuf, PathBuf>,
 }
@@ -95,10 +96,10 @@ impl Plan {
         let (mut real, mut links) = (BTreeSet::new(), BTreeMap::new());
         let of_system = landlock::readable_by_jobs().chain(landlock::devices()).filter(|path| !path.starts_with("/proc"));
         let wanted = of_system.chain(rights.readable.iter().cloned()).chain([program.to_owned()]).chain(rights.written().cloned());
-        // What is not there is not needed: which of them are there depends on the distribution.
+        // A missing path is not needed: which of them exist depends on the distribution.
         real.extend(wanted.filter_map(|path| resolve(&path, &mut links)));
         for path in real {
-            // It is there with what it lies in. What is to be written to may lie in what is only to be read.
+            // A path below another one is already there. But a writable path may be below a read-only one.
             if path == Path::new("/") || plan.has(&path) && !written.contains(&path) {
                 continue;
             }
@@ -114,7 +115,7 @@ impl Plan {
         path.ancestors().any(|above| self.bound.contains_key(above))
     }
 
-    /// Makes all of it in the current directory. What lies in others comes after these.
+    /// Makes the content in the current directory. A path comes after those above it.
     fn lay_out(&self) -> io::Result<()> {
         for (path, opened) in &self.bound {
             let target = path.strip_prefix("/").unwrap_or(path);
@@ -133,12 +134,12 @@ impl Plan {
             link.parent().map_or(Ok(()), make_directory)?;
             symlink(target, link)?;
         }
-        // Programs expect it. It is empty, but for the directory of the supervisor where that is in it.
+        // Programs expect it. It is empty, unless the directory of the supervisor is in it.
         make_directory(Path::new("tmp"))
     }
 }
 
-/// Where a path leads to. Notes the links on the way. Nothing if it leads nowhere.
+/// Returns the target of a path and notes the links on the way. `None` if it leads nowhere.
 fn resolve(path: &Path, links: &mut BTreeMap<PathBuf, PathBuf>) -> Option<PathBuf> {
     let mut real = PathBuf::from("/");
     let names = |path: &Path| -> Vec<OsString> {
@@ -174,7 +175,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
-/// Opens a file or directory as a place only.
+/// Opens a file or directory as a path only.
 fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
 }
@@ -183,12 +184,13 @@ fn of_descriptor(opened: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()))
 }
 
-/// With what is mounted in it: where its owner may not see below a mount, the system gives it so only.
+/// Binds recursively: if the owner may not look below a mount, the system allows nothing else.
 fn bind(opened: &OwnedFd, target: &Path) -> io::Result<()> {
     Ok(mount_bind_recursive(of_descriptor(opened), target)?)
 }
 
-/// Has nobody write to what is mounted, but to what is to be written to and what is mounted in it, and to processes' own files in `/proc`.
+/// Makes all mounts read-only, except writable paths with the mounts in them, and `/proc`, where processes have files
+/// of their own.
 fn close_to_writes(written: &[PathBuf]) -> io::Result<()> {
     let list = fs::read("/proc/self/mountinfo")?;
     let mounts: Vec<Mount> = Mount::all(&list).collect();
@@ -197,11 +199,11 @@ fn close_to_writes(written: &[PathBuf]) -> io::Result<()> {
             continue;
         }
         let is_writable = written.iter().any(|written| place.starts_with(written));
-        // Whoever may write to a device does so wherever it is mounted.
+        // A user with the right to write to a device can do so on any mount.
         let devices = if place.starts_with("/dev") { MountFlags::NOEXEC } else { MountFlags::NODEV };
         let flags = flags | MountFlags::NOSUID | devices | if is_writable { MountFlags::empty() } else { MountFlags::RDONLY };
         match mount_remount(&place, flags | MountFlags::BIND, "") {
-            // One that something else is mounted over is not reached.
+            // A mount covered by another one is out of reach.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) => {}
             done => done?,
         }
@@ -209,7 +211,7 @@ fn close_to_writes(written: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
-/// What the `/proc` that is there does not show of the processes below this one, if it does not show all.
+/// Returns which processes below this one the mounted `/proc` hides, if any.
 pub(super) fn hides_processes() -> Option<&'static str> {
     let list = fs::read("/proc/self/mountinfo").unwrap_or_default();
     let hides = list.split(|byte| *byte == b'\n').any(|line| {

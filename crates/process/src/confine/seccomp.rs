@@ -1,7 +1,9 @@
-//! Which system calls a confined process may not make: those that are not on its list ([`call`]), and some with certain arguments.
+//! The system calls that a confined process may not make: those that are not on its list ([`call`]), and some with
+//! certain arguments.
 //!
-//! What is refused for its arguments fails with EPERM, as it would for want of a right, so programs go on that only try. A supervisor runs no
-//! script and has no list: it may make all calls but a few. docs/operations.md has which of them take something of the machine.
+//! A call refused for its arguments fails with EPERM, as for a missing permission, so programs that only try continue.
+//! A supervisor runs no script and has no list: it may make all calls but a few. docs/operations.md lists calls that
+//! use resources of the machine.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +15,8 @@ use seccompiler::{
 use super::call::{self, Kind};
 use super::{JobUser, Profile};
 
-/// What a supervisor does not need: to look into other processes, to change the system, and doors into the kernel through which most of its faults
-/// are reached.
+/// Calls that a supervisor does not need: to look into other processes, to change the system, and those through which
+/// most faults of the kernel are reached.
 const NEVER: &[c_long] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -58,8 +60,9 @@ const NEVER: &[c_long] = &[
     libc::SYS_vhangup,
 ];
 
-/// What changes modes, owners, times and further attributes of files, which landlock does not look at, and tells the names of files in a
-/// directory that may not be read. Whoever is the user that hero is does so with hero's own files. Newer calls have the same number everywhere.
+/// Calls that change modes, owners, times and other attributes of files, which landlock does not check, and calls that
+/// list the names in a directory that may not be read. A process with hero's user could use them on hero's own files.
+/// Newer calls have the same number everywhere.
 const ATTRIBUTES: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
@@ -93,7 +96,7 @@ const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;
 const FILE_SETATTR: c_long = 469;
 
-/// What makes a namespace of a new process.
+/// The flags that make a namespace for a new process.
 const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWIPC,
@@ -107,7 +110,7 @@ const NAMESPACES: [i32; 7] = [
 /// The bits of a socket's type that are not flags.
 const SOCKET_TYPE: u64 = 0xf;
 
-/// The calls that are refused, each at all or when one of its rules holds.
+/// The refused calls: always, or when one of the rules of the call holds.
 #[derive(Default)]
 struct Refused(BTreeMap<c_long, Vec<SeccompRule>>);
 
@@ -116,10 +119,10 @@ impl Refused {
         self.0.extend(calls.iter().map(|call| (*call, Vec::new())));
     }
 
-    /// Refuses a call when all of these hold of its arguments, which are counted from 0.
+    /// Refuses a call when all of these conditions hold for its arguments, which are counted from 0.
     fn when(&mut self, call: c_long, conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<(), String> {
         let conditions = conditions.iter().map(|(argument, compared, value)| {
-            // The kernel looks at no more of these arguments.
+            // The kernel only reads this part of these arguments.
             let is_long = [libc::SYS_clone, libc::SYS_utimensat].contains(&call);
             let length = if is_long { SeccompCmpArgLen::Qword } else { SeccompCmpArgLen::Dword };
             SeccompCondition::new(*argument, length, compared.clone(), *value).map_err(|error| error.to_string())
@@ -129,7 +132,7 @@ impl Refused {
         Ok(())
     }
 
-    /// Has these calls fail with this error from now on.
+    /// Makes these calls fail with this error from now on.
     fn apply(self, error: i32) -> Result<(), String> {
         let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
         let refusal = SeccompAction::Errno(error.unsigned_abs());
@@ -139,7 +142,8 @@ impl Refused {
     }
 }
 
-/// Refuses calls from now on, in this process and in what it becomes and starts. Calls by the numbers of another architecture end it.
+/// Refuses calls from now on, in this process, in the program it becomes, and in its children. Calls by the numbers of
+/// another architecture end it.
 pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
     let mut refused = Refused::default();
     let Some(kind) = Kind::of(profile) else {
@@ -148,9 +152,9 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
     };
     match profile {
         Profile::Engine { .. } => {
-            // Threads it may have, processes not.
+            // It may have threads, but no other processes.
             refused.when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(bits(libc::CLONE_THREAD)), 0)])?;
-            // It ends itself by a signal when it aborts, and stays the same process when it becomes its program.
+            // It sends itself a signal when it aborts, and stays the same process when it becomes its program.
             for call in [libc::SYS_kill, libc::SYS_tgkill] {
                 refused.when(call, &[(0, SeccompCmpOp::Ne, std::process::id().into())])?;
             }
@@ -158,15 +162,16 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
         Profile::Job(rights) => {
             if let JobUser::Root(_) = rights.user {
                 refused.always(ATTRIBUTES);
-                // Those of a file that it has opened it may set, as `touch` does.
+                // It may set the times of a file that it has opened, as `touch` does.
                 refused.when(libc::SYS_utimensat, &[(1, SeccompCmpOp::Ne, 0)])?;
             }
-            // Its processes talk to each other by pipes and pairs of sockets. One that is not connected for good reaches any path.
+            // Its processes talk to each other by pipes and socket pairs. A socket that is not connected for good
+            // reaches any path.
             refused.when(libc::SYS_socketpair, &[(0, SeccompCmpOp::Ne, bits(libc::AF_UNIX))])?;
             for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
                 refused.when(libc::SYS_socketpair, &[(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), bits(kind))])?;
             }
-            // What descriptors lead to counts where it is found, so no thread has a table of its own.
+            // Descriptors are counted per process, so no thread may have a table of its own.
             let thread_with_table = bits(libc::CLONE_THREAD);
             refused
                 .when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(thread_with_table | bits(libc::CLONE_FILES)), thread_with_table)])?;
@@ -178,18 +183,19 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
                     bits(libc::CLOSE_RANGE_UNSHARE.cast_signed()),
                 )],
             )?;
-            // A socket that somebody has filled holds what it is expected to.
+            // So a full socket holds no more than expected.
             for option in [libc::SO_SNDBUF, libc::SO_SNDBUFFORCE] {
                 let of_sockets = (1, SeccompCmpOp::Eq, bits(libc::SOL_SOCKET));
                 refused.when(libc::SYS_setsockopt, &[of_sockets, (2, SeccompCmpOp::Eq, bits(option))])?;
             }
-            // A pipe holds what it is expected to, and nothing tells what happens in directories, or to the files of others.
+            // So a pipe holds no more than expected, and no job is notified of changes in directories or to the files
+            // of others.
             for command in [libc::F_SETPIPE_SZ, libc::F_NOTIFY, libc::F_SETLEASE] {
                 refused.when(libc::SYS_fcntl, &[(1, SeccompCmpOp::Eq, bits(command))])?;
             }
-            // Nor does one hide what it has open.
+            // A process may not hide its open files.
             refused.when(libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, bits(libc::PR_SET_DUMPABLE)), (1, SeccompCmpOp::Eq, 0)])?;
-            // Filters are memory of the kernel. The forks of a zygote have one more, which refuses any further one.
+            // Filters use memory of the kernel. The forks of a zygote have one more, which refuses any further one.
             if !rights.confines_forks {
                 refused.when(libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, bits(libc::PR_SET_SECCOMP))])?;
             }
@@ -199,7 +205,7 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
         }
         Profile::Supervisor(_) => {}
     }
-    // Of other processes.
+    // Limits of other processes.
     refused.when(libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
     if let Some(signal) = profile.death_signal() {
         let another = (1, SeccompCmpOp::Ne, u64::from(signal.as_raw().unsigned_abs()));
@@ -210,12 +216,13 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
     }
     refused.apply(libc::EPERM)?;
     if !matches!(profile, Profile::Redis { .. }) {
-        // It takes any room on the disk at once, before anybody looks. Who is told that the file system cannot do it writes.
+        // It takes any amount of disk at once, before a check. A program that learns that the file system cannot do it
+        // writes instead.
         let mut slow = Refused::default();
         slow.always(&[libc::SYS_fallocate]);
         slow.apply(libc::EOPNOTSUPP)?;
     }
-    // The last, because no further filter can be set then.
+    // The last filter, because no further one can be set after it.
     apply_filter(&call::filter(kind)?).map_err(|error| error.to_string())
 }
 

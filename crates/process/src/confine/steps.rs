@@ -1,13 +1,13 @@
-//! Which steps were taken and which were not, and how a confined program says it.
+//! Notes which steps were taken and which are missing, and reports them.
 
 use std::fmt::Display;
 
-/// The steps that are missing in a report of a program's confinement, each with the reason: `landlock (the kernel does not have it)`.
+/// Returns the missing steps of a confinement report, each with the reason: `landlock (the kernel does not have it)`.
 pub fn left_out(report: &str) -> Vec<&str> {
     parts(report).0.collect()
 }
 
-/// What is missing in a report, and the steps in force.
+/// Splits a report into the missing steps and the steps in force.
 fn parts(report: &str) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
     let (weak, done) = report.strip_prefix("weak: ").map_or(("", report), |rest| rest.split_once("; ").unwrap_or((rest, "")));
     (weak.split(", ").filter_map(|name| name.strip_prefix("no ")), done.split(','))
@@ -19,12 +19,12 @@ pub(super) struct Steps {
     done: Vec<String>,
     /// Each with the reason.
     missing: Vec<String>,
-    /// Whether stderr is somebody else's: the log of a job.
+    /// True if stderr belongs to somebody else: the log of a job.
     silent: bool,
 }
 
 impl Steps {
-    /// No step was taken yet.
+    /// Starts without any step.
     pub(super) fn new(silent: bool) -> Self {
         Self { silent, ..Self::default() }
     }
@@ -50,7 +50,7 @@ impl Steps {
         }
     }
 
-    /// Takes over from the report of its parent what holds for all that this one starts.
+    /// Copies from the parent's report the steps that also hold for its children.
     pub(super) fn inherit(&mut self, report: &str, of: impl Fn(&str) -> bool) {
         let (missing, done) = parts(report);
         let name = |missing: &&str| of(missing.split(" (").next().unwrap_or_default());
@@ -63,7 +63,7 @@ impl Steps {
         self.done.iter().any(|done| done == name)
     }
 
-    /// What the program finds in its variable.
+    /// Returns the report that the program finds in its variable.
     pub(super) fn report(&self) -> String {
         let missing: Vec<String> = self.missing.iter().map(|name| format!("no {name}")).collect();
         let weak = if missing.is_empty() { String::new() } else { format!("weak: {}; ", missing.join(", ")) };
@@ -71,7 +71,7 @@ impl Steps {
     }
 }
 
-/// A reason without what separates the parts of a report.
+/// Returns a reason without the separators of a report.
 fn plain(why: &str) -> String {
     let why = why.split_once(" (os error").map_or(why, |(why, _)| why);
     why.chars().map(|c| if matches!(c, ',' | ';' | '(' | ')') || c.is_control() { ' ' } else { c }).collect()

@@ -14,25 +14,27 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
-/// The variable in which the first process of a PID namespace finds the number of the one that waits for it outside.
+/// The variable in which the first process of a PID namespace finds the process id of the process that waits for it
+/// outside.
 pub(super) const OUTSIDE: &str = "HERO_OUTSIDE";
 
-/// Numbers of users of ours, from the first on, and how many there are. No system and no container gives those of the first range to
-/// anybody else, and none of them has an entry in a file. The second is for containers that do not have the first: there users may be shared.
+/// Ranges of users of ours: the first number and the size. No system and no container assigns numbers of the first
+/// range, and none of them has an entry in a file. The second range is for containers without the first: there jobs may
+/// share users.
 pub(super) type Numbers = [(u32, u32); 2];
-/// To the first comes the number of an engine's process, so that no two share a user.
+/// The offset is the process id of an engine, so that no two share a user.
 pub(super) const ENGINES: Numbers = [(0x7000_0000, 1 << 24), (60_578, 500)];
 
-/// Before the reason why somebody is root, in an argument.
+/// Prefix of the reason why a user is root, in an argument.
 const ROOT: &str = "root ";
-/// That whose user is hero's, in an argument.
+/// Stands for hero's own user, in an argument.
 const SAME: &str = "same";
 
-/// What others may do with a directory on the way, with a file and a directory to use.
+/// The permissions of others: to pass through a directory on the way, and to read a file or directory.
 pub(super) const PASS: u32 = 0o001;
 const READ: u32 = 0o004;
 
-/// What it takes to start processes of other users and to look after them and their files.
+/// The capabilities needed to start processes of other users and to manage them and their files.
 pub(super) const OF_ROOT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -40,12 +42,12 @@ pub(super) const OF_ROOT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID);
 
-/// Whose user the process of a job is.
+/// The user of a job's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobUser {
-    /// That of its supervisor, who is not root.
+    /// That of its supervisor, which is not root.
     Same,
-    /// One of its own.
+    /// A user of its own.
     Own(u32),
     /// Root, for this reason.
     Root(String),
@@ -59,7 +61,8 @@ impl JobUser {
     /// To run a file, or to look into a directory.
     pub const USE: u32 = READ | PASS;
 
-    /// The user for the jobs of this process, which is their supervisor and works in a directory. They have to reach these paths.
+    /// Chooses the user for the jobs of this process, which is their supervisor and works in `directory`. The user has
+    /// to reach these paths.
     pub fn choose<'a>(paths: impl IntoIterator<Item = &'a Path>, directory: &Path) -> Self {
         if !geteuid().is_root() {
             return Self::Same;
@@ -72,7 +75,7 @@ impl JobUser {
         reached().map_or_else(Self::Root, Self::Own)
     }
 
-    /// The number of the user to whom files are given.
+    /// Returns the number of the user to whom files are given.
     pub fn owner(&self) -> Option<u32> {
         match self {
             Self::Same => None,
@@ -81,8 +84,8 @@ impl JobUser {
         }
     }
 
-    /// Gives an open file or directory to the user, if the file system knows owners. What has several names stays whose it is, as one of them
-    /// may be elsewhere.
+    /// Gives an open file or directory to the user, if the file system has owners. A file with several names keeps its
+    /// owner, as one of the names may be elsewhere.
     pub fn give_open(&self, open: impl AsFd) -> io::Result<()> {
         let Some(number) = self.owner() else { return Ok(()) };
         let found = fstat(&open)?;
@@ -90,9 +93,9 @@ impl JobUser {
         if found.st_uid == number || has_names {
             return Ok(());
         }
-        // What is open as a place only is given, too.
+        // This also works for a descriptor opened as a path only.
         match chownat(open, c"", Some(Uid::from_raw(number)), Some(Gid::from_raw(number)), AtFlags::EMPTY_PATH) {
-            // Root that may not do so may use it all the same.
+            // Root without this right can use the file anyway.
             Err(_) if matches!(self, Self::Root(_)) => Ok(()),
             Err(error) if knows_no_owners(&error.into()) => Ok(()),
             given => Ok(given?),
@@ -138,19 +141,21 @@ impl FromStr for JobUser {
     }
 }
 
-/// Whether an error says that a file system has no owners that could be changed, as some of networks and of other systems.
+/// Whether an error says that a file system has no owners to change, like some network file systems and those of other
+/// systems.
 pub(super) fn knows_no_owners(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
-/// The user of this process' own number. The first process of a PID namespace has the one that waits for it outside, or all would share a user.
+/// Returns the user that follows from the process id. The first process of a PID namespace uses the id of the process
+/// that waits for it outside, or all would share a user.
 pub(super) fn number() -> Result<u32, String> {
     let own = std::process::id();
     let outside = std::env::var(OUTSIDE).ok().filter(|_| own == 1).and_then(|number| number.parse().ok());
     numbered(ENGINES, |count| outside.unwrap_or(own) % count)
 }
 
-/// A user of these numbers, if this process can become one: the first and so many, of which there are `count`.
+/// Returns a user of these ranges, if this process can become one. `at` computes the offset from the size of a range.
 pub(super) fn numbered(numbers: Numbers, at: impl Fn(u32) -> u32) -> Result<u32, String> {
     let may = capabilities(None).is_ok_and(|sets| sets.effective.contains(OF_ROOT));
     if !may || fs::read_to_string("/proc/self/setgroups").is_ok_and(|groups| groups.trim() == "deny") {
@@ -162,7 +167,8 @@ pub(super) fn numbered(numbers: Numbers, at: impl Fn(u32) -> u32) -> Result<u32,
     found.ok_or_else(|| "this container has no other users".to_owned())
 }
 
-/// Whether a number is in a map of a user namespace: lines of first number inside, first number outside, and how many.
+/// Whether a number is in a map of a user namespace. Its lines have the first number inside, the first number outside,
+/// and the count.
 fn has(map: &str, number: u32) -> bool {
     map.lines().any(|line| {
         let mut fields = line.split_whitespace().map(str::parse::<u32>);
@@ -171,7 +177,8 @@ fn has(map: &str, number: u32) -> bool {
     })
 }
 
-/// Whether everybody can use a file or look into a directory; if not, why. One that does not exist is no obstacle.
+/// Checks that everybody can use a file or look into a directory; if not, returns the reason. A missing path is no
+/// obstacle.
 pub(super) fn reaches(path: &Path) -> Result<(), String> {
     let Ok(real) = path.canonicalize() else { return Ok(()) };
     for path in [path, &real] {
@@ -180,12 +187,13 @@ pub(super) fn reaches(path: &Path) -> Result<(), String> {
     allows(&real, |metadata| if metadata.is_dir() { READ | PASS } else { READ })
 }
 
-/// Whether everybody can run a program, were it in a directory that he can pass through; if not, why.
+/// Checks that everybody could run a program if he could pass through the directories above; if not, returns the
+/// reason.
 pub(super) fn runs(program: &Path) -> Result<(), String> {
     allows(program, |_| READ | PASS)
 }
 
-/// Whether everybody can pass through a directory and those above it.
+/// Checks that everybody can pass through a directory and those above it.
 pub(super) fn passes(directory: &Path) -> Result<(), String> {
     directory.ancestors().filter(|above| above.is_absolute()).try_for_each(|above| allows(above, |_| PASS))
 }
@@ -196,8 +204,8 @@ fn allows(path: &Path, needed: impl Fn(&Metadata) -> u32) -> Result<(), String> 
     if metadata.mode() & needed == needed { Ok(()) } else { Err(format!("{} is closed to other users", path.display())) }
 }
 
-/// Becomes this user for good, with a group of the same number, and no other but that of the users of directories. What root may goes
-/// with that.
+/// Becomes this user for good, with the group of the same number, and no other group except that of the users of
+/// directories. This gives up the rights of root.
 pub(super) fn become_user(number: u32) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
     set_thread_groups(JobUser::Own(number).group().map(Gid::from_raw).as_slice())?;
@@ -205,7 +213,7 @@ pub(super) fn become_user(number: u32) -> io::Result<()> {
     Ok(set_thread_res_uid(user, user, user)?)
 }
 
-/// Gives up what root may besides what is his own, but for these.
+/// Gives up the capabilities of root, except these.
 pub(super) fn give_up_capabilities(kept: CapabilitySet) -> io::Result<()> {
     let kept = kept & capabilities(None)?.permitted;
     Ok(set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?)

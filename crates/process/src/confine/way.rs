@@ -1,4 +1,4 @@
-//! The users of directories, such as those of contexts, and their way through the directories above.
+//! The users of directories, such as those of contexts, and how they pass through the directories above.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io;
@@ -11,14 +11,15 @@ use sha2::{Digest, Sha256};
 
 use super::user::{JobUser, Numbers, PASS, knows_no_owners, numbered, passes};
 
-/// The first is a group, which may pass through the directories above. What comes to it follows from the path of a directory.
+/// The first number is a group, which may pass through the directories above. The path of a directory determines the
+/// offset from it.
 const DIRECTORIES: Numbers = [(0x7100_0000, 1 << 24), (61_078, 106)];
-/// What a group may do that passes through a directory.
+/// The permission with which a group passes through a directory.
 const OF_GROUP: u32 = PASS << 3;
 
 impl JobUser {
-    /// The user for everything in a directory, which lies below these of hero's own, the first of which need not exist. It does not depend on
-    /// anything but the path, and there is one for each.
+    /// Returns the user for everything in a directory that is below these directories of hero. The first of these need
+    /// not exist. The user only depends on the path, and each path has its own.
     pub fn of_directory(directory: &Path, above: &[&Path]) -> Self {
         if !geteuid().is_root() {
             return Self::Same;
@@ -41,13 +42,13 @@ impl JobUser {
         reached().unwrap_or_else(Self::Root)
     }
 
-    /// The group that the user of a directory has besides his own.
+    /// Returns the group that the user of a directory has besides his own.
     pub(super) fn group(&self) -> Option<u32> {
         let Self::Own(number) = self else { return None };
         DIRECTORIES.iter().find(|(group, count)| (group + 1..group + count).contains(number)).map(|(group, _)| *group)
     }
 
-    /// Whether a directory could be opened to the user of one below, so that nobody else gets further than before.
+    /// Whether a directory could be opened to the user of a directory below it without opening it to anybody else.
     fn could_pass(&self, above: &Path) -> Result<(), String> {
         let Ok(found) = fs::metadata(above) else { return Ok(()) };
         if self.may_pass(&found) || is_closed_to_its_group(&found) {
@@ -71,24 +72,25 @@ impl JobUser {
             return Err(io::Error::other(format!("{} was opened to a group meanwhile; close it with: chmod g= {0}", above.display())));
         }
         match chown(above, None, Some(group)) {
-            // Where the file system knows no groups it stays as it is.
+            // If the file system has no groups, the directory stays as it is.
             Err(error) if knows_no_owners(&error) => Ok(()),
             given => given.and_then(|()| fs::set_permissions(above, Permissions::from_mode(found.mode() & 0o7777 | OF_GROUP))),
         }
     }
 
-    /// Whether the group of a directory's users passes through a directory, and the group can do nothing else there.
+    /// Whether the group of the users of directories can pass through this directory, and has no other right in it.
     pub fn is_way(found: &Metadata) -> bool {
         found.is_dir() && found.mode() & 0o077 == OF_GROUP && DIRECTORIES.iter().any(|(group, _)| *group == found.gid())
     }
 }
 
-/// Whether a directory's group can do nothing in it: who may only pass finds all else closed in those of hero.
+/// Whether a directory's group has no right in it: a user who may only pass cannot open the other files in a directory
+/// of hero.
 fn is_closed_to_its_group(found: &Metadata) -> bool {
     found.mode() & 0o060 == 0
 }
 
-/// Where a directory is, or will be, if it is made in one that there is.
+/// Returns the real path of a directory, which need not exist if its parent does.
 fn real(directory: &Path) -> io::Result<PathBuf> {
     match (directory.canonicalize(), directory.parent(), directory.file_name()) {
         (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotFound => Ok(parent.canonicalize()?.join(name)),

@@ -1,4 +1,4 @@
-"""Confines the fork of a job further than the process that it was forked from: landlock by system calls, as the standard library has none."""
+"""Confines the fork of a job further than its zygote. Makes system calls for landlock: the standard library has none."""
 
 import ctypes
 import errno
@@ -6,24 +6,24 @@ import os
 import signal
 import struct
 
-# Numbers that are the same on every architecture.
+# These numbers are the same on every architecture.
 CREATE, ADD, RESTRICT = 444, 445, 446
 VERSION = 1
 PATH_BENEATH = 1
 PDEATHSIG = 1
 GET_SECCOMP, SET_SECCOMP = 21, 22
 FILTER = 2
-# The number of `prctl`, where calls are filtered at all.
+# The number of `prctl` on the architectures that filter calls.
 PRCTL = {"x86_64": 157, "aarch64": 167}
 
 WRITE_FILE = 1 << 1
-# Removing and making anything, without devices.
+# Removing and making everything except devices.
 CHANGE = 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 12
 MAKE_DEVICES = 1 << 6 | 1 << 11
 REFER, TRUNCATE = 1 << 13, 1 << 14
-# Neither other processes' signals nor their abstract sockets.
+# Neither signals to other processes nor their abstract sockets.
 SCOPES = 1 << 0 | 1 << 1
-# All of it may be written to as far as this process may: to a few devices.
+# Everything below may be written to as far as this process may: a few devices.
 DEVICES = "/dev"
 
 libc = None
@@ -41,22 +41,22 @@ def call(number, *arguments):
 
 
 def prepare():
-    """What can be done before there is a job."""
+    """Takes the steps that are possible before there is a job."""
     global libc, version, devices, refusals
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         version = call(CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(VERSION))
     except OSError:
-        version = 0  # The kernel has no landlock, so nothing is restricted, and hero says so.
+        version = 0  # The kernel has no landlock, so nothing is restricted, and hero reports it.
     if version:
         devices = os.open(DEVICES, os.O_PATH | os.O_CLOEXEC)
-    # Where the calls of this process are not filtered, hero says so, and there is nothing to add.
+    # If the calls of this process are not filtered, hero reports it, and there is nothing to add.
     if libc.prctl(GET_SECCOMP, 0, 0, 0, 0) == FILTER:
         refusals = filter_of(PRCTL[os.uname().machine])
 
 
 def filter_of(prctl):
-    """What refuses further confinement: rules and filters are memory of the kernel that nobody counts. `seccomp` is refused anyway."""
+    """Returns a filter that refuses further confinement: rules and filters use uncounted kernel memory. `seccomp` is refused anyway."""
     load, equal, give = 0x20, 0x15, 0x06
     allowed, unknown, refused = 0x7FFF0000, 0x00050000 | errno.ENOSYS, 0x00050000 | errno.EPERM
     steps = [
@@ -72,12 +72,12 @@ def filter_of(prctl):
         (give, 0, 0, refused),
     ]
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
-    # Its place is in memory that stays.
+    # The pointer stays valid as long as `code` is kept.
     return struct.pack("@HP", len(steps), ctypes.addressof(code)), code
 
 
 def restrict(directory, parent):
-    """Lets this process write in its directory only, and reach no process outside of its job. It dies with its parent."""
+    """Lets this process only write in its directory, and reach no process outside of its job. It dies with its parent."""
     libc.prctl(PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:
         os._exit(125)

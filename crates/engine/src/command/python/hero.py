@@ -1,22 +1,22 @@
-"""What a job knows, and what it gives back.
+"""The input of a job, and functions for its output.
 
-args     what the caller gave, as Python values; {} if that was nothing
+args     the job's args as Python values; {} if it has none
 env      the job's env_vars; os.environ has them, too
 job_id, caller_id, context_id, attempt
-         who asked, and which attempt this is, from 1
-inputs   what the job's prerequisites gave, by their names (by their ids, where they have none of their own); asked for when it is first looked at
-slot     when the job was due, as text, if it is one of a schedule, else None; likewise
+         ids of the job, its creator and its context; the number of the attempt, from 1
+inputs   the outputs of the job's prerequisites by their names (by their ids if they have no names); requested at first use
+slot     the time at which the job was due, as text, if it belongs to a schedule, else None; requested at first use
 
-result(value)             gives the result: None, a text, or anything that JSON can say; the last one counts
-log(text, level="info")   writes a line of the log; levels are debug, info, warn and error
-progress(value, text="")  tells those who follow the job how far it is: a number, usually percent, and what it is doing
-spawn(spec)               creates a child of the job and gives its id: it runs when this script has ended
+result(value)             sets the result: None, a text, or any JSON value; the last one counts
+log(text, level="info")   writes a log line; levels are debug, info, warn and error
+progress(value, text="")  reports the job's progress: a number, usually percent, and a text
+spawn(spec)               creates a child of the job and returns its id; it runs when this script has ended
 then(spec)                creates a continuation, which runs when the job and all its descendants have ended
 
-A spec is what create_job takes, as a dict or as keyword arguments: script, and any of script_type, args, name and others.
-What the server does not do raises Refused, with its words.
+A spec has the parameters of create_job, as a dict or as keyword arguments: script, and any of script_type, args, name and others.
+A call that the server refuses raises Refused, with the server's message.
 
-print() writes lines of the log with level info, and stderr those with level error.
+print() writes log lines with level info, and stderr lines with level error.
 """
 
 import fcntl as _fcntl
@@ -36,18 +36,18 @@ attempt = 1
 _LEVELS = ("debug", "info", "warn", "error")
 _channel = None
 _lock = _allocate_lock()
-# Where questions are asked, and by which process.
+# The descriptor for host calls, and the process that may make them.
 _asks, _asker = None, None
 _ask_lock = _allocate_lock()
 _is_interrupted = False
 _limits = {"result": 1 << 20, "log": 1 << 20}
 _LONGEST_TEXT = 4096
-# Only a number of so many digits can be beyond 64 bits.
+# Only a number with this many digits can exceed 64 bits.
 _LONG_NUMBER = _re.compile(r"\d{19}")
 
 
 class ResultError(ValueError):
-    """Why a value cannot be a result."""
+    """The value cannot be a result."""
 
 
 class LimitError(ResultError):
@@ -55,11 +55,11 @@ class LimitError(ResultError):
 
 
 class Refused(RuntimeError):
-    """Why the server did not do what it was asked for, in its words."""
+    """The server refused a call. The message is the server's."""
 
 
 def result(value):
-    """Gives the result of the job: None, a text, or anything that JSON can say. The last one counts."""
+    """Sets the result of the job: None, a text, or any JSON value. The last one counts."""
     if isinstance(value, str):
         written = _json.dumps(value, ensure_ascii=False)
         size = len(value.encode("utf-8", "surrogatepass"))
@@ -79,19 +79,19 @@ def result(value):
 
 
 def log(text, level="info"):
-    """Writes a line of the log."""
+    """Writes a log line."""
     if level not in _LEVELS:
         raise ValueError(f"{level!r} is not a level: {', '.join(_LEVELS)}")
     for stream in (_sys.stdout, _sys.stderr):
         try:
             stream.flush()
         except Exception:
-            pass  # It is the script's own, or closed.
+            pass  # The script has replaced or closed it.
     _send("l", _json.dumps([level, str(text)[: _limits["log"] + 1]], ensure_ascii=False))
 
 
 def progress(value, text=""):
-    """Tells those who follow the job how far it is: a number, usually percent, and what it is doing. Of many a second the newest counts."""
+    """Reports the job's progress: a number, usually percent, and a text. Of many reports in a second, the newest counts."""
     wrong = "a progress is a finite number, usually percent, and a text"
     if isinstance(value, (str, bytes)):
         raise ValueError(wrong)
@@ -108,12 +108,12 @@ def progress(value, text=""):
 
 
 def spawn(spec=None, /, **more):
-    """Creates a child of the job and gives its id. It runs when this script has ended, and not if that fails."""
+    """Creates a child of the job and returns its id. It runs when this script has ended, unless the script fails."""
     return _ask("spawn", _spec(spec, more))
 
 
 def then(spec=None, /, **more):
-    """Creates a continuation of the job and gives its id. It runs when the job and all its descendants have ended, however they did."""
+    """Creates a continuation of the job and returns its id. It runs when the job and all descendants have ended, even if they failed."""
     return _ask("then", _spec(spec, more))
 
 
@@ -157,7 +157,7 @@ def _spec(spec, more):
 
 
 def _ask(word, text=""):
-    """Asks, and gives the answer."""
+    """Makes a host call and returns the answer."""
     global _is_interrupted
     with _ask_lock:
         _can_ask()
@@ -186,7 +186,7 @@ def _can_ask():
 
 
 def _write(descriptor, text):
-    # A surrogate without its other half is no text.
+    # An unpaired surrogate is no valid text.
     data = memoryview(text.encode("utf-8", "replace"))
     while data:
         data = data[_os.write(descriptor, data) :]
@@ -196,10 +196,10 @@ def _send(kind, text):
     with _lock:
         if _channel is None:
             raise RuntimeError("hero has no job: it works only in a job of the script type python")
-        # The lock is that of the whole process, not of those that it forks, and ends with it.
+        # The lock belongs to the whole process, not to its forks, and ends with it.
         _fcntl.lockf(_channel, _fcntl.LOCK_EX)
         try:
-            # A process that ended in the middle of a message left it without an end.
+            # A process that ended in the middle of a message left it unterminated.
             _write(_channel, f"\n{kind}{text}\n")
         finally:
             _fcntl.lockf(_channel, _fcntl.LOCK_UN)
@@ -210,7 +210,7 @@ def _is_own_process():
 
 
 def _forked():
-    # Another thread may have held them.
+    # Another thread may have held the locks.
     global _lock, _ask_lock
     _lock, _ask_lock = _allocate_lock(), _allocate_lock()
 

@@ -1,4 +1,4 @@
-//! Jobs in Python: a fork of a process that has started already, or, where that does not work, a process that starts.
+//! Jobs in Python: each is a fork of a process that has already started or, if that does not work, a new process.
 
 mod zygote;
 
@@ -30,23 +30,23 @@ const FILE: &str = "script.py";
 /// What runs the scripts, and what these import.
 const SOURCES: [(&str, &str); 3] =
     [("runner.py", include_str!("runner.py")), ("hero.py", include_str!("hero.py")), ("confine.py", include_str!("confine.py"))];
-/// No variables and no directories of the user's mean anything to it, and it writes no compiled files.
+/// Python ignores variables and directories of the user, and writes no compiled files.
 const ARGUMENTS: [&str; 4] = ["-I", "-B", "-X", "utf8"];
-/// After so many zygotes that did not start in succession none is tried any more.
+/// After this number of consecutive zygotes that did not start, none is tried any more.
 const TRIES: u32 = 3;
 
-/// An interpreter of Python.
+/// A Python interpreter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Python {
-    /// Its file; that of a virtual environment is in it.
+    /// Its path; one in a virtual environment selects that environment.
     pub interpreter: PathBuf,
-    /// What processes of jobs may read and run, besides the system's programs.
+    /// Paths that processes of jobs may read and run, besides the system's programs.
     pub readable: Vec<PathBuf>,
-    /// Bytes of memory for the data of one process.
+    /// The maximum memory for the data of one process, in bytes.
     pub memory: u64,
 }
 
-/// What the process of a job is told of it.
+/// The description of a job for its process.
 #[derive(Serialize)]
 struct Told<'j> {
     environment: Variables,
@@ -76,7 +76,7 @@ struct Runner {
     failures: u32,
 }
 
-/// Has the runner be a zygote.
+/// Makes the runner a zygote.
 const SERVE: &str = "serve";
 
 impl JobProgram for Python {
@@ -168,10 +168,10 @@ impl Starter for Runner {
             args: serde_json::from_str(args)?,
             limits: ToldLimits { result: limits.result, result_text: size(limits.result), log: limits.log },
         })?;
-        // The zygote does not read it, because what it has seen its later forks could find in their memory.
+        // The zygote does not read the job: later forks could find it in their memory.
         let mut file = File::from(memfd_create("job", MemfdFlags::CLOEXEC)?);
         file.write_all(&told)?;
-        // One that has died since is found when it is to fork; then there is another.
+        // A zygote that has died is only noticed at the fork. Then another one is started.
         for _ in 0..2 {
             if let Some(jobs) = files.directory.parent() {
                 self.start_zygote(jobs);

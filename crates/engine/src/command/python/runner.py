@@ -1,4 +1,4 @@
-"""Runs scripts of jobs: `runner.py run` the one in the current directory, `runner.py serve` one after another, each in a fork."""
+"""Runs scripts of jobs: `runner.py run` runs the one in the current directory, `runner.py serve` runs one after another, each in a fork."""
 
 import atexit
 import builtins
@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 
-# The descriptors of what is told, and of what is asked.
+# The descriptors of the messages to hero, and of host calls.
 CHANNEL, ASKS = 3, 4
 SCRIPT = "script.py"
 LONGEST_MESSAGE = 2000
@@ -19,7 +19,7 @@ MOST_FUNCTIONS = 30
 
 
 def beside(name):
-    """A module that is a file beside this one. An isolated Python does not look there."""
+    """Returns the module in a file beside this one. An isolated Python does not search there."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
@@ -31,10 +31,10 @@ hero = sys.modules["hero"] = beside("hero")
 
 
 def run(job):
-    """Runs the script of a job in the current directory, and gives the exit code."""
+    """Runs the script of a job in the current directory, and returns the exit code."""
     os.environ.clear()
     os.environ.update(job["environment"])
-    # What some editors put before a text is none of it.
+    # Some editors write a byte order mark before the text.
     source = job["script"].removeprefix("\ufeff")
     hero._begin(job, CHANNEL, ASKS)
     sys.argv = [SCRIPT]
@@ -54,7 +54,7 @@ def run(job):
 
 
 def streams():
-    """Has what is printed be a line of the log as soon as it is one."""
+    """Makes printed lines appear in the log as soon as they are complete."""
     for descriptor, name in ((1, "stdout"), (2, "stderr")):
         stream = open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
         setattr(sys, name, stream)
@@ -62,7 +62,7 @@ def streams():
 
 
 def leave(main, code):
-    """Ends as Python does, but without freeing what this process shares with others. Gives the exit code."""
+    """Ends like Python, but without freeing memory that this process shares with others. Returns the exit code."""
     if code is None:
         code = 0
     elif not isinstance(code, int):
@@ -71,7 +71,7 @@ def leave(main, code):
     if "threading" in sys.modules:
         quietly(lambda: sys.modules["threading"]._shutdown())
     quietly(atexit._run_exitfuncs)
-    # Files that the script left open are written to their end.
+    # Flushes files that the script left open.
     main.__dict__.clear()
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         quietly(lambda: stream.flush())
@@ -79,7 +79,7 @@ def leave(main, code):
 
 
 def quietly(work):
-    """Does what may fail because of what the script has done."""
+    """Runs code that may fail because of changes that the script has made."""
     try:
         work()
     except BaseException:
@@ -87,13 +87,13 @@ def quietly(work):
 
 
 def fail(error):
-    """Says what went wrong, and where: in the log for people, and to hero. Of other processes of the job that is up to the one that waits."""
+    """Reports an error with its place: in the log for people, and to hero. Child processes leave the latter to their parent."""
     try:
         tell(error)
     except BaseException:
         if not hero._is_own_process():
             return
-        # The script has replaced what tells it, or there is no memory.
+        # The script has replaced code that the report needs, or there is no memory.
         told = {"message": type(error).__name__, "line": None, "column": None, "stack": [], "limit": False}
         quietly(lambda: hero._send("e", json.dumps(told)))
 
@@ -128,12 +128,12 @@ def tell(error):
 
 
 def place(number):
-    """A line or a column, if it can be one. A script may raise errors of syntax itself."""
+    """Returns a line or a column, if it is valid. A script may raise syntax errors itself."""
     return number if isinstance(number, int) and 0 < number < 1 << 31 else None
 
 
 def column_of(frames):
-    """The column of the innermost place in the script, where this version knows it."""
+    """Returns the column of the innermost place in the script, if this Python version has it."""
     column = None
     while frames is not None:
         code = frames.tb_frame.f_code
@@ -146,7 +146,7 @@ def column_of(frames):
 
 
 def excerpt(text, characters):
-    """The beginning of a text. Where it was cut it says so, which is how a part of a secret is recognised."""
+    """Returns the beginning of a text. A mark at the cut is how a part of a secret is recognised."""
     return text if len(text) <= characters else text[:characters] + "…"
 
 
@@ -163,18 +163,18 @@ def message(error):
 
 
 def serve():
-    """Forks for each job, and tells how it ended. In such a fork it gives the job; the socket's end is the end."""
+    """Forks for each job, and reports how it ended. Returns the job in the fork, and None when the socket is closed."""
     import socket
 
     control = socket.socket(fileno=CHANNEL)
-    # The numbers that descriptors of jobs get must not be those of anything else.
+    # The descriptor numbers of jobs must be free for them.
     while os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) < ASKS:
         pass
     confine = beside("confine")
     confine.prepare()
     streams()
     warm_up()
-    # What is there now stays: the forks share its memory as long as nobody writes to it.
+    # Existing objects stay: the forks share their memory as long as nobody writes to it.
     gc.collect()
     gc.freeze()
     control.send(b"ready")
@@ -186,7 +186,7 @@ def serve():
         reap()
         child = os.fork()
         if child == 0:
-            # Nothing of the zygote's is the job's: neither its session nor its socket.
+            # The job gets neither the session nor the socket of the zygote.
             os.setsid()
             control.detach()
             out, err, channel, asks, file = descriptors
@@ -205,7 +205,7 @@ def serve():
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(str(child).encode())
-        # A job can make others children of this process, too.
+        # A job can also leave orphans that become children of this process.
         ended = None
         while ended != child:
             ended, status, usage = os.wait4(-1, 0)
@@ -214,7 +214,7 @@ def serve():
 
 
 def reap():
-    """Waits for what earlier jobs have made children of this process."""
+    """Reaps orphans of earlier jobs that became children of this process."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -223,7 +223,7 @@ def reap():
 
 
 def warm_up():
-    """Does once what each job does: what is then in memory it shares."""
+    """Runs the steps of each job once, so that forks share the memory that they need."""
     kept = dict(os.environ)
     job = json.loads('{"environment": {"A": "b"}, "args": {"a": [1, 2.5, null]}, "script": "import hero"}')
     os.environ.clear()
@@ -234,7 +234,7 @@ def warm_up():
 
 
 def begun():
-    """The job of a process that was started for it."""
+    """Returns the job of a process that was started for it."""
     with open("job.json", encoding="utf-8") as file:
         job = json.load(file)
     os.unlink("job.json")
@@ -249,5 +249,5 @@ if __name__ == "__main__":
         try:
             code = run(job)
         except BaseException:
-            code = 1  # The script has taken apart what was still needed.
+            code = 1  # The script has destroyed something that was still needed.
         leave_with(code)

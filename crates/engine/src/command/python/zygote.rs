@@ -12,21 +12,22 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::command::process::{Process, pipes, receive};
 use hero_process::tree;
 
-/// How long it may take to start: less than an engine, which goes on without it.
+/// Timeout for its start: shorter than that of an engine, which continues without it.
 const START: Duration = Duration::from_secs(5);
-/// How long a fork may take.
+/// Timeout for a fork.
 const FORK: Duration = Duration::from_secs(5);
 
-/// A Python that has started and imported what every job needs, and forks for each. Dropping it kills it.
+/// A Python that has started and imported the modules that every job needs, and forks for each job. Dropping it kills
+/// it.
 pub(super) struct Zygote {
     pid: Pid,
     control: OwnedFd,
 }
 
 impl Zygote {
-    /// Starts it by a confined command, whose descriptor 0 is to become the one that it serves.
+    /// Starts it with a confined command, whose descriptor 0 becomes its control socket.
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
-        // Each message stays what it was, so none has to be put together.
+        // The socket keeps message boundaries, so no message has to be reassembled.
         let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let child = command.stdin(theirs).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         drop(command);
@@ -41,7 +42,7 @@ impl Zygote {
         self.pid
     }
 
-    /// Forks for the job in a directory, of which a file tells the fork the rest.
+    /// Forks for the job in a directory. A file describes the job to the fork.
     pub(super) fn fork(&self, directory: &Path, job: BorrowedFd<'_>) -> io::Result<Process> {
         let (readers, writers) = pipes()?;
         let descriptors = [writers.out.as_fd(), writers.err.as_fd(), writers.result.as_fd(), writers.host_calls.as_fd(), job];
@@ -50,7 +51,7 @@ impl Zygote {
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
         sendmsg(&self.control, &[IoSlice::new(directory.as_os_str().as_bytes())], &mut ancillary, SendFlags::NOSIGNAL)?;
         let told = receive(&self.control, FORK)?.parse().map_err(|_| io::ErrorKind::InvalidData)?;
-        // In a PID namespace it has another number for its one child.
+        // In its PID namespace, its one child has another process id.
         let pid = tree::children(self.pid).and_then(|children| children.last().copied()).unwrap_or(told);
         let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
         Ok(Process::forked(pid, self.control.try_clone()?, readers))
@@ -59,7 +60,7 @@ impl Zygote {
 
 impl Drop for Zygote {
     fn drop(&mut self) {
-        // It is waited for when the next job has ended.
+        // It is reaped when the next job has ended.
         let _ = kill_process(self.pid, Signal::KILL);
     }
 }

@@ -8,15 +8,15 @@ use crate::rhai::run::Run;
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "join(array: array, separator: string) -> string",
-        description: "Makes one string of the texts of all elements, with a separator between them.",
+        description: "Joins the texts of all elements into one string, with a separator between them.",
         errors: "",
         example: r#"["a", 1, true].join(", ")"#,
         result: r#""a, 1, true""#,
     },
     Definition {
         signature: "sum(array: array) -> number",
-        description: "Adds up numbers. The sum of integers is an integer, one float makes it a float, and one decimal number makes it decimal. An empty array gives 0.",
-        errors: "an element is no number, the sum of integers is beyond 64 bits, or floats and decimal numbers are mixed.",
+        description: "Adds up numbers. The sum of integers is an integer; one float makes it a float, and one decimal number makes it decimal. The sum of an empty array is 0.",
+        errors: "an element is not a number, the sum of integers exceeds 64 bits, or floats and decimal numbers are mixed.",
         example: "[1, 2, 3.5].sum()",
         result: "6.5",
     },
@@ -44,7 +44,7 @@ fn sum(context: &NativeCallContext<'_>, run: &Run, items: &Array) -> Native<Dyna
     for (at, item) in items.iter().enumerate() {
         run.go_on_at(at)?;
         if let Ok(number) = item.as_int() {
-            // No array is so long that this overflows.
+            // No array is long enough for an overflow.
             whole += i128::from(number);
         } else if let Ok(number) = item.as_float() {
             fraction = Some(fraction.unwrap_or_default() + number);

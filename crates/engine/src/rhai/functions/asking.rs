@@ -1,4 +1,4 @@
-//! What functions have in common that ask the worker.
+//! Shared code of functions that make host calls.
 
 use std::rc::Rc;
 
@@ -12,10 +12,10 @@ use crate::rhai::run::Run;
 use crate::{Answer, HostCall, alloc};
 use hero_model::{exact, without_position};
 
-/// How long the JSON may be that goes to the worker, which says itself how large objects and jobs may be.
+/// The maximum length of JSON for the worker, which has its own limits for objects and jobs.
 const LONGEST: usize = 2 << 20;
 
-/// What a script gives, as the worker is told of it.
+/// Converts input of a script to a type of a host call.
 pub(super) fn json<T: DeserializeOwned>(
     context: &NativeCallContext<'_>,
     write: impl FnOnce(usize) -> Result<String, convert::Refused>,
@@ -28,21 +28,21 @@ fn read<T: DeserializeOwned>(context: &NativeCallContext<'_>, written: Result<St
         convert::Refused::TooLarge => too_long(context, Piece::Text),
         refused => failed(context, format!("what is given {refused}")),
     })?;
-    // Reading would round an integer that has too many digits.
+    // Parsing would round an integer that has too many digits.
     exact(&text, "it").map_err(|beyond| failed(context, beyond.to_string()))?;
-    // The script has not written the text.
+    // The script has not written this JSON text, so positions in it mean nothing.
     serde_json::from_str(&text).map_err(|error| failed(context, without_position(&error.to_string())))
 }
 
-/// Asks the worker, and gives what it answers.
+/// Makes a host call, and returns the answer.
 pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, host_call: impl Into<HostCall>) -> Native<Dynamic> {
     answered(context, run.ask(host_call.into())?)
 }
 
-/// What the worker answered, as a value.
+/// Converts the worker's answer to a value.
 pub(super) fn answered(context: &NativeCallContext<'_>, answer: Answer) -> Native<Dynamic> {
     let answer = answer.map_err(|refusal| failed(context, refusal))?;
     let value = alloc::apart(|| answer.to_value()).map_err(|error| failed(context, error.to_string()))?;
-    // What scripts and clients store has no integer that scripts cannot hold.
+    // Stored values contain no integers too large for scripts.
     Ok(convert::dynamic(&value).unwrap_or(Dynamic::UNIT))
 }

@@ -8,20 +8,21 @@ use crate::rhai::run::Run;
 /// The definition of a function, as its author writes it.
 #[derive(Debug)]
 pub(crate) struct Definition {
-    /// `name(parameter: type, other?: type) -> type`, where the name may begin with a namespace: `osis::get`. Types are those of [`TYPES`](crate::reference::TYPES), several with `|` between them.
-    /// Parameters with a question mark may be left out.
+    /// `name(parameter: type, other?: type) -> type`, where the name may begin with a namespace: `osis::get`. Types are
+    /// those of [`TYPES`](crate::reference::TYPES), several with `|` between them. Parameters with a question mark are
+    /// optional.
     pub(crate) signature: &'static str,
     /// What it does, in one or more sentences.
     pub(crate) description: &'static str,
-    /// When it gives an error that scripts may catch; empty if never.
+    /// When it fails with an error that scripts may catch; empty if never.
     pub(crate) errors: &'static str,
     /// A script that uses it.
     pub(crate) example: &'static str,
-    /// The JSON of what the example gives; empty if it gives nothing, or something else each time.
+    /// The JSON of the example's result; empty if it has none, or a different one each time.
     pub(crate) result: &'static str,
 }
 
-/// A parameter: its name, its type, and whether it may be left out.
+/// A parameter: its name, its type, and whether it is optional.
 pub(crate) type Parameter = (&'static str, &'static str, bool);
 
 impl Definition {
@@ -39,19 +40,19 @@ impl Definition {
         self.parts().1.split(", ").filter(|text| !text.is_empty()).map(parameter).collect()
     }
 
-    /// The type of what the function gives.
+    /// The type of the return value.
     pub(crate) fn returns(&self) -> &'static str {
         self.parts().2
     }
 
-    /// The name, the parameters and what is given.
+    /// The name, the parameters and the return type.
     fn parts(&self) -> (&'static str, &'static str, &'static str) {
         let (name, rest) = self.signature.split_once('(').expect("a signature has parameters");
         let (parameters, returns) = rest.rsplit_once(") -> ").expect("a signature says what is given");
         (name, parameters, returns)
     }
 
-    /// Whether it may be called with so many values.
+    /// Whether it may be called with this number of arguments.
     fn takes(&self, count: usize) -> bool {
         let parameters = self.parameters();
         let optional = parameters.iter().filter(|(_, _, optional)| *optional).count();
@@ -59,13 +60,13 @@ impl Definition {
     }
 }
 
-/// The functions about one subject. All are in one namespace, or none is.
+/// The functions of one subject. Either all are in one namespace, or none is.
 pub(crate) struct Group {
     /// The subject.
     pub(crate) name: &'static str,
-    /// What a script needs to have them, if anything.
+    /// The capability that a script needs for them, if any.
     pub(crate) needs: Option<Capability>,
-    /// What is said of the functions.
+    /// The definitions of the functions.
     pub(crate) definitions: &'static [Definition],
     /// Adds the functions.
     pub(super) add: fn(&mut Functions<'_>),
@@ -77,7 +78,7 @@ impl Group {
         self.definitions.first().and_then(|first| first.name().split_once(NAMESPACE)).map(|(namespace, _)| namespace)
     }
 
-    /// Adds the functions that have such names.
+    /// Adds the functions under these names.
     pub(super) fn add_to(&self, module: &mut Module, run: &Rc<Run>, names: Names) {
         if names != Names::Global || self.namespace().is_none() {
             (self.add)(&mut Functions { module, run, definitions: self.definitions, names });
@@ -85,13 +86,13 @@ impl Group {
     }
 }
 
-/// Stands between a namespace and a name.
+/// Separates a namespace from a name.
 const NAMESPACE: &str = "::";
 
-/// By what names functions are added.
+/// The names under which functions are added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Without a namespace: those that have none.
+    /// Without a namespace: only functions that have none.
     Global,
     /// Without their namespace, into its module.
     Bare,
@@ -99,7 +100,7 @@ pub(super) enum Names {
     Joined,
 }
 
-/// Where the functions of a group are added.
+/// The target to which the functions of a group are added.
 pub(super) struct Functions<'m> {
     module: &'m mut Module,
     run: &'m Rc<Run>,
@@ -108,7 +109,7 @@ pub(super) struct Functions<'m> {
 }
 
 impl Functions<'_> {
-    /// Adds a function, or one more form of it. Its definition must allow so many values.
+    /// Adds a function, or another form of it. Its definition must allow this number of arguments.
     pub(super) fn add<A: 'static, const N: usize, const X: bool, R: Clone + 'static, const F: bool>(
         &mut self,
         name: &'static str,

@@ -11,22 +11,22 @@ use hero_model::Progress;
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "job::spawn(spec: map) -> string",
-        description: "Creates a child of this job and gives its id. It runs as soon as this script has returned, and not if this job fails; a continuation of this job waits for it, too. The map has what `create_job` takes: `script`, and any of `script_type`, `args`, `name`, `timeout` and others. Context and caller are those of this job. If this job runs again, so does this; an `idempotency_key` gives the same child again.",
-        errors: "the map is not what a job may be, this attempt has created 1,000 others, or the queue is full.",
+        description: "Creates a child of this job and returns its id. The child runs as soon as this script has returned, unless this job fails; a continuation of this job also waits for it. The map has the parameters of `create_job`: `script`, and any of `script_type`, `args`, `name`, `timeout` and others. Context and caller are those of this job. If this job runs again, it creates another child; with an `idempotency_key` it gets the same child again.",
+        errors: "the map is not a valid job, this attempt has created 1,000 others, or the queue is full.",
         example: "job::spawn(#{ script: \"40 + 2\", name: \"child\" }).len()",
         result: "36",
     },
     Definition {
         signature: "job::then(spec: map) -> string",
-        description: "Creates a continuation of this job and gives its id: it runs when this job and all its descendants have ended, however they did. The map is as that of `job::spawn`.",
-        errors: "the map is not what a job may be, or the queue is full.",
+        description: "Creates a continuation of this job and returns its id: it runs when this job and all its descendants have ended, even if they failed. The map is like that of `job::spawn`.",
+        errors: "the map is not a valid job, or the queue is full.",
         example: "job::then(#{ script: \"print(`after ${args.of}`)\", args: #{ of: JOB_ID } }).len()",
         result: "36",
     },
     Definition {
         signature: "job::progress(value: number, text?: string) -> nothing",
-        description: "Says how far this job is: a number, usually percent, and what it is doing. Those who follow the job see it and 200 characters of the text, twice a second at most; what comes faster is passed over, but for the last.",
-        errors: "the value is no finite number.",
+        description: "Reports the progress of this job: a number, usually percent, and a text. Followers of the job see it with 200 characters of the text, at most twice a second; of faster reports, only the last one counts.",
+        errors: "the value is not a finite number.",
         example: "job::progress(40, \"reading files\")",
         result: "",
     },

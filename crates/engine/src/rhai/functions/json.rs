@@ -10,15 +10,15 @@ use hero_model::{exact, tree};
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "to_json(value: any) -> string",
-        description: "Writes a value as JSON.",
-        errors: "the value holds what JSON cannot say, such as a function or an infinite number, or is nested deeper than 64.",
+        description: "Returns a value as JSON.",
+        errors: "the value contains something that JSON does not support, such as a function or an infinite number, or is nested deeper than 64 levels.",
         example: "#{ total: 12.5, tags: [\"a\", ()] }.to_json()",
         result: r#""{\"tags\":[\"a\",null],\"total\":12.5}""#,
     },
     Definition {
         signature: "parse_json(text: string) -> any",
-        description: "Reads JSON. A number without fraction and exponent becomes an integer, another one a float, and `null` becomes `()`.",
-        errors: "the text is no JSON, or has a number that scripts cannot hold; it says where.",
+        description: "Parses JSON. A number without fraction and exponent becomes an integer, any other number a float, and `null` becomes `()`.",
+        errors: "the text is not valid JSON, or contains a number that is too large for scripts; the message says where.",
         example: r#"parse_json(`{"name": "Ada", "born": 1815}`).born"#,
         result: "1815",
     },
@@ -31,7 +31,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     functions.add("parse_json", |context: NativeCallContext, text: &str| -> Native<Dynamic> {
         let text = exact(text, "the JSON").map_err(|beyond| failed(&context, beyond.to_string()))?;
         let value = alloc::apart(|| tree(&text)).map_err(|error| failed(&context, format!("the text is not JSON: {error}")))?;
-        // What does not fit has been found in the text.
+        // The check of the text has found integers that are too large.
         Ok(convert::dynamic(&value).unwrap_or(Dynamic::UNIT))
     });
 }

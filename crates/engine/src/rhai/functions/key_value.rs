@@ -4,41 +4,41 @@ use super::asking::ask;
 use super::definition::{Definition, Functions};
 use crate::{RedisCall, RedisCommand};
 
-/// Definitions of functions that give an error in the same cases.
+/// Defines a function that fails in the same cases as the others here.
 const fn definition(signature: &'static str, description: &'static str, example: &'static str, result: &'static str) -> Definition {
-    Definition { signature, description, errors: "Redis is not there within 5 seconds, or refuses the command.", example, result }
+    Definition { signature, description, errors: "Redis does not answer within 5 seconds, or refuses the command.", example, result }
 }
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     definition(
         "redis_ping() -> string",
-        "Says `PONG` if the Redis is there that the operator named for the pool. It is never the one in which hero keeps its jobs.",
+        "Returns `PONG` if the Redis that the operator named for the pool answers. It is never the one in which hero keeps its jobs.",
         "redis_ping()",
         r#""PONG""#,
     ),
     definition("redis_set(key: string, value: string) -> bool", "Stores a text.", "redis_set(\"city\", \"London\")", "true"),
     definition(
         "redis_get(key: string) -> string|nothing",
-        "Gives a text, or `()` if there is none. As an answer of any of these functions, 240 KB are the most.",
+        "Returns a text, or `()` if there is none. An answer of any of these functions has at most 240 KB.",
         "redis_set(\"city\", \"London\"); redis_get(\"city\")",
         r#""London""#,
     ),
     definition(
         "redis_del(key: string) -> bool",
-        "Deletes what is there, and says whether there was something.",
+        "Deletes a key, and returns whether it existed.",
         "redis_set(\"old\", \"1\"); redis_del(\"old\")",
         "true",
     ),
-    definition("redis_exists(key: string) -> bool", "Says whether there is something.", "redis_exists(\"nobody-set-this\")", "false"),
+    definition("redis_exists(key: string) -> bool", "Returns whether a key exists.", "redis_exists(\"nobody-set-this\")", "false"),
     definition(
         "redis_expire(key: string, seconds: int) -> bool",
-        "Has something be deleted after that time, and says whether it is there.",
+        "Sets the time after which a key is deleted, and returns whether the key exists.",
         "redis_set(\"code\", \"1\"); redis_expire(\"code\", 60)",
         "true",
     ),
     definition(
         "redis_incr(key: string) -> int",
-        "Adds one to a number, from 0 if there is none, and gives it.",
+        "Adds one to a number, from 0 if there is none, and returns it.",
         "redis_del(\"count\"); redis_incr(\"count\"); redis_incr(\"count\")",
         "2",
     ),
@@ -50,38 +50,38 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     ),
     definition(
         "redis_hget(key: string, field: string) -> string|nothing",
-        "Gives the text in a field, or `()`.",
+        "Returns the text in a field, or `()`.",
         "redis_hset(\"ada\", \"born\", \"1815\"); redis_hget(\"ada\", \"born\")",
         r#""1815""#,
     ),
     definition(
         "redis_hgetall(key: string) -> map",
-        "Gives all fields of a hash.",
+        "Returns all fields of a hash.",
         "redis_hset(\"alan\", \"born\", \"1912\"); redis_hgetall(\"alan\")",
         r#"{"born":"1912"}"#,
     ),
     definition(
         "redis_hdel(key: string, field: string) -> bool",
-        "Deletes a field, and says whether it was there.",
+        "Deletes a field, and returns whether it existed.",
         "redis_hdel(\"ada\", \"no-such-field\")",
         "false",
     ),
     definition(
         "redis_lpush(key: string, value: string) -> int",
-        "Puts a text before a list, and gives how many it has.",
+        "Adds a text to the beginning of a list, and returns the length of the list.",
         "redis_del(\"line\"); redis_lpush(\"line\", \"first\")",
         "1",
     ),
     definition(
         "redis_rpush(key: string, value: string) -> int",
-        "Puts a text behind a list, and gives how many it has.",
+        "Appends a text to a list, and returns the length of the list.",
         "redis_del(\"tail\"); redis_rpush(\"tail\", \"a\"); redis_rpush(\"tail\", \"b\")",
         "2",
     ),
-    definition("redis_llen(key: string) -> int", "Gives how many texts a list has.", "redis_llen(\"nobody-set-this\")", "0"),
+    definition("redis_llen(key: string) -> int", "Returns the length of a list.", "redis_llen(\"nobody-set-this\")", "0"),
     definition(
         "redis_lrange(key: string, start: int, stop: int) -> array",
-        "Gives the texts of a list from one place to another, both counted from 0, or from the end by negative numbers.",
+        "Returns the texts of a list from one position to another, both included and counted from 0, or from the end if negative.",
         "redis_del(\"abc\"); for text in [\"a\", \"b\", \"c\"] { redis_rpush(\"abc\", text); }\nredis_lrange(\"abc\", 1, -1)",
         r#"["b","c"]"#,
     ),

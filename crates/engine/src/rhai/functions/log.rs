@@ -30,7 +30,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         signature: "log_error(value: any) -> nothing",
-        description: "Writes the text of a value into the log, at level error. The script goes on.",
+        description: "Writes the text of a value into the log, at level error. The script continues.",
         errors: "",
         example: r#"try { throw "no answer"; } catch (error) { log_error(error); }"#,
         result: "",

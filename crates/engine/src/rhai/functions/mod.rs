@@ -1,7 +1,8 @@
-//! The functions that scripts have besides Rhai's own, a file for each subject: first the definitions, which the reference shows, then the
-//! functions themselves.
+//! The functions that scripts have besides Rhai's own, one file for each subject. Each file has the definitions for the
+//! reference first, then the functions.
 //!
-//! What a function makes is bounded before it is made, and an error that a script may catch says what is wrong with what it was given.
+//! The size of a value is checked before a function makes it, and an error that a script may catch says what is wrong
+//! with the function's arguments.
 
 mod array;
 mod asking;
@@ -31,7 +32,7 @@ use definition::Names;
 pub(crate) use definition::{Definition, Group};
 pub(super) use string::dedent;
 
-/// All functions, in the order of the documents.
+/// All functions, in the order of the reference.
 pub(crate) static GROUPS: [Group; 15] = [
     Group { name: "log", needs: None, definitions: log::DEFINITIONS, add: log::add },
     Group { name: "JSON", needs: None, definitions: json::DEFINITIONS, add: json::add },
@@ -50,7 +51,7 @@ pub(crate) static GROUPS: [Group; 15] = [
     Group { name: "Redis", needs: Some(Capability::Redis), definitions: key_value::DEFINITIONS, add: key_value::add },
 ];
 
-/// The groups that scripts with these capabilities have.
+/// Returns the groups that scripts with these capabilities have.
 fn groups(capabilities: &[Capability]) -> impl Iterator<Item = &'static Group> {
     GROUPS.iter().filter(|group| group.needs.is_none_or(|needed| capabilities.contains(&needed)))
 }
@@ -62,21 +63,21 @@ pub(super) fn add(module: &mut Module, run: &Rc<Run>) {
     }
 }
 
-/// The namespaces with their functions.
+/// Returns the namespaces with their functions.
 pub(super) fn namespaces(run: &Rc<Run>) -> Vec<(&'static str, Shared<Module>)> {
     let named = groups(&run.capabilities).filter_map(|group| Some((group.namespace()?, group)));
     let of = |(namespace, group): (&'static str, &Group)| {
         let mut module = Module::new();
         module.set_id(namespace);
         group.add_to(&mut module, run, Names::Bare);
-        // Otherwise that would be done for each engine.
+        // Otherwise each engine would do this.
         module.build_index();
         (namespace, module.into())
     };
     named.map(of).collect()
 }
 
-/// The functions of all namespaces by the names that HeroScript calls: `osis_get`.
+/// Returns the functions of all namespaces by the names that HeroScript calls: `osis_get`.
 pub(super) fn of_namespaces(run: &Rc<Run>) -> Shared<Module> {
     let mut module = Module::new();
     for group in groups(&run.capabilities).filter(|group| group.namespace().is_some()) {

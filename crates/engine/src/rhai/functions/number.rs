@@ -6,30 +6,30 @@ use crate::rhai::native::{Bounded, Native, failed};
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "to_fixed(number: number, decimals: int) -> string",
-        description: "Writes a number with so many digits after the decimal point: 17 at most, of a decimal number 28. It is rounded, a half to the even digit.",
-        errors: "it is no number.",
+        description: "Formats a number with `decimals` digits after the decimal point: at most 17, or 28 for a decimal number. The number is rounded, a half to the even digit.",
+        errors: "the value is not a number.",
         example: "(2.0 / 3.0).to_fixed(2)",
         result: r#""0.67""#,
     },
     Definition {
         signature: "round(number: float, decimals: int) -> float",
-        description: "Rounds a float to so many digits after the decimal point. Decimal numbers have the same by Rhai.",
+        description: "Rounds a float to `decimals` digits after the decimal point. Rhai has the same function for decimal numbers.",
         errors: "",
         example: "2.71828.round(3)",
         result: "2.718",
     },
     Definition {
         signature: "format_number(number: number, decimals: int, thousands_separator?: string, decimal_separator?: string) -> string",
-        description: "Writes a number as `to_fixed` does, for people: with a comma, or another separator, between each three digits before the decimal point.",
-        errors: "it is no number.",
+        description: "Formats a number like `to_fixed`, for people: with a comma, or another separator, between groups of three digits before the decimal point.",
+        errors: "the value is not a number.",
         example: r#"1234567.891.format_number(2, ".", ",")"#,
         result: r#""1.234.567,89""#,
     },
 ];
 
-/// How many digits after the decimal point a float is written with at most. More mean nothing.
+/// The maximum number of decimals of a float. More are meaningless.
 const DIGITS: INT = 17;
-/// The same of a decimal number, which has no more.
+/// The same for a decimal number, which has no more.
 const DECIMAL_DIGITS: INT = 28;
 
 pub(super) fn add(functions: &mut Functions<'_>) {
@@ -53,7 +53,7 @@ fn at_most(digits: INT, wanted: INT) -> usize {
     usize::try_from(wanted.clamp(0, digits)).unwrap_or(0)
 }
 
-/// A number with so many digits after the decimal point.
+/// Formats a number with this number of decimals.
 fn fixed(context: &NativeCallContext<'_>, number: &Dynamic, decimals: INT) -> Native<String> {
     let text = if let Ok(number) = number.as_int() {
         padded(number.to_string(), at_most(DIGITS, decimals))
@@ -61,19 +61,19 @@ fn fixed(context: &NativeCallContext<'_>, number: &Dynamic, decimals: INT) -> Na
         format!("{number:.*}", at_most(DIGITS, decimals))
     } else if let Ok(number) = number.as_decimal() {
         let decimals = at_most(DECIMAL_DIGITS, decimals);
-        // Zeros are added here: the library has no room for so many.
+        // Zeros are added here: the library does not support this many.
         padded(number.round_dp(u32::try_from(decimals).unwrap_or(0)).to_string(), decimals)
     } else {
         return Err(failed(context, format!("a {} is no number", context.engine().map_type_name(number.type_name()))));
     };
-    // What is rounded to zero is not negative.
+    // A number rounded to zero has no sign.
     Ok(match text.strip_prefix('-') {
         Some(positive) if positive.chars().all(|digit| matches!(digit, '0' | '.')) => positive.to_owned(),
         _ => text,
     })
 }
 
-/// The digits of a number with zeros at the end, so that so many are after the decimal point.
+/// Adds zeros to a number up to this number of decimals.
 fn padded(digits: String, decimals: usize) -> String {
     if decimals == 0 {
         return digits;
@@ -82,7 +82,7 @@ fn padded(digits: String, decimals: usize) -> String {
     format!("{digits}{}{}", if has == 0 { "." } else { "" }, "0".repeat(decimals.saturating_sub(has)))
 }
 
-/// A number with separators between its thousands and before its decimals.
+/// Formats a number with separators between thousands and before the decimals.
 fn grouped(context: &NativeCallContext<'_>, number: &Dynamic, decimals: INT, thousands: &str, point: &str) -> Native<ImmutableString> {
     let digits = fixed(context, number, decimals)?;
     let mut text = Bounded::new(context);

@@ -12,64 +12,64 @@ use hero_model::{Comparison, Condition, Find, Name, ObjectId, conditions};
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "osis::new(collection: string) -> map",
-        description: "Gives an empty object with a new id. Nothing is stored yet.",
-        errors: "the collection has no proper name: 1 to 128 letters, digits, `_`, `.` or `-`.",
+        description: "Returns an empty object with a new id. Nothing is stored yet.",
+        errors: "the name of the collection is invalid: it has 1 to 128 letters, digits, `_`, `.` or `-`.",
         example: "let ada = osis::new(\"people\"); ada.name = \"Ada\"; osis::set(\"people\", ada) == ada.id",
         result: "true",
     },
     Definition {
         signature: "osis::set(collection: string, object: map) -> string",
-        description: "Stores an object, in place of one with the same `id`, and gives its id; without one it gets a new one. The object and what stands in indexes for it are written in one step.",
-        errors: "the object does not fit the schema of the collection (it says where), is larger than 240 KB or has more than 9,000 values in it, or holds what JSON cannot say.",
+        description: "Stores an object, replacing one with the same `id`, and returns its id; an object without an id gets a new one. The object and its index entries are written in one step.",
+        errors: "the object does not fit the schema of the collection (the message says where), is larger than 240 KB, has more than 9,000 values, or contains something that JSON does not support.",
         example: "osis::set(\"people\", #{ id: \"ada\", name: \"Ada\", born: 1815 })",
         result: r#""ada""#,
     },
     Definition {
         signature: "osis::get(collection: string, id: string) -> map|nothing",
-        description: "Gives an object, or `()` if there is none with this id.",
-        errors: "the collection or the id is not a proper one.",
+        description: "Returns an object, or `()` if there is none with this id.",
+        errors: "the name of the collection or the id is invalid.",
         example: "osis::set(\"people\", #{ id: \"ada\", born: 1815 }); osis::get(\"people\", \"ada\").born",
         result: "1815",
     },
     Definition {
         signature: "osis::exists(collection: string, id: string) -> bool",
-        description: "Says whether there is an object with this id.",
-        errors: "the collection or the id is not a proper one.",
+        description: "Returns whether there is an object with this id.",
+        errors: "the name of the collection or the id is invalid.",
         example: "osis::exists(\"people\", \"nobody\")",
         result: "false",
     },
     Definition {
         signature: "osis::delete(collection: string, id: string) -> bool",
-        description: "Deletes an object, and says whether there was one.",
-        errors: "the collection or the id is not a proper one.",
+        description: "Deletes an object, and returns whether it existed.",
+        errors: "the name of the collection or the id is invalid.",
         example: "osis::set(\"people\", #{ id: \"eve\" }); osis::delete(\"people\", \"eve\")",
         result: "true",
     },
     Definition {
         signature: "osis::list(collection: string, page?: map) -> map",
-        description: "Gives objects in the order of their ids: `objects`, and `next_cursor` if more follow. The page may have a `limit` (100 by default, 1,000 at most) and the `cursor` of the page before.",
-        errors: "the limit or the cursor is not a proper one.",
+        description: "Returns objects in the order of their ids: `objects`, and `next_cursor` if more follow. The page may have a `limit` (100 by default, at most 1,000) and the `cursor` of the previous page.",
+        errors: "the limit or the cursor is invalid.",
         example: "for id in [\"a\", \"b\", \"c\"] { osis::set(\"letters\", #{ id: id }); }\nlet page = osis::list(\"letters\", #{ limit: 2 });\nlet rest = osis::list(\"letters\", #{ cursor: page.next_cursor });\n[page.objects.len(), rest.objects[0].id]",
         result: r#"[2,"c"]"#,
     },
     Definition {
         signature: "osis::find(collection: string, query: map) -> map",
-        description: "Gives the objects that a query wants: `objects`, and `next_cursor` if more follow. The query may have `filter` (fields and what they have to be: a value, or a map of `gte`, `gt`, `lte`, `lt` and `prefix`; or texts such as `born>=1800`, of which HeroScript can write a list), `order_by` (a field with an index), `descending`, `limit` and `cursor`. A field that is an array fits if one of its elements does, and one that is not there is `()`. One index is used, that of `order_by` or of a field in `filter`. Fields for which none was used are named in `compared`: objects are read one after another for them, at most 10,000 for a page. A page holds 240 KB at most.",
-        errors: "the query is not a proper one, or `order_by` names a field without an index.",
+        description: "Returns the objects that match a query: `objects`, and `next_cursor` if more follow. The query may have `filter` (conditions on fields: a value, or a map of `gte`, `gt`, `lte`, `lt` and `prefix`; or texts such as `born>=1800`, of which HeroScript can write a list), `order_by` (a field with an index), `descending`, `limit` and `cursor`. An array field matches if one of its elements does, and a missing field is `()`. One index is used: that of `order_by`, or of a field in `filter`. Fields without a used index are named in `compared`: objects are read one after another for them, at most 10,000 for a page. A page has at most 240 KB.",
+        errors: "the query is invalid, or `order_by` names a field without an index.",
         example: "osis::index(\"people\", [\"born\"]);\nosis::set(\"people\", #{ id: \"ada\", born: 1815 });\nosis::set(\"people\", #{ id: \"alan\", born: 1912 });\nlet found = osis::find(\"people\", #{ filter: #{ born: #{ gte: 1900 } }, order_by: \"born\", limit: 10 });\nfound.objects.map(|person| person.id)",
         result: r#"["alan"]"#,
     },
     Definition {
         signature: "osis::index(collection: string, fields: array) -> nothing",
-        description: "Makes indexes, in addition to those that the collection has; those that there are stay. `address.city` is a field of a field, and a dot in a name has a backslash before it. It ends when they are in use, which for many objects takes a while; nobody has to wait meanwhile who stores or reads objects.",
-        errors: "a name is not one of a field, or the collection would have more than 16 indexes.",
+        description: "Makes indexes, in addition to those that the collection has; existing indexes stay. `address.city` is a field of a field, and a dot in a name has a backslash before it. The call returns when the indexes are in use, which takes a while for many objects. It does not block callers that store or read objects.",
+        errors: "a field name is invalid, or the collection would have more than 16 indexes.",
         example: "osis::index(\"people\", [\"born\", \"address.city\"])",
         result: "",
     },
     Definition {
         signature: "osis::drop_index(collection: string, field: string) -> bool",
-        description: "Drops an index, and says whether there was one. The objects stay.",
-        errors: "the collection has no proper name.",
+        description: "Drops an index, and returns whether it existed. The objects stay.",
+        errors: "the name of the collection is invalid.",
         example: "osis::index(\"people\", [\"name\"]); osis::drop_index(\"people\", \"name\")",
         result: "true",
     },
@@ -84,7 +84,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     functions.add("osis::set", move |context: NativeCallContext, collection: &str, object: Map| {
         let collection = name(&context, collection)?;
         let mut object = object;
-        // The id is made here, so that a script that does not learn what became of it knows what it may have stored.
+        // The id is made here, so that a script that gets no answer knows which object it may have stored.
         let new = object.get("id").is_none_or(Dynamic::is_unit).then(ObjectId::random);
         if let Some(id) = &new {
             object.insert("id".into(), ImmutableString::from(id.as_str()).into());
@@ -136,7 +136,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
 }
 
-/// The conditions of a query that are written as texts, if they are: `born>=1800`, or several in an array.
+/// Returns the conditions of a query that are written as texts, if there are any: `born>=1800`, or several in an array.
 fn written_conditions(context: &NativeCallContext<'_>, query: &Map) -> Native<Option<BTreeMap<String, Condition>>> {
     let texts = match query.get("filter") {
         Some(one) if one.is_string() => vec![one.clone()],

@@ -12,84 +12,84 @@ use hero_model::LogLevel;
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "run(command: string, options?: map) -> map",
-        description: "Gives a command of the shell, or several lines of them, to be changed by `silent`, `ignore_error` and `log`, and run by `execute`. With options (`silent`, `log`, and `die: false` for `ignore_error`) it runs at once, and gives what `execute` does.",
-        errors: "with options, as those of `execute`.",
+        description: "Returns a shell command, of one or several lines, to be changed by `silent`, `ignore_error` and `log`, and run by `execute`. With options (`silent`, `log`, and `die: false` for `ignore_error`) it runs the command at once, and returns the result of `execute`.",
+        errors: "with options, the same as those of `execute`.",
         example: "run(\"echo one; echo two\").silent().execute().stdout",
         result: r#""one\ntwo\n""#,
     },
     Definition {
         signature: "silent(command: map) -> map",
-        description: "Has a command not log what it writes.",
+        description: "Makes a command not log its output.",
         errors: "",
         example: "run(\"echo hello\").silent().execute().success",
         result: "true",
     },
     Definition {
         signature: "ignore_error(command: map) -> map",
-        description: "Has a command that fails be no error: `success` and `code` tell.",
+        description: "Makes the failure of a command no error: `success` and `code` report it.",
         errors: "",
         example: "run(\"exit 3\").ignore_error().execute().code",
         result: "3",
     },
     Definition {
         signature: "log(command: map) -> map",
-        description: "Has a command be logged itself, before it runs.",
+        description: "Makes `execute` log the command itself before running it.",
         errors: "",
         example: "run(\"echo hello\").log().execute().success",
         result: "true",
     },
     Definition {
         signature: "execute(command: map) -> map",
-        description: "Runs a command in the directory that the job is in, waits for its end, and gives `stdout`, `stderr`, `success`, `code` (128 and the number of the signal, if one ended it) and `truncated`: of each of the two texts the first 100 KB are kept. What it writes is logged. It may read the programs of the system and write in the directory of its context; it has no network, 512 MB of memory for each process (less if `process_memory` of the context says so), four times that for all of its processes, of which there may be 256, and the variables of the job. `HOME` and `TMPDIR` are a directory of the job's own, which is removed with it. What it leaves running goes on until the job ends.",
-        errors: "it fails, unless that is ignored; it, or what the job had left running, writes more into the directory of the context than there is room for (files_quota); it has more processes or more memory than it may; or eight others of this job are still running.",
+        description: "Runs a command in the working directory of the job, waits for its end, and returns `stdout`, `stderr`, `success`, `code` (128 plus the number of the signal, if one ended it) and `truncated`: of each of the two texts only the first 100 KB are kept. The output is logged. It may read the programs of the system and write in the directory of its context. It has no network, 512 MB of memory for each process (less if `process_memory` of the context says so), four times that for all of its processes, at most 256 processes, and the variables of the job. `HOME` and `TMPDIR` are a directory of the job, which is removed with it. Background processes continue until the job ends.",
+        errors: "it fails, unless that is ignored; it, or background processes of the job, write more into the directory of the context than there is room for (files_quota); it has too many processes or too much memory; or eight other commands of this job have left processes running.",
         example: "let result = run(\"tr a-z A-Z < name.txt\");\nfile_write(\"name.txt\", \"ada\");\nresult.execute().stdout",
         result: r#""ADA""#,
     },
     Definition {
         signature: "run_command(command: string) -> map",
-        description: "Runs a command, as `run(command).execute()` does.",
-        errors: "as those of `execute`.",
+        description: "Runs a command, like `run(command).execute()`.",
+        errors: "the same as those of `execute`.",
         example: "run_command(\"echo hello\").stdout",
         result: r#""hello\n""#,
     },
     Definition {
         signature: "run_silent(command: string) -> map",
-        description: "Runs a command, as `run(command).silent().execute()` does.",
-        errors: "as those of `execute`.",
+        description: "Runs a command, like `run(command).silent().execute()`.",
+        errors: "the same as those of `execute`.",
         example: "run_silent(\"echo hello >&2\").stderr",
         result: r#""hello\n""#,
     },
     Definition {
         signature: "process_list(pattern: string) -> array",
-        description: "Gives the processes that commands of this job have left running and that have a text in their name or command; all, if it is empty. Each is a map: `pid`, `name`, `command`, `memory` in bytes, and `cpu`, the seconds of a processor it has taken.",
+        description: "Returns the background processes of this job's commands whose name or command contains a text; all of them if the text is empty. Each is a map: `pid`, `name`, `command`, `memory` in bytes, and `cpu`, its processor time in seconds.",
         errors: "",
         example: "run(\"sleep 100 > /dev/null 2>&1 &\").execute();\nprocess_list(\"sleep\").len()",
         result: "1",
     },
     Definition {
         signature: "process_get(pattern: string) -> map",
-        description: "Gives the one process that `process_list` would.",
+        description: "Returns the one process that `process_list` would return.",
         errors: "there is none, or more than one.",
         example: "run(\"sleep 100 > /dev/null 2>&1 &\").execute();\nprocess_get(\"sleep 100\").pid > 1",
         result: "true",
     },
     Definition {
         signature: "kill(pattern: string) -> string",
-        description: "Asks the processes to end (SIGTERM) that `process_list` would give, and says whether there were any.",
+        description: "Sends SIGTERM to the processes that `process_list` would return, and returns a message that says whether there were any.",
         errors: "the text is empty.",
         example: "run(\"sleep 100 > /dev/null 2>&1 &\").execute();\nkill(\"sleep\")",
         result: r#""Successfully killed processes""#,
     },
     Definition {
         signature: "which(program: string) -> string|nothing",
-        description: "Gives where a program of the system is, or `()` if commands do not find it.",
+        description: "Returns the path of a program of the system, or `()` if commands do not find it.",
         errors: "",
         example: "which(\"no-such-program\") == ()",
         result: "true",
     },
 ];
 
-/// How a command is run.
+/// The options of a command.
 #[derive(Default)]
 struct Options {
     silent: bool,
@@ -98,7 +98,7 @@ struct Options {
 }
 
 impl Options {
-    /// Reads those that `run` is given. What is misspelt would silently have no effect.
+    /// Parses the options of `run`. A misspelt option is an error, because it would have no effect.
     fn read(context: &NativeCallContext<'_>, given: &Map) -> Native<Self> {
         let mut options = Self::default();
         for (name, value) in given {
@@ -169,7 +169,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
 }
 
-/// Runs a command to its end, and logs what it wrote.
+/// Runs a command to its end, and logs its output.
 fn execute(context: &NativeCallContext<'_>, run: &Rc<Run>, command: &str, options: &Options) -> Native<Dynamic> {
     if options.log {
         run.log(LogLevel::Info, &format!("run: {command}"));

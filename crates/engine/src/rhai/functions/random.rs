@@ -8,28 +8,28 @@ use crate::rhai::native::{Native, failed};
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "random() -> float",
-        description: "Gives a random number from 0 up to, but not including, 1. Nobody can predict it.",
+        description: "Returns a random number from 0 up to, but not including, 1. It is unpredictable.",
         errors: "",
         example: "let number = random(); number >= 0.0 && number < 1.0",
         result: "true",
     },
     Definition {
         signature: "random_int(least: int, most: int) -> int",
-        description: "Gives a random integer between two others, both included.",
-        errors: "`least` is more than `most`.",
+        description: "Returns a random integer between two others, both included.",
+        errors: "`least` is greater than `most`.",
         example: "let dice = random_int(1, 6); dice >= 1 && dice <= 6",
         result: "true",
     },
     Definition {
         signature: "random_item(list: array) -> any",
-        description: "Gives one element of a list, each as likely as the others, or `()` if it is empty.",
+        description: "Returns one element of a list, each with the same probability, or `()` if the list is empty.",
         errors: "",
         example: r#"["heads", "tails"].random_item() in ["heads", "tails"]"#,
         result: "true",
     },
     Definition {
         signature: "uuid() -> string",
-        description: "Gives a new random UUID (version 4), in lower case.",
+        description: "Returns a new random UUID (version 4), in lower case.",
         errors: "",
         example: "uuid()",
         result: "",

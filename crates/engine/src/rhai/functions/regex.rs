@@ -11,66 +11,69 @@ use crate::rhai::native::{Bounded, Native, failed, too_long};
 use crate::rhai::run::Run;
 use crate::{Limits, alloc};
 
-/// When functions of this group give an error.
-const WRONG: &str = "the pattern is wrong or too large; it says where.";
+/// When the functions of this group fail.
+const WRONG: &str = "the pattern is invalid or too large; the message says where.";
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "regex_is_match(text: string, pattern: string) -> bool",
-        description: "Says whether a regular expression matches anywhere in a string. Patterns are those of the Rust crate [regex](https://docs.rs/regex/1/regex/#syntax), without backreferences and look-around, so that the time of a match never grows faster than the string. A pattern has 4 KB and 32 groups at most; in backticks it needs no doubled backslashes.",
+        description: "Returns whether a regular expression matches anywhere in a string. Patterns have the syntax of the Rust crate [regex](https://docs.rs/regex/1/regex/#syntax), without backreferences and look-around, so that a match takes linear time. A pattern has at most 4 KB and 32 groups; in backticks, backslashes need not be doubled.",
         errors: WRONG,
         example: r"regex_is_match(`invoice-2026-001`, `^invoice-\d{4}-\d+$`)",
         result: "true",
     },
     Definition {
         signature: "regex_find(text: string, pattern: string) -> string|nothing",
-        description: "Gives the first part of a string that matches, or `()`.",
+        description: "Returns the first match in a string, or `()`.",
         errors: WRONG,
         example: r"regex_find(`order 4711 of 12 May`, `\d+`)",
         result: r#""4711""#,
     },
     Definition {
         signature: "regex_find_all(text: string, pattern: string) -> array",
-        description: "Gives all parts of a string that match, in order.",
+        description: "Returns all matches in a string, in order.",
         errors: WRONG,
         example: r"regex_find_all(`a1 b22 c333`, `\d+`)",
         result: r#"["1","22","333"]"#,
     },
     Definition {
         signature: "regex_captures(text: string, pattern: string) -> map|nothing",
-        description: "Gives the groups of the first match, by number and by name, or `()` if nothing matches. `0` is the whole match; a group that took no part is `()`.",
+        description: "Returns the groups of the first match, by number and by name, or `()` if nothing matches. `0` is the whole match; a group that did not take part is `()`.",
         errors: WRONG,
         example: r"regex_captures(`2026-01`, `(?<year>\d+)-(\d+)`)",
         result: r#"{"0":"2026-01","1":"2026","2":"01","year":"2026"}"#,
     },
     Definition {
         signature: "regex_replace(text: string, pattern: string, replacement: string) -> string",
-        description: "Replaces all parts of a string that match. `$1` or `${name}` stands for a group, `$$` for a dollar sign; so the replacement belongs in double quotes, because `${name}` has another meaning in backticks.",
+        description: "Replaces all matches in a string. `$1` or `${name}` stands for a group, `$$` for a dollar sign. Write the replacement in double quotes, because `${name}` has another meaning in backticks.",
         errors: WRONG,
         example: r"regex_replace(`Lovelace, Ada`, `(\w+), (\w+)`, `$2 $1`)",
         result: r#""Ada Lovelace""#,
     },
     Definition {
         signature: "regex_split(text: string, pattern: string) -> array",
-        description: "Gives the parts of a string between those that match.",
+        description: "Returns the parts of a string between the matches.",
         errors: WRONG,
         example: r"regex_split(`a, b;c`, `[,;]\s*`)",
         result: r#"["a","b","c"]"#,
     },
 ];
 
-/// How long a pattern may be, bytes. A short class such as `\w` stands for hundreds of ranges, which take memory before the next limit is asked.
+/// The maximum length of a pattern, in bytes. A short class such as `\w` stands for hundreds of ranges, which take
+/// memory before the next limit is checked.
 const LONGEST: usize = 4 << 10;
-/// Bytes that a compiled pattern may take, and those that it may take while it is used. The time to match grows with them.
+/// The maximum size of a compiled pattern, and of its memory during a search, in bytes. The time to match grows with
+/// them.
 const SIZE: usize = 512 << 10;
-/// How many groups a pattern may have. A search may keep a place in the text for each group and state, which no other limit counts.
+/// The maximum number of groups of a pattern. A search may keep a position for each group and state, which no other
+/// limit counts.
 const GROUPS: usize = 32;
-/// How many compiled patterns are kept.
+/// The maximum number of compiled patterns that are kept.
 const KEPT: usize = 16;
-/// Bytes of text that one replacement may need for a moment, before it is known how long it is.
+/// The maximum temporary size of one replacement, in bytes, before its length is known.
 const EXPANDED: usize = 16 << 20;
 
-/// The patterns that were compiled last, by their text.
+/// The last compiled patterns, by their text.
 #[derive(Clone)]
 struct Patterns(Rc<RefCell<Cache<Box<str>, Rc<Regex>>>>);
 
@@ -93,9 +96,10 @@ impl Patterns {
     }
 }
 
-/// What is wrong with a pattern, and where. The message has lines for that: one repeats the pattern, one points at a place in it, the last says why.
+/// Returns the error of a pattern, with its position. The library's message has several lines: one repeats the pattern,
+/// one points at a position, the last has the reason.
 fn told(error: &regex::Error) -> String {
-    /// By how much a pattern of one line is indented.
+    /// The indentation of a pattern of one line.
     const INDENT: usize = 4;
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();
@@ -140,7 +144,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
 fn list<'t>(context: &NativeCallContext<'_>, run: &Run, parts: impl Iterator<Item = &'t str>) -> Native<Array> {
     let mut list = Array::new();
     for part in parts {
-        // Each match may have looked at all that follows.
+        // Each match may have searched the whole rest of the text.
         run.go_on()?;
         if list.len() == Limits::ARRAY {
             return Err(too_long(context, Piece::Array));
@@ -156,7 +160,7 @@ fn groups(regex: &Regex, captures: &Captures<'_>) -> Map {
     (0..captures.len()).map(|at| (at.to_string().into(), text(at))).chain(named).collect()
 }
 
-/// Replaces all matches. A replacement that names a group many times is measured before it is written.
+/// Replaces all matches. The size of a replacement that names groups many times is checked before it is made.
 fn replaced(context: &NativeCallContext<'_>, run: &Run, text: &str, regex: &Regex, replacement: &str) -> Native<ImmutableString> {
     let (mut out, mut last, dollars) = (Bounded::new(context), 0, replacement.matches('$').count());
     for captures in regex.captures_iter(text) {

@@ -7,56 +7,56 @@ use crate::rhai::run::Run;
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "pad_start(value: any, length: int, fill?: string) -> string",
-        description: "Puts spaces, or other characters, before the text of a value until it has so many characters. A longer one stays as it is.",
+        description: "Adds spaces, or other characters, before the text of a value until it has `length` characters. A longer text stays unchanged.",
         errors: "",
         example: r#"7.pad_start(3, "0")"#,
         result: r#""007""#,
     },
     Definition {
         signature: "pad_end(value: any, length: int, fill?: string) -> string",
-        description: "Puts spaces, or other characters, after the text of a value until it has so many characters. A longer one stays as it is.",
+        description: "Adds spaces, or other characters, after the text of a value until it has `length` characters. A longer text stays unchanged.",
         errors: "",
         example: r#""total".pad_end(8, ".")"#,
         result: r#""total...""#,
     },
     Definition {
         signature: "dedent(text: string) -> string",
-        description: "Removes the white space that all lines begin with. Lines of nothing else become empty.",
+        description: "Removes the common leading white space of all lines. Lines with only white space become empty.",
         errors: "",
         example: "dedent(`\n    a:\n      b\n`)",
         result: r#""a:\n  b\n""#,
     },
     Definition {
         signature: "prefix(text: string, prefix: string) -> string",
-        description: "Puts a string before each line of another one.",
+        description: "Adds a string before each line of another string.",
         errors: "",
         example: r#"prefix("one\ntwo", "> ")"#,
         result: r#""> one\n> two""#,
     },
     Definition {
         signature: "template(text: string, values: map) -> string",
-        description: "Replaces each `{{name}}` by the text of that value, and `{{customer.name}}` by that of a value in a map.",
-        errors: "there is no value of a name, or a `{{` is not closed; it says which.",
+        description: "Replaces each `{{name}}` with the text of that value, and `{{customer.name}}` with the text of a value in a map.",
+        errors: "a name has no value, or a `{{` is not closed; the message says which.",
         example: r#"template("Dear {{ customer.name }}, you owe {{sum}}.", #{ customer: #{ name: "Ada" }, sum: 12 })"#,
         result: r#""Dear Ada, you owe 12.""#,
     },
     Definition {
         signature: "name_fix(text: string) -> string",
-        description: "Makes a name for files and keys: lower case, `_` for white space and for `,-\"'#!()[]=+<>@$%^&*`, never two in a row, and nothing beyond ASCII.",
+        description: "Makes a name for files and keys: in lower case, with `_` for white space and for `,-\"'#!()[]=+<>@$%^&*`, never two `_` in a row, and without characters beyond ASCII.",
         errors: "",
         example: r#"name_fix("Überblick - 2026 (final).PDF")"#,
         result: r#""berblick_2026_final_.pdf""#,
     },
     Definition {
         signature: "path_fix(path: string) -> string",
-        description: "Does with the last part of a path what `name_fix` does. A path that ends with `/` stays as it is.",
+        description: "Applies `name_fix` to the last part of a path. A path that ends with `/` stays unchanged.",
         errors: "",
         example: r#"path_fix("/data/My Files/Annual Report.txt")"#,
         result: r#""/data/My Files/annual_report.txt""#,
     },
 ];
 
-/// Characters for which `name_fix` writes `_`, besides white space.
+/// Characters that `name_fix` replaces by `_`, besides white space.
 const REPLACED: &str = ",-\"'#!()[]=+<>@$%^&*";
 
 pub(super) fn add(functions: &mut Functions<'_>) {
@@ -107,7 +107,7 @@ fn padded(context: &NativeCallContext<'_>, value: &Dynamic, length: INT, fill: &
     Ok(out.done())
 }
 
-/// Takes away the white space that all lines begin with. Lines of nothing else become empty.
+/// Removes the common leading white space of all lines. Lines of white space become empty.
 pub(in super::super) fn dedent(text: &str) -> String {
     let indent = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
     let mut indents = text.lines().filter(|line| !line.trim().is_empty()).map(indent);
@@ -147,7 +147,7 @@ fn filled(context: &NativeCallContext<'_>, run: &Run, template: &str, values: &M
     Ok(out.done())
 }
 
-/// Adds the value of a name, or of a name in a map with that name: `customer.name`. False: there is none.
+/// Adds the value of a name, or of a name in a map: `customer.name`. Returns false if there is none.
 fn show_at(out: &mut Bounded<'_, '_>, values: &Map, name: &str) -> Native<bool> {
     let (first, rest) = name.split_once('.').map_or((name, None), |(first, rest)| (first, Some(rest)));
     match (values.get(first), rest) {

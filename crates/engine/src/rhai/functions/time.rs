@@ -13,49 +13,49 @@ use hero_model::Timestamp;
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "now() -> string",
-        description: "Gives the current date and time, in UTC, such as `2026-01-31T12:00:00.000Z`.",
+        description: "Returns the current date and time, in UTC, such as `2026-01-31T12:00:00.000Z`.",
         errors: "",
         example: "now().parse_time() > 0",
         result: "true",
     },
     Definition {
         signature: "now_ms() -> int",
-        description: "Gives the current time in milliseconds since 1970. To measure how long something takes, `timestamp()` is better: `t.elapsed` are seconds, which no step of the clock changes.",
+        description: "Returns the current time in milliseconds since 1970. `timestamp()` is better for measuring a duration: `t.elapsed` is in seconds, and changes of the clock do not affect it.",
         errors: "",
         example: "now_ms() > 1700000000000",
         result: "true",
     },
     Definition {
         signature: "parse_time(text: string, format?: string) -> int",
-        description: "Reads a point in time, and gives milliseconds since 1970. Without a format it is RFC 3339, or a date alone, which is its midnight in UTC. A format is one of [strftime](https://docs.rs/chrono/0.4/chrono/format/strftime/index.html); what it does not say of the time zone is UTC.",
-        errors: "the text is not of that form; it says what was expected.",
+        description: "Parses a point in time and returns milliseconds since 1970. Without a format, the text is RFC 3339, or a date alone, which means its midnight in UTC. A format is one of [strftime](https://docs.rs/chrono/0.4/chrono/format/strftime/index.html); the default time zone is UTC.",
+        errors: "the text does not have that form; the message says what was expected.",
         example: r#"parse_time("31.01.2026 13:30", "%d.%m.%Y %H:%M")"#,
         result: "1769866200000",
     },
     Definition {
         signature: "format_time(time_ms: int, format?: string, time_zone?: string) -> string",
-        description: "Writes a point in time, given in milliseconds since 1970. Without a format it is RFC 3339, without a time zone UTC. Formats are those of strftime, time zones those of the IANA, such as `Europe/Brussels`.",
+        description: "Formats a point in time, given in milliseconds since 1970. The default format is RFC 3339, the default time zone UTC. Formats are those of strftime, time zones those of the IANA, such as `Europe/Brussels`.",
         errors: "the format or the time zone does not exist, or the year has more than six digits.",
         example: r#"format_time(1769866200000, "%d.%m.%Y %H:%M", "Europe/Brussels")"#,
         result: r#""31.01.2026 14:30""#,
     },
     Definition {
         signature: "parse_duration(text: string) -> int",
-        description: "Reads a duration, and gives milliseconds, as all functions for times but `sleep` do. Units are `ms`, `s`, `m`, `h`, `d` and `w`.",
-        errors: "a number has no unit or an unknown one, or the duration is beyond the integers of 64 bits.",
+        description: "Parses a duration and returns milliseconds, the unit of all time functions except `sleep`. Units are `ms`, `s`, `m`, `h`, `d` and `w`.",
+        errors: "a number has no unit or an unknown one, or the duration exceeds the integers of 64 bits.",
         example: r#"format_time(parse_time("2026-01-31") + parse_duration("1d 1.5h"))"#,
         result: r#""2026-02-01T01:30:00.000Z""#,
     },
     Definition {
         signature: "format_duration(duration_ms: int) -> string",
-        description: "Writes a duration, given in milliseconds, for people.",
-        errors: "it is negative.",
+        description: "Formats a duration, given in milliseconds, for people.",
+        errors: "the duration is negative.",
         example: "format_duration(93784250)",
         result: r#""1d 2h 3m 4s 250ms""#,
     },
     Definition {
         signature: "sleep(seconds: int|float) -> nothing",
-        description: "Waits so many seconds. A stop, or the end of the job's time, ends it at once.",
+        description: "Waits for this number of seconds. A stop, or the end of the job's time, ends the wait at once.",
         errors: "",
         example: "sleep(0.01)",
         result: "",
@@ -98,7 +98,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
 }
 
-/// A point in time in a form, in milliseconds.
+/// Parses a point in time in a format, in milliseconds.
 fn parsed(text: &str, format: &str) -> Result<INT, String> {
     let items = || StrftimeItems::new(format);
     if items().any(|item| item == Item::Error) {
@@ -110,7 +110,7 @@ fn parsed(text: &str, format: &str) -> Result<INT, String> {
     moment(text, items()).map_err(|error| format!("{:?} is no time of the form {:?}: {error}", excerpt(text), excerpt(format)))
 }
 
-/// What is not said of a time zone is UTC, a date alone is its midnight, and an hour alone begins.
+/// The default time zone is UTC. A date alone means its midnight, and an hour alone means its beginning.
 fn moment<'f>(text: &str, items: impl Iterator<Item = Item<'f>>) -> ParseResult<INT> {
     let mut parsed = Parsed::new();
     chrono::format::parse(&mut parsed, text, items)?;
@@ -140,7 +140,7 @@ fn formatted(context: &NativeCallContext<'_>, time: INT, format: &str, zone: Tz)
     }
 }
 
-/// A duration in milliseconds.
+/// Parses a duration, in milliseconds.
 fn duration(text: &str) -> Result<INT, String> {
     let wrong = || format!("{:?} is no duration such as 1h 30m; units are ms, s, m, h, d and w", excerpt(text));
     let (mut total, mut rest) = (0.0, text.trim());
@@ -168,7 +168,7 @@ fn written(context: &NativeCallContext<'_>, duration: INT) -> Native<ImmutableSt
         return Err(failed(context, format!("{duration} is negative, which no duration is")));
     }
     let (mut left, mut parts) = (duration, Vec::new());
-    // Weeks are read, but people count days.
+    // Weeks are parsed, but not printed: people count days.
     for (name, millis) in &UNITS[1..] {
         if left >= *millis {
             parts.push(format!("{}{name}", left / millis));

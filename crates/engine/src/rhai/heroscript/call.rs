@@ -11,10 +11,10 @@ use crate::rhai::native::excerpt;
 use crate::rhai::run::Run;
 use hero_model::JobError;
 
-/// How many letters the name of a function may differ from what was written, so that it is proposed.
+/// The maximum edit distance of a suggested function name.
 const NEAR: usize = 3;
 
-/// The functions by their joined names. Of several with one name the first counts.
+/// The functions by their joined names. The first of several with the same name counts.
 static BY_NAME: LazyLock<HashMap<String, &'static ScriptFunction>> =
     LazyLock::new(|| functions().iter().rev().map(|function| (function.joined(), function)).collect());
 
@@ -26,12 +26,12 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Finds the function of an action, and puts its arguments into the order of the function's parameters.
+    /// Finds the function of an action, and orders its arguments like the function's parameters.
     pub(super) fn new(action: &'a Action, capabilities: &[Capability]) -> Result<Self, SyntaxError> {
         let function = function_of(action, capabilities)?;
         let parameters = &function.parameters;
         let mut values: Vec<Option<Dynamic>> = vec![None; parameters.len()];
-        // What has no parameter of its own goes into the map that the function takes, if it takes one.
+        // Arguments without a parameter go into the function's map parameter, if it has one.
         let mut rest = Map::new();
         let map = parameters.iter().position(|parameter| parameter.kind == "map");
         for (key, value) in &action.arguments {
@@ -50,7 +50,7 @@ impl<'a> Call<'a> {
             let at = free.pop().ok_or_else(|| wrong(action, format!("there are more values than {} takes", function.signature())))?;
             values[at] = Some(converted(action, &parameters[at], value)?);
         }
-        // What may be left out comes last.
+        // Optional parameters come last.
         let count = values.iter().rposition(Option::is_some).map_or(0, |last| last + 1).max(function.required());
         let values = values.into_iter().take(count).zip(parameters).map(|(value, parameter)| {
             value.ok_or_else(|| wrong(action, format!("{} is missing: {}", parameter.name, function.signature())))
@@ -67,7 +67,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The function `actor_action`, or `action` if the actor is not named.
+/// Finds the function `actor_action`, or `action` if the actor is not named.
 fn function_of(action: &Action, capabilities: &[Capability]) -> Result<&'static ScriptFunction, SyntaxError> {
     let written = if action.actor == CORE { action.name.clone() } else { format!("{}_{}", action.actor, action.name) };
     let core = format!("{CORE}_{}", action.name);
@@ -89,7 +89,7 @@ fn wrong(action: &Action, message: String) -> SyntaxError {
     SyntaxError { position: action.position, message }
 }
 
-/// A value as a parameter wants it.
+/// Converts a value to the type of a parameter.
 fn converted(action: &Action, parameter: &FunctionParameter, value: &Value) -> Result<Dynamic, SyntaxError> {
     let wanted = |what: &str| wrong(action, format!("{} is {}, where {what} belongs", parameter.name, excerpt(&value.to_string())));
     let text = match value {
@@ -112,12 +112,12 @@ fn converted(action: &Action, parameter: &FunctionParameter, value: &Value) -> R
     }
 }
 
-/// A value where any may stand: a word that looks like a number or a truth value is one.
+/// Converts a value for a parameter of any type: a word that looks like a number or a boolean is one.
 fn any(value: &Value) -> Dynamic {
     match value {
         Value::Text(text) => ImmutableString::from(text.as_str()).into(),
         Value::List(items) => items.iter().map(any).collect::<Array>().into(),
-        // 1 and 0 are numbers here, and a letter alone is a text.
+        // 1 and 0 are numbers here, and a single letter is a text.
         Value::Word(word) => match (number(word), truth(word).filter(|_| word.len() != 1)) {
             (Some(number), _) => number,
             (None, Some(truth)) => truth.into(),
@@ -130,7 +130,7 @@ fn number(text: &str) -> Option<Dynamic> {
     text.parse::<INT>().ok().map(Dynamic::from).or_else(|| float(text).map(Dynamic::from))
 }
 
-/// A number with digits; `75%` is 0.75.
+/// Parses a number with digits; `75%` is 0.75.
 fn float(text: &str) -> Option<f64> {
     let plain = text.strip_suffix('%').unwrap_or(text);
     let number = plain.parse::<f64>().ok().filter(|number| number.is_finite() && plain.contains(|letter: char| letter.is_ascii_digit()))?;

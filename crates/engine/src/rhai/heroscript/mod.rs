@@ -1,7 +1,7 @@
 //! HeroScript, the second notation of scripts: actions such as `!!payment.add person:fatayera`, which run in order.
 //!
-//! It is not made into Rhai text. Each action is one call of a function, whose parameters are found by their names in the reference of
-//! functions.
+//! It is not converted to Rhai text. Each action is one call of a function, whose parameters are found by their names
+//! in the reference of functions.
 
 mod call;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -19,11 +19,12 @@ use crate::Capability;
 use call::Call;
 use hero_model::{ErrorKind, JobError};
 
-/// Runs all actions of a script, one after another, and gives the array of their results. The first that fails ends the script.
+/// Runs all actions of a script, one after another, and returns the array of their results. The first failure ends the
+/// script.
 pub(super) fn run(source: &str, engine: &Engine, run: &Run) -> Result<Dynamic, JobError> {
     let script = parse::parse(source)?;
     let ended = |error: Box<EvalAltResult>| failure::job_error(*error, &run.limits, &run.capabilities);
-    // All are looked at before the first of them runs. Of thousands that takes a while.
+    // All are checked before the first one runs. For thousands this takes a while.
     let calls = script.actions.iter().map(|action| {
         run.go_on().map_err(ended)?;
         Ok(Call::new(action, &run.capabilities)?)
@@ -33,7 +34,7 @@ pub(super) fn run(source: &str, engine: &Engine, run: &Run) -> Result<Dynamic, J
     Ok(results.into())
 }
 
-/// What is wrong with a script, as far as that is known before it runs.
+/// Returns the errors of a script that can be found before it runs.
 pub(super) fn check(source: &str, capabilities: &[Capability]) -> Result<(), JobError> {
     let script = parse::parse(source)?;
     script.actions.iter().try_for_each(|action| Call::new(action, capabilities).map(drop))?;
@@ -51,11 +52,11 @@ struct Script {
 /// One action.
 #[derive(Debug, Clone)]
 struct Action {
-    /// How many exclamation marks stand before it, 1 to 4. It is run in the same way, whatever they are.
+    /// The number of exclamation marks before it, 1 to 4. They do not change how it runs.
     marks: usize,
-    /// What it is done to; `core` if only the action is named. In lower case, as the other names.
+    /// The object of the action; `core` if only the action is named. In lower case, like the other names.
     actor: String,
-    /// What is done.
+    /// The name of the action.
     name: String,
     /// The values without a key, in order.
     positional: Vec<Value>,
@@ -63,26 +64,26 @@ struct Action {
     arguments: Vec<(String, Value)>,
     /// The comments before it and in it.
     comments: Vec<String>,
-    /// Where it stands.
+    /// Its position.
     position: Position,
 }
 
 impl PartialEq for Action {
-    /// Two actions are equal wherever they stand.
+    /// Two actions are equal regardless of their positions.
     fn eq(&self, other: &Self) -> bool {
         (self.marks, &self.actor, &self.name) == (other.marks, &other.actor, &other.name)
             && (&self.positional, &self.arguments, &self.comments) == (&other.positional, &other.arguments, &other.comments)
     }
 }
 
-/// What an action is given.
+/// A value of an action.
 #[derive(Debug, Clone, PartialEq)]
 enum Value {
-    /// A word without quotes. It may stand for a number or for a truth value.
+    /// A word without quotes. It may be a number or a boolean.
     Word(String),
     /// A text in quotes.
     Text(String),
-    /// Values with commas between them, or in brackets.
+    /// Values separated by commas, or in brackets.
     List(Vec<Value>),
 }
 
@@ -94,13 +95,13 @@ struct Position {
 }
 
 impl Position {
-    /// An error, said to be here.
+    /// Sets the position of an error.
     fn of(self, error: JobError) -> JobError {
         JobError { line: Some(self.line), column: Some(self.column), ..error }
     }
 }
 
-/// What is wrong with a script, and where.
+/// An error in a script, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SyntaxError {
     position: Position,
@@ -113,11 +114,11 @@ impl From<SyntaxError> for JobError {
     }
 }
 
-/// The actor of an action that names none.
+/// The actor of an action without one.
 const CORE: &str = "core";
 
-/// Whether a script is written in this notation: its first line that is no comment is `!!word.word`, or `!!word` and white space or the end.
-/// `!!true && x` is Rhai.
+/// Whether a script is written in this notation: its first line that is no comment is `!!word.word`, or `!!word`
+/// followed by white space or the end. `!!true && x` is Rhai.
 pub fn is_heroscript(source: &str) -> bool {
     let comment = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with("//") || line.starts_with("#!");
     let Some(first) = source.lines().find(|line| !comment(line)) else { return false };
@@ -129,19 +130,19 @@ pub fn is_heroscript(source: &str) -> bool {
     !actor.is_empty() && (!dotted || !action.is_empty()) && ended && !is_rhai(behind)
 }
 
-/// The name at the beginning of a text, and what follows.
+/// Splits a text after its leading name.
 fn word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|letter: char| !is_name(letter)).unwrap_or(text.len()))
 }
 
-/// Whether what follows `!!word` is the rest of an expression of Rhai.
+/// Whether the text after `!!word` is the rest of a Rhai expression.
 fn is_rhai(behind: &str) -> bool {
     let behind = behind.trim_start();
     let operator = behind.starts_with(['&', '|', '=', '+', '*', '<', '>', '?', ';', '^', '%']) || behind.starts_with("!=");
     operator || behind.starts_with("in ") || (behind.starts_with(['-', '/']) && !behind.starts_with("//"))
 }
 
-/// Whether a name of an actor, an action or a key may have this character.
+/// Whether a name of an actor, an action or a key may contain this character.
 fn is_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }

@@ -2,10 +2,10 @@ use super::{Action, CORE, Position, Script, SyntaxError, Value, is_name};
 use crate::rhai::functions::dedent;
 use crate::rhai::native::excerpt;
 
-/// Exclamation marks that an action may have.
+/// The maximum number of exclamation marks of an action.
 const MARKS: usize = 4;
 
-/// Reads a script. It takes a time that grows with its length.
+/// Parses a script in linear time.
 pub(super) fn parse(source: &str) -> Result<Script, SyntaxError> {
     Parser { rest: source, line: 1, column: 1, comments: Vec::new() }.script()
 }
@@ -14,7 +14,7 @@ struct Parser<'s> {
     rest: &'s str,
     line: u32,
     column: u32,
-    /// Comments that no action has yet.
+    /// Comments that belong to no action yet.
     comments: Vec<String>,
 }
 
@@ -83,7 +83,8 @@ impl<'s> Parser<'s> {
         Ok(action)
     }
 
-    /// Goes to what is next of an action: on the same line, or on an indented one. A comment that is not indented belongs to the next action.
+    /// Moves to the next part of an action: on the same line, or on an indented one. A comment that is not indented
+    /// belongs to the next action.
     fn goes_on(&mut self) -> bool {
         let ahead = self.rest.trim_start();
         let between = &self.rest[..self.rest.len() - ahead.len()];
@@ -94,7 +95,7 @@ impl<'s> Parser<'s> {
         !ends
     }
 
-    /// Takes a key with its value, or a value without a key.
+    /// Parses a key with its value, or a value without a key.
     fn given(&mut self, action: &mut Action) -> Result<(), SyntaxError> {
         if self.rest.starts_with('!') {
             return Err(self.wrong("an action begins at the start of its line; a value that begins with ! stands in quotes"));
@@ -120,7 +121,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Takes a value: a word, a text in quotes, or a list of these.
+    /// Parses a value: a word, a text in quotes, or a list of these.
     fn value(&mut self) -> Result<Value, SyntaxError> {
         let brackets = self.rest.starts_with('[');
         if brackets {
@@ -154,7 +155,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Takes a comma, with white space around it on the same line.
+    /// Parses a comma, with white space around it on the same line.
     fn comma(&mut self) -> bool {
         let blanks = self.rest.len() - self.rest.trim_start_matches([' ', '\t']).len();
         if !self.rest[blanks..].starts_with(',') {
@@ -165,7 +166,7 @@ impl<'s> Parser<'s> {
         true
     }
 
-    /// Takes one value that is no list.
+    /// Parses one value that is no list.
     fn item(&mut self, brackets: bool) -> Result<Value, SyntaxError> {
         if let Some(quote) = self.rest.chars().next().filter(|letter| matches!(letter, '\'' | '"')) {
             return self.quoted(quote).map(Value::Text);
@@ -183,7 +184,8 @@ impl<'s> Parser<'s> {
         Ok(Value::Word(word.to_owned()))
     }
 
-    /// Takes a text in quotes. A quote that stands twice is one of the text. Lines after the first lose the white space that all of them begin with.
+    /// Parses a text in quotes. A doubled quote is one quote of the text. Lines after the first lose their common
+    /// leading white space.
     fn quoted(&mut self, quote: char) -> Result<String, SyntaxError> {
         let began = self.position();
         self.advance(1);
@@ -205,7 +207,7 @@ impl<'s> Parser<'s> {
         Ok(format!("{}\n{}", first.trim_end(), dedent(&rest.join("\n"))))
     }
 
-    /// Whether a value has ended where it may.
+    /// Checks that a value ends where it may.
     fn ended(&self) -> Result<(), SyntaxError> {
         if self.rest.is_empty() || self.rest.starts_with(char::is_whitespace) {
             return Ok(());
@@ -224,7 +226,7 @@ impl<'s> Parser<'s> {
         Ok(name)
     }
 
-    /// Takes a comment to the end of its line.
+    /// Parses a comment up to the end of its line.
     fn comment(&mut self) {
         let line = self.rest.lines().next().unwrap_or_default();
         self.comments.push(line.trim_start_matches('/').trim().to_owned());
@@ -240,14 +242,14 @@ impl<'s> Parser<'s> {
         self.skip(|letter| letter == ' ' || letter == '\t');
     }
 
-    /// Goes on while the letters are such, and says whether there were any.
+    /// Skips characters that match, and returns whether there were any.
     fn skip(&mut self, such: impl Fn(char) -> bool) -> bool {
         let end = self.rest.find(|letter| !such(letter)).unwrap_or(self.rest.len());
         self.advance(end);
         end > 0
     }
 
-    /// Goes on by so many bytes.
+    /// Advances by this number of bytes.
     fn advance(&mut self, bytes: usize) {
         let (gone, rest) = self.rest.split_at(bytes);
         for letter in gone.chars() {
@@ -266,7 +268,8 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// The key at the beginning of a text: a name with a colon, and more than the beginning of an address such as `https://`.
+/// Returns the key at the beginning of a text: a name with a colon, but not the beginning of an address such as
+/// `https://`.
 fn key(text: &str) -> Option<&str> {
     let end = text.find(|letter: char| !is_name(letter) && !matches!(letter, '.' | '-'))?;
     let (key, behind) = text.split_at(end);

@@ -2,12 +2,12 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{Action, CORE, Script, Value};
 
-/// How long a line of an action may be. A longer action has a line for each parameter.
+/// The maximum length of an action's line. A longer action has one line for each parameter.
 const WIDTH: usize = 100;
 const INDENT: &str = "    ";
 
 impl Display for Script {
-    /// The script, in one form for all scripts of the same meaning.
+    /// Prints the script, in one form for all scripts of the same meaning.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         for action in &self.actions {
             comments(out, &action.comments)?;
@@ -32,7 +32,7 @@ impl Display for Action {
             write!(head, " {word}")?;
         }
         let given: Vec<String> = self.arguments.iter().map(|(key, value)| format!("{key}:{value}")).collect();
-        // A key without a value ends its line: what follows would be taken for its value.
+        // A key without a value ends its line: the next word would be parsed as its value.
         let short = given.iter().all(|one| !one.ends_with(':') && !one.contains('\n'));
         let all = [&[head.clone()], &given[..]].concat().join(" ");
         if short && all.len() <= WIDTH {
@@ -49,7 +49,7 @@ impl Display for Value {
             Self::Word(word) => out.write_str(word),
             Self::Text(text) => quoted(out, text),
             Self::List(items) => {
-                // A word with a bracket can only have been in a list without brackets.
+                // A word with a bracket can only come from a list without brackets.
                 let bare = items.iter().any(|item| matches!(item, Self::Word(word) if word.contains(']')));
                 let items: Vec<String> = items.iter().map(Self::to_string).collect();
                 let items = items.join(",");
@@ -59,7 +59,7 @@ impl Display for Value {
     }
 }
 
-/// A text in quotes. Lines after the first are indented; reading takes that away.
+/// Prints a text in quotes. Lines after the first are indented; the parser removes that.
 fn quoted(out: &mut Formatter<'_>, text: &str) -> fmt::Result {
     let text = text.replace('\'', "''");
     out.write_char('\'')?;

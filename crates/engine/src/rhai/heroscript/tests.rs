@@ -11,7 +11,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// The only action of a script.
+/// Returns the only action of a script.
 fn only(source: &str) -> Action {
     let script = parse(source).unwrap_or_else(|wrong| panic!("{source}: {wrong:?}"));
     assert_eq!(script.actions.len(), 1, "{source}");
@@ -109,7 +109,7 @@ fn a_script_is_told_from_rhai_by_its_first_line() {
         "!!a.",
     ] {
         let rhai = !is_heroscript(source);
-        // A value alone is no useful script, so `!!true` is taken for an action.
+        // A value alone is no useful script, so `!!true` is parsed as an action.
         assert!(rhai || source == "!!true", "{source}");
     }
 }
