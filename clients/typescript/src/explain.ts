@@ -93,8 +93,11 @@ export const explain = async (
   return new Refused(message, kind, { cause });
 };
 
-/** Asks the same address over HTTP for the reason, because WebSockets do not report it. */
-const asked = async (url: string, token: string | undefined, seconds: number): Promise<Explanation> => {
+/**
+ * Asks the same address over HTTP for the reason, because WebSockets do not report it. `again` after a request that
+ * failed although a server is there: it may have started between the two requests.
+ */
+const asked = async (url: string, token: string | undefined, seconds: number, again = false): Promise<Explanation> => {
   const at = url.replace(/^ws/, "http");
   let answer: Response;
   let text: string;
@@ -113,6 +116,7 @@ const asked = async (url: string, token: string | undefined, seconds: number): P
     const cause = error as Error & { cause?: { code?: string; message?: string } };
     const page = (globalThis as { location?: { origin: string } }).location?.origin;
     if (page && (await isThere(at, seconds))) {
+      if (!again) return asked(url, token, seconds, true);
       return {
         message: `the server at ${url} takes no calls of pages of ${page}: start it with --allowed-origins ${page}`,
         kind: "other",

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
+import { WebSocket } from "ws";
 import {
   CallTimeout,
   ClientClosed,
@@ -21,6 +22,7 @@ import {
   stopJob,
   TooManyCalls,
   wallet,
+  type WebSocketClass,
 } from "../src/index.js";
 import { connectHttp } from "../src/http.js";
 import { answer, failure, fake, item, quick, reaches, tcp } from "./support.js";
@@ -33,6 +35,46 @@ test("a server that is not there is told at once, with its address and what to d
   expect(error.message).toContain(url);
   expect(error.message).toMatch(/ECONNREFUSED.*hero serve/);
   expect(hero.status.state).toBe("down");
+});
+
+test("a server that starts while a page asks why no connection opens is not taken for one that refuses the page", async () => {
+  await using server = await fake((request, socket) => {
+    answer(socket, request, "pong");
+  });
+  let sockets = 0;
+  const asked: string[] = [];
+  const Class = function (url: string) {
+    sockets += 1;
+    // The first connection comes before the server is there.
+    return new WebSocket(sockets === 1 ? "ws://127.0.0.1:9" : url);
+  } as unknown as WebSocketClass;
+  vi.stubGlobal("location", { origin: "http://page.test" });
+  vi.stubGlobal("fetch", (_: string, { mode = "cors" }: RequestInit) => {
+    asked.push(mode);
+    if (asked.length === 1) return Promise.reject(new TypeError("Failed to fetch"));
+    return Promise.resolve(new Response('{"jsonrpc":"2.0","id":1,"result":"pong"}'));
+  });
+  try {
+    using hero = connect(server.url, { WebSocket: Class, reconnect: { firstAttempts: 3, minDelay: 0.01 } });
+    expect(await hero.ping()).toBe("pong");
+    expect(asked).toEqual(["cors", "no-cors", "cors"]);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
+test("a page that a server refuses is told so", async () => {
+  vi.stubGlobal("location", { origin: "http://page.test" });
+  vi.stubGlobal("fetch", (_: string, { mode }: RequestInit) =>
+    mode === "no-cors" ? Promise.resolve(new Response()) : Promise.reject(new TypeError("Failed to fetch")),
+  );
+  try {
+    using hero = connect("ws://127.0.0.1:9", { reconnect: { firstAttempts: Infinity } });
+    const error = await failure(hero.ping());
+    expect(error.message).toContain("takes no calls of pages of http://page.test: start it with --allowed-origins");
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
 
 test("a server of something else is told from one that is not there", async () => {
