@@ -30,7 +30,7 @@ pub enum Error {
     Busy {
         /// The path of the lock.
         path: String,
-        /// How long this process waited for it.
+        /// Time that this process waited for it.
         waited: Duration,
     },
     /// The path has too many parts.

@@ -16,7 +16,8 @@ const MOST_NAMED: usize = 16;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
 impl Flows {
-    /// Runs a flow and waits for its end. It cannot hang: `wait` ends it with [`Error::StillRunning`], and the flow goes on.
+    /// Runs a flow and waits for its end. It cannot hang: `wait` ends it with [`Error::StillRunning`], and the flow
+    /// goes on.
     pub async fn run_and_wait(&self, spec: FlowSpec, wait: Duration) -> Result<Flow, Error> {
         let (context, deadline) = (spec.context_id, Instant::now() + wait);
         let (flow, _) = self.run(spec).await?;

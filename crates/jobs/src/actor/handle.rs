@@ -111,7 +111,8 @@ impl ActorHandle {
         let caller = job.caller_id.clone();
         worker.running =
             Some(Running { job: id, attempt, claim, caller, began: Instant::now(), stop: stop.clone(), concurrent, lost: false });
-        // A worker takes one job at a time, so its channel has room. If the worker has just ended, a new one takes its place.
+        // A worker takes one job at a time, so its channel has room. If the worker has just ended, a new one replaces
+        // it.
         if let Err(TrySendError::Closed(work) | TrySendError::Full(work)) = worker.work.try_send(Work { job, stop }) {
             (worker.work, worker.ready) = (start_worker(at), false);
             // The channel of a new worker is empty.

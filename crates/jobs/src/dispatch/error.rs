@@ -97,7 +97,7 @@ pub enum Error {
     /// The queue is full, or Redis nearly is.
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
     Full {
-        /// What is full.
+        /// A description of the full resource.
         what: String,
         /// The retry delay.
         retry_after: Duration,

@@ -191,7 +191,8 @@ impl Dispatcher {
         let _ = self.0.fetches.set(fetches);
     }
 
-    /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
+    /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go
+    /// on.
     pub fn close(&self) {
         self.0.closing.cancel();
     }

@@ -64,7 +64,8 @@ impl Context {
     }
 }
 
-/// Adds a job: to its parent's children, else to its predecessor's continuations, else to the scheduled jobs, else to its queue.
+/// Adds a job: to its parent's children, else to its predecessor's continuations, else to the scheduled jobs, else to
+/// its queue.
 ///
 /// As in the original conveyor, only the first that applies is done, and a job without a `uuid` gets one. `dead_parent`
 /// means that the parent's script has returned and the predecessor is closed. Then the job becomes an active child and
