@@ -14,12 +14,12 @@ use hero_model::{
 
 /// The methods for identities, tokens and rights.
 impl Client {
-    /// Makes an identity.
+    /// Creates an identity.
     pub async fn create_identity(&self, pubkey: Option<&PublicKey>, address: &[String]) -> Result<Identity, Error> {
         self.call("create_identity", json!({ "pubkey": pubkey, "address": address })).await
     }
 
-    /// Changes what is given of an identity.
+    /// Changes the given fields of an identity.
     pub async fn update_identity(
         &self,
         identity_id: IdentityId,
@@ -29,12 +29,12 @@ impl Client {
         self.call("update_identity", json!({ "identity_id": identity_id, "pubkey": pubkey, "address": address })).await
     }
 
-    /// An identity.
+    /// Returns an identity.
     pub async fn get_identity(&self, identity_id: IdentityId) -> Result<Identity, Error> {
         self.call("get_identity", json!({ "identity_id": identity_id })).await
     }
 
-    /// A page of identities, in the order of their numbers.
+    /// Returns a page of identities, in the order of their numbers.
     pub async fn list_identities(&self, cursor: Option<&str>, limit: usize) -> Result<IdentityPage, Error> {
         self.call("list_identities", json!({ "cursor": cursor, "limit": limit })).await
     }
@@ -44,16 +44,17 @@ impl Client {
         self.call::<bool>("delete_identity", json!({ "identity_id": identity_id })).await.map(drop)
     }
 
-    /// Tells who this client is to the server.
+    /// Returns the identity of this client.
     pub async fn whoami(&self) -> Result<Who, Error> {
         self.call("whoami", json!({})).await
     }
 
-    /// Logs in as the identity that has this key. Where callers have to log in, this connection is that identity from now on; its token says so elsewhere.
+    /// Logs in as the identity with this key. If callers have to log in, this connection has that identity from now on.
+    /// The returned token proves it on other connections.
     ///
-    /// The same goes for each connection that comes after it.
+    /// The client also logs in on each later connection.
     ///
-    /// Signs nothing that names another server than the one that this client has connected to.
+    /// Signs no text that names another server than the one that this client is connected to.
     pub async fn log_in(&self, key: &PrivateKey) -> Result<LoggedIn, Error> {
         let host = self.link.way.address.as_ref().map_or("localhost", Address::host);
         let logged_in = login::log_in(&*self.link.wire(true).await?, host, key).await?;
@@ -61,13 +62,13 @@ impl Client {
         Ok(logged_in)
     }
 
-    /// Makes a token of an identity, with its secret.
+    /// Creates a token of an identity. The result contains its secret.
     pub async fn create_token(&self, identity_id: IdentityId, name: Option<&str>, lifetime: Option<Duration>) -> Result<NewToken, Error> {
         let lifetime = lifetime.map(Seconds::from);
         self.call("create_token", json!({ "identity_id": identity_id, "name": name, "lifetime": lifetime })).await
     }
 
-    /// The tokens of an identity.
+    /// Returns the tokens of an identity.
     pub async fn list_tokens(&self, identity_id: IdentityId) -> Result<Vec<Token>, Error> {
         self.call("list_tokens", json!({ "identity_id": identity_id })).await
     }
@@ -77,33 +78,34 @@ impl Client {
         self.call::<bool>("revoke_token", json!({ "token_id": token_id })).await.map(drop)
     }
 
-    /// Makes a context.
+    /// Creates a context.
     pub async fn create_context(&self, name: Option<&str>, admins: &[IdentityId], limits: ContextLimits) -> Result<Context, Error> {
         self.call("create_context", json!({ "name": name, "admins": admins, "limits": limits })).await
     }
 
-    /// Changes what is given of a context.
+    /// Changes the given fields of a context.
     pub async fn update_context(&self, context_id: ContextId, name: Option<&str>, limits: ContextLimits) -> Result<Context, Error> {
         let limits = (limits != ContextLimits::default()).then_some(limits);
         self.call("update_context", json!({ "context_id": context_id, "name": name, "limits": limits })).await
     }
 
-    /// A context.
+    /// Returns a context.
     pub async fn get_context(&self, context_id: ContextId) -> Result<Context, Error> {
         self.call("get_context", json!({ "context_id": context_id })).await
     }
 
-    /// A page of the contexts that this client may see, in the order of their numbers.
+    /// Returns a page of the contexts that this client may see, in the order of their numbers.
     pub async fn list_contexts(&self, cursor: Option<&str>, limit: usize) -> Result<ContextPage, Error> {
         self.call("list_contexts", json!({ "cursor": cursor, "limit": limit })).await
     }
 
-    /// Deletes a context with everything in it. If it has jobs that have not ended, that is refused unless they are to be stopped.
+    /// Deletes a context with everything in it. Refused while it has jobs that have not ended, unless `stop_jobs` is
+    /// true.
     pub async fn delete_context(&self, context_id: ContextId, stop_jobs: bool) -> Result<(), Error> {
         self.call::<bool>("delete_context", json!({ "context_id": context_id, "stop_jobs": stop_jobs })).await.map(drop)
     }
 
-    /// Gives an identity a role in a context, or takes it away.
+    /// Grants a role in a context to an identity, or revokes it.
     pub async fn set_role(&self, identity_id: IdentityId, role: Role, context_id: ContextId, granted: bool) -> Result<Context, Error> {
         let method = if granted { "grant" } else { "revoke" };
         self.call(method, json!({ "identity_id": identity_id, "role": role, "context_id": context_id })).await

@@ -11,20 +11,20 @@ use super::error::Error;
 use super::trust::Trust;
 use super::wire::{LONGEST, Wire};
 
-/// How long to wait until a connection is open.
+/// Timeout for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How large an answer may be. It is more than a server sends by default, so that the limit of the server counts.
+/// Maximum size of an answer. It is more than a server sends by default, so that the limit of the server applies.
 const MAX_MESSAGE: u32 = 64 << 20;
-/// How many calls of one connection may be in flight.
+/// Maximum number of calls in flight on one connection.
 const MAX_CALLS: usize = 4096;
-/// How many items of one subscription may be on the way to what holds them for their reader.
+/// Maximum number of items of one subscription that wait to be moved to its buffer.
 const ON_THE_WAY: usize = 1024;
-/// The silence after which a connection is asked whether it is still there.
+/// The silence after which a ping is sent on a connection.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(20);
-/// What stands in the requests to a server that has no address of the network.
+/// The host in requests to a server without a network address.
 const NO_ADDRESS: &str = "ws://localhost";
 
-/// Where a server is, and what it is shown.
+/// The address of a server, and how to connect to it.
 pub(super) struct Address {
     url: String,
     headers: HeaderMap,
@@ -45,7 +45,7 @@ fn builder(heartbeat: Duration) -> WsClientBuilder {
         .enable_ws_ping(ping)
 }
 
-/// What shows a token to a server. What stands in a header beside its characters would be lost, or make another header of it.
+/// Returns the header with a token. Other characters than those of a token would be lost, or change the header.
 fn bearer(token: &str) -> Result<HeaderValue, Error> {
     let wrong = token.chars().position(|c| !c.is_ascii_graphic());
     let reason = match wrong.and_then(|at| Some((at, token.chars().nth(at)?))) {
@@ -67,7 +67,7 @@ fn bearer(token: &str) -> Result<HeaderValue, Error> {
     Err(Error::Token { reason })
 }
 
-/// A wire on a connection to a server that is open already.
+/// Creates a wire on an open connection to a server.
 pub(super) async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Wire, Error> {
     let client = builder(HEARTBEAT).build_with_stream(NO_ADDRESS, stream).await;
     client.map(Wire::new).map_err(|error| not_connected(NO_ADDRESS, error))
@@ -76,7 +76,7 @@ pub(super) async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'sta
 impl Address {
     pub(super) fn new(url: &str, token: Option<&str>, trust: Trust, heartbeat: Duration) -> Result<Self, Error> {
         let bad = |reason: &str| Error::Address { url: url.to_owned(), reason: reason.to_owned() };
-        // A server has one port for both.
+        // A server has one port for HTTP and WebSocket.
         let url = match url.split_once("://") {
             Some(("http", rest)) => format!("ws://{rest}"),
             Some(("https", rest)) => format!("wss://{rest}"),
@@ -117,7 +117,7 @@ impl Address {
                 let authority = format!("{host}:{}", place.port_u16().unwrap_or(443));
                 let opened = tokio::time::timeout(CONNECT, self.trust.connect(url, host, &authority)).await;
                 let stream = opened.map_err(|_| Error::Silent { url: url.clone(), after: CONNECT })??;
-                // What is said on it is the same as without TLS.
+                // The requests are the same as without TLS.
                 builder.build_with_stream(place.to_string(), stream).await
             }
             _ => builder.build(url).await,
@@ -125,7 +125,7 @@ impl Address {
         client.map(Wire::new).map_err(|error| not_connected(url, error))
     }
 
-    /// The server as the address names it, with its port if that is not the usual one, as it stands in requests.
+    /// Returns the host of the server for requests, with its port if that is not the default.
     pub(super) fn host(&self) -> &str {
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
         if scheme == "unix" {
@@ -148,7 +148,7 @@ fn not_connected(url: &str, error: WireError) -> Error {
         Some(WsHandshakeError::Timeout(after)) => Error::Silent { url, after: *after },
         Some(WsHandshakeError::Url(reason)) => Error::Address { url, reason: reason.to_string() },
         Some(WsHandshakeError::Io(error)) => Error::Unreachable { url, reason: error.to_string() },
-        // Somebody is there, and says something else.
+        // A server is there, but speaks another protocol.
         Some(WsHandshakeError::Transport(error)) if !matches!(error, soketto::handshake::Error::Io(_)) => {
             Error::Foreign(format!("{url} answers no WebSocket handshake ({error})"))
         }

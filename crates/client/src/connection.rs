@@ -18,27 +18,28 @@ use super::wire::{ANSWER, Params, Wire};
 use hero_model::PrivateKey;
 use hero_model::api::Repeatable;
 
-/// How often in a row a call is sent to a server that ends the connection soon after.
+/// Maximum number of times in a row that a call is sent to a server that ends the connection soon after.
 pub(super) const MOST_LOST: u32 = 4;
-/// So soon.
+/// A connection that ends within this time ended soon.
 const SOON: Duration = Duration::from_secs(30);
 
-/// A server, at which calls are made and subscriptions opened.
+/// A client of a server, for calls and subscriptions.
 #[derive(Clone)]
 pub struct Client {
     pub(super) link: Arc<Link>,
 }
 
-/// How a client connects.
+/// The options of a connection.
 #[derive(Clone)]
 pub struct Options {
-    /// What it shows to the server, so that it knows who calls.
+    /// The token that identifies the caller to the server.
     pub token: Option<String>,
-    /// By whose word it knows a `wss://` server.
+    /// The authorities that the client trusts to certify a `wss://` server.
     pub trust: Trust,
-    /// How it comes back after its connection has ended.
+    /// How the client reconnects after its connection has ended.
     pub reconnect: Reconnect,
-    /// The silence after which the server is asked whether it is there; one that does not say so within as long again is away. 20 s by default.
+    /// The silence after which the client pings the server. If no answer comes within the same time, the server counts
+    /// as away. 20 s by default.
     pub heartbeat: Duration,
 }
 
@@ -49,14 +50,16 @@ impl Default for Options {
 }
 
 impl Client {
-    /// Connects to `url` (`ws://host:port`, `wss://…`, or `unix:///path` for the socket of an operator; `http://…` and `host:port` mean the same), with a bearer token if there is one.
+    /// Connects to `url` (`ws://host:port`, `wss://…`, or `unix:///path` for the socket of an operator; `http://…` and
+    /// `host:port` mean the same), with a bearer token if there is one.
     ///
-    /// A server that is not there is an error at once. Dropping the last clone closes the connection and ends its subscriptions.
+    /// Fails at once if the server is not there. Dropping the last clone closes the connection and ends its
+    /// subscriptions.
     pub async fn connect(url: &str, token: Option<&str>) -> Result<Self, Error> {
         Self::connect_with(url, Options { token: token.map(str::to_owned), ..Options::default() }).await
     }
 
-    /// The same, as `options` say.
+    /// Connects with options.
     pub async fn connect_with(url: &str, options: Options) -> Result<Self, Error> {
         let Options { token, trust, reconnect, heartbeat } = options;
         let address = Address::new(url, token.as_deref(), trust, heartbeat)?;
@@ -64,28 +67,29 @@ impl Client {
         Ok(Self { link: Arc::new(Link::of(wire, Some(address), reconnect)) })
     }
 
-    /// A client on a connection to a server that is open already. It does not come back.
+    /// Creates a client on an open connection to a server. It does not reconnect.
     #[doc(hidden)]
     pub async fn on(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Self, Error> {
         Ok(Self { link: Arc::new(Link::of(address::on(stream).await?, None, Reconnect::NEVER)) })
     }
 
-    /// Calls `method`; `params` is serialised to an object (or an array) of parameters.
+    /// Calls `method`. `params` is serialised to an object (or an array) of parameters.
     ///
-    /// When the connection is lost before the answer comes, the call is made again if its definition (`x-repeatable`) and an `idempotency_key`
-    /// among the parameters allow that; else this is [`Error::Unknown`]. If the future is dropped, the answer is lost, but the call may still be
-    /// executed.
+    /// If the connection is lost before the answer comes, the call is made again if its definition (`x-repeatable`) and
+    /// an `idempotency_key` among the parameters allow that; otherwise this fails with [`Error::Unknown`]. If the
+    /// future is dropped, the answer is lost, but the call may still be executed.
     pub async fn call<R: DeserializeOwned>(&self, method: &str, params: impl Serialize) -> Result<R, Error> {
         self.call_within(ANSWER, method, params).await
     }
 
-    /// Like [`Client::call`], for a call that the server answers only after a while. Each time it is sent, it may take so long.
+    /// Like [`Client::call`], for a call that the server answers only after a while. `limit` is the timeout each time
+    /// that it is sent.
     pub async fn call_within<R: DeserializeOwned>(&self, limit: Duration, method: &str, params: impl Serialize) -> Result<R, Error> {
         self.send(method, None, || Ok((Params::of(method, &params)?, limit))).await
     }
 
-    /// Like [`Client::call`], for a call for which the server waits up to `wait`: `params` is given how many seconds of that are left. A server
-    /// that is away is looked for no longer than that ([`Error::WaitedOut`]).
+    /// Like [`Client::call`], for a call for which the server waits up to `wait`. `params` gets the remaining seconds.
+    /// The client also stops looking for a server that is away after that time ([`Error::WaitedOut`]).
     pub async fn call_waiting<R: DeserializeOwned, P: Serialize>(
         &self,
         wait: Duration,
@@ -120,7 +124,8 @@ impl Client {
         }
     }
 
-    /// Opens the subscription `subscribe_{topic}`, on the connection that this gives with it. [`super::Follow`] is the reader that survives gaps.
+    /// Opens the subscription `subscribe_{topic}`, and returns it with its connection. [`super::Follow`] is the reader
+    /// that survives lost connections.
     #[doc(hidden)]
     pub async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: impl Serialize) -> Result<(Subscription<T>, Arc<Wire>), Error> {
         let mut attempts = Attempts::begin(self, topic, None).await?;
@@ -132,39 +137,40 @@ impl Client {
         }
     }
 
-    /// Whether the connection is open, as far as this side knows.
+    /// True if the connection is open, as far as this side knows.
     pub fn is_connected(&self) -> bool {
         self.link.is_connected()
     }
 
-    /// Whether the connection has ended and does not come back.
+    /// True if the connection has ended and does not come back.
     #[doc(hidden)]
     pub fn is_over(&self) -> bool {
         self.link.way.reconnect.is_never() && !self.is_connected()
     }
 
-    /// What becomes of the connection: first how it is now, then each change. Of changes that follow each other fast, only the last may be seen.
+    /// Returns the state of the connection: first the current one, then each change. Of several quick changes, only the
+    /// last may be seen.
     pub fn states(&self) -> impl Stream<Item = State> + Send + Unpin + use<> {
         self.link.states()
     }
 
-    /// The key that makes a call one that may be made again, if the caller has given none.
+    /// Returns an idempotency key that allows repeating a call, if the caller has given none.
     pub(super) fn key(&self, given: Option<&String>) -> Option<String> {
-        // Nothing is sent again by a client that does not come back.
+        // A client that does not reconnect repeats nothing.
         (given.is_none() && !self.link.way.reconnect.is_never()).then(|| uuid::Uuid::new_v4().to_string())
     }
 
-    /// Who logs in on each connection that comes.
+    /// Makes the client log in with this key on each new connection.
     pub(super) fn stay_logged_in(&self, key: &PrivateKey) {
         self.link.log_in_with(key);
     }
 }
 
-/// A call that may have to be made several times.
+/// A call that may have to be sent several times.
 struct Attempts<'a> {
     client: &'a Client,
     method: &'a str,
-    /// How long its caller waits, if that is limited, and until when.
+    /// The maximum wait of its caller, if it is limited, and the time at which it ends.
     wait: Option<(Duration, Instant)>,
     wire: Arc<Wire>,
     sent: Instant,
@@ -178,7 +184,7 @@ impl<'a> Attempts<'a> {
         Ok(Self { client, method, wait, wire, sent: Instant::now(), lost: 0 })
     }
 
-    /// The connection, when it is open.
+    /// Returns the connection when it is open.
     async fn found(client: &Client, wants: bool, wait: Option<(Duration, Instant)>) -> Result<Arc<Wire>, Error> {
         let finding = client.link.wire(wants);
         match wait {
@@ -187,7 +193,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// Waits until it can be made again, if it may be.
+    /// Waits until the call can be sent again, if it may be.
     async fn again(&mut self, lost: Error, may: bool) -> Result<(), Error> {
         if !may {
             let Error::Closed(why) = lost else { return Err(lost) };
@@ -203,9 +209,9 @@ impl<'a> Attempts<'a> {
     }
 }
 
-/// Whether a call may be sent that may have been executed.
+/// True if a call may be sent again although it may have been executed.
 fn may_be_repeated(method: &str, params: &Params) -> bool {
-    /// By name. What stands in an array says by its place what it is, which the document knows and nobody here.
+    /// By name. In an array the position identifies a parameter, and only the document of methods knows it.
     type Named<'p> = BTreeMap<String, &'p RawValue>;
     let has_key = |named: &Named<'_>| named.get("idempotency_key").is_some_and(|key| key.get() != "null");
     match Repeatable::of(method) {

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use hero_model::{JobError, JobId, Status};
 
-/// The error codes of the wire that a client tells apart.
+/// The error codes of the wire that a client distinguishes.
 pub mod code {
     use hero_model::api::Code;
 
     /// The parameters are wrong.
     pub const BAD_PARAMS: i32 = Code::InvalidParams.number();
-    /// The server has no such method.
+    /// The server does not have this method.
     pub const METHOD_NOT_FOUND: i32 = Code::MethodNotFound.number();
     /// The request is larger than the server takes.
     pub const OVERSIZED: i32 = Code::RequestTooLarge.number();
@@ -21,7 +21,7 @@ pub mod code {
     pub const JOB_NOT_FOUND: i32 = Code::JobNotFound.number();
     /// The status of the job does not allow this.
     pub const STATE: i32 = Code::State.number();
-    /// Nobody runs scripts of this type.
+    /// The script type is unknown.
     pub const UNKNOWN_SCRIPT_TYPE: i32 = Code::UnknownScriptType.number();
     /// The caller may not do this.
     pub const DENIED: i32 = Code::PermissionDenied.number();
@@ -35,13 +35,13 @@ pub mod code {
     pub const STORE_UNAVAILABLE: i32 = Code::StoreUnavailable.number();
     /// The job failed.
     pub const JOB_FAILED: i32 = Code::JobFailed.number();
-    /// The wait ran out; the job goes on.
+    /// The wait timed out; the job goes on.
     pub const WAIT_RAN_OUT: i32 = Code::WaitRanOut.number();
     /// The job was stopped.
     pub const JOB_STOPPED: i32 = Code::JobStopped.number();
 }
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The address cannot be used.
@@ -49,21 +49,21 @@ pub enum Error {
     Address {
         /// The address as given.
         url: String,
-        /// What is wrong with it.
+        /// The error in it.
         reason: String,
     },
-    /// The token cannot be shown to a server. It is not repeated: it may be a secret all the same.
+    /// The token cannot be sent to a server. It is not repeated, because it may be a secret.
     #[error("the token cannot be used: {reason}")]
     Token {
-        /// What is wrong with it.
+        /// The error in it.
         reason: String,
     },
-    /// The file of the authority whose word is to be taken cannot be used. Nobody was connected to.
+    /// The file of the certificate authority cannot be used. No connection was opened.
     #[error("{} cannot be used as the authority of a certificate: {reason}", file.display())]
     Authority {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         reason: String,
     },
     /// No server answers at the address.
@@ -74,23 +74,23 @@ pub enum Error {
         /// Why the attempt failed.
         reason: String,
     },
-    /// The server is not known to be who it says, or speaks no TLS.
+    /// The identity of the server could not be verified, or the server does not use TLS.
     #[error("{url} is not to be trusted: {reason}")]
     Untrusted {
         /// The address that was tried.
         url: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Somebody may be there, but says nothing.
+    /// A server may be there, but does not answer.
     #[error("nothing was heard from {url} within {} s", after.as_secs())]
     Silent {
         /// The address that was tried.
         url: String,
-        /// How long an answer was waited for.
+        /// The timeout.
         after: Duration,
     },
-    /// The server does not let us in.
+    /// The server refuses the connection.
     #[error("the server at {url} refused the connection with HTTP status {status}")]
     Refused {
         /// The address that was tried.
@@ -98,10 +98,10 @@ pub enum Error {
         /// The HTTP status of the refusal.
         status: u16,
     },
-    /// The server gave a nonce that is for another one, which it may want to log in to with our signature.
+    /// The server sent a nonce for another server, where it may want to log in with this client's signature.
     #[error("nothing was signed: the server at {meant} asks for a signature of {named:?}, which is not its name")]
     OtherServer {
-        /// What it asked to sign.
+        /// The text that it asked to sign.
         named: String,
         /// The server that was connected to.
         meant: String,
@@ -109,21 +109,23 @@ pub enum Error {
     /// The server answered with an error.
     #[error(transparent)]
     Rpc(#[from] RpcError),
-    /// The server has closed the connection, because the token that opened it has ended. Whether the call was executed is unknown.
+    /// The server has closed the connection, because the token that opened it has ended. Whether the call was executed
+    /// is unknown.
     #[error("the server closed the connection: {0}")]
     LoggedOut(String),
-    /// The connection ended, and did not come back. What was asked changes nothing, or was not sent.
+    /// The connection ended, and did not come back. The request changes nothing, or was not sent.
     #[error("the connection to the server was lost: {0}")]
     Closed(String),
-    /// The connection ended before the answer came, and the call may have been executed. It was not sent again, since that might do it twice.
+    /// The connection ended before the answer came, and the call may have been executed. It was not sent again, because
+    /// that might execute it twice.
     #[error("the connection to the server was lost before the answer to {method} came, so whether it was done is not known: {why}")]
     Unknown {
         /// The method called.
         method: String,
-        /// What became of the connection.
+        /// The reason why the connection ended.
         why: String,
     },
-    /// What answers there sent something that is no JSON-RPC, so it is no hero server. The connection has ended.
+    /// The peer sent something other than JSON-RPC, so it is not a hero server. The connection has ended.
     #[error("what answers there is no hero server: {0}")]
     Foreign(String),
     /// The answer did not come in time. Whether the call was executed is unknown.
@@ -131,45 +133,45 @@ pub enum Error {
     Timeout {
         /// The method called.
         method: String,
-        /// How long the answer was waited for.
+        /// The timeout.
         after: Duration,
     },
-    /// The wait ran out while the server was away. What was started goes on.
+    /// The wait timed out while the server was away. Started jobs go on.
     #[error("the server was away when the wait of {} s ran out", (after.as_secs_f64() * 1000.0).round() / 1000.0)]
     WaitedOut {
-        /// How long it was waited.
+        /// The maximum wait.
         after: Duration,
     },
-    /// The request is larger than the server takes, and was not sent.
+    /// The request is larger than the server accepts, and was not sent.
     #[error("the request has {size} bytes, and the server takes {limit} (its setting max_request)")]
     TooLarge {
         /// The method that was to be called.
         method: String,
-        /// How large the request is.
+        /// The size of the request.
         size: usize,
-        /// How large it may be.
+        /// The maximum size.
         limit: usize,
     },
-    /// The server sent more than this client takes, as the answer to a call that was under way, or as an item. The connection has ended.
+    /// The server sent more than this client accepts, as the answer to a call or as an item. The connection has ended.
     #[error("what the server sent has {size} bytes or more, and this client takes {limit}; ask for less at once")]
     AnswerTooLarge {
-        /// How large it is at least.
+        /// The minimum size of the message.
         size: u64,
-        /// How large it may be.
+        /// The maximum size.
         limit: u64,
     },
-    /// The server ends the subscription again and again, without an item and without saying why.
+    /// The server ends the subscription repeatedly, without an item and without a reason.
     #[error("the server has ended subscribe_{topic} several times in a row, without an item and without a reason")]
     Broken {
-        /// What was subscribed to.
+        /// The topic of the subscription.
         topic: String,
     },
-    /// The answer is not what the method promises: the server has another version.
+    /// The answer does not have the type of the method: the server has another version.
     #[error("{method}: the answer is not understood: {source}")]
     Shape {
         /// The method called.
         method: String,
-        /// What does not fit.
+        /// The mismatch.
         source: Arc<serde_json::Error>,
     },
 }
@@ -179,7 +181,7 @@ impl Error {
         Self::Shape { method: method.to_owned(), source: Arc::new(source) }
     }
 
-    /// Whether it says that the server is away, or cannot let anybody in now. One behind a proxy answers 502 to 504.
+    /// True if the server is away, or cannot accept connections now. A proxy in front of it answers 502 to 504.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Silent { .. } | Self::Closed(_) | Self::Refused { status: 429 | 502..=504, .. } => true,
@@ -187,12 +189,12 @@ impl Error {
         }
     }
 
-    /// The job that the server's answer is about, where it says so.
+    /// Returns the job that the server's answer is about, if it names one.
     pub(super) fn job_id(&self) -> Option<JobId> {
         JobId::deserialize(self.rpc()?.data.as_ref()?.get("job_id")?).ok()
     }
 
-    /// The error object of the server, if it sent one.
+    /// Returns the error object of the server, if it sent one.
     pub fn rpc(&self) -> Option<&RpcError> {
         match self {
             Self::Rpc(error) => Some(error),
@@ -200,17 +202,17 @@ impl Error {
         }
     }
 
-    /// Whether a wait ran out, so that what was waited for goes on.
+    /// True if a wait timed out and the job or flow goes on.
     pub fn is_wait_run_out(&self) -> bool {
         matches!(self, Self::WaitedOut { .. }) || self.has_code(code::WAIT_RAN_OUT)
     }
 
-    /// The status that the job of a refused call has, where the server says so.
+    /// Returns the status of the job of a refused call, if the server sent it.
     pub fn status(&self) -> Option<Status> {
         Status::deserialize(self.rpc()?.data.as_ref()?.get("status")?).ok()
     }
 
-    /// Whether the server answered with this code.
+    /// True if the server answered with this code.
     pub fn has_code(&self, code: i32) -> bool {
         self.rpc().is_some_and(|error| error.code == code)
     }
@@ -220,7 +222,7 @@ impl Error {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct RpcError {
-    /// One of those in [`code`], or of JSON-RPC's own.
+    /// A code of [`code`], or of JSON-RPC.
     pub code: i32,
     /// What happened and what to do, for people.
     pub message: String,
@@ -229,20 +231,20 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// How the job failed, when this says that it did (codes 1101 and 1103).
+    /// Returns the failure of the job, if this error reports one (codes 1101 and 1103).
     pub fn job_failure(&self) -> Option<JobFailure> {
         JobFailure::deserialize(self.data.as_ref()?).ok()
     }
 }
 
-/// The `data` of an error that says how a job ended.
+/// The `data` of an error that reports the end of a job.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct JobFailure {
     /// The job.
     pub job_id: JobId,
-    /// The status it has.
+    /// Its status.
     pub status: Status,
-    /// How and where it went wrong.
+    /// The error of the job, and its place.
     pub error: JobError,
     /// The attempt that failed.
     #[serde(default)]

@@ -7,26 +7,28 @@ use super::error::{Error, code};
 use super::list::List;
 use hero_model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
 
-/// The longest wait that one call asks for.
+/// Maximum wait of one call.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// The pause between two waits for the same flow.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The methods for flows.
 impl Client {
-    /// Makes a flow and gives its number.
+    /// Creates a flow and returns its number.
     pub async fn create_flow(&self, spec: &FlowSpec) -> Result<FlowId, Error> {
         self.call("create_flow", self.keyed(spec)).await
     }
 
-    /// Starts a flow that was made.
+    /// Starts a created flow.
     pub async fn start_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<FlowStatus, Error> {
         self.call("start_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
     }
 
-    /// As [`Client::start_flow`], for a flow that [`Client::create_flow`] gave for `spec`: with an idempotency key that may be one that was started before.
+    /// Like [`Client::start_flow`], for a flow that [`Client::create_flow`] returned for `spec`. With an idempotency
+    /// key, it may be a flow that was started before.
     ///
-    /// Where the connection is lost before the answer it is started again, which is refused to one that was started.
+    /// If the connection is lost before the answer, the flow is started again. A flow that is already started refuses
+    /// that.
     pub async fn begin_flow(&self, spec: &FlowSpec, flow_id: FlowId) -> Result<(), Error> {
         let (mut may_be_started, mut lost) = (spec.idempotency_key.is_some(), 0);
         loop {
@@ -38,7 +40,7 @@ impl Client {
         }
     }
 
-    /// Waits for the end of a flow as long as it takes, or at most `limit`.
+    /// Waits for the end of a flow, for at most `limit` if it is given.
     pub async fn wait_flow(&self, context_id: ContextId, flow_id: FlowId, limit: Option<Duration>) -> Result<Flow, Error> {
         let begun = tokio::time::Instant::now();
         loop {
@@ -46,7 +48,7 @@ impl Client {
             let wait = left.min(LONGEST_WAIT);
             let named = |left: f64| json!({ "flow_id": flow_id, "wait_timeout": left, "context_id": context_id });
             match self.call_waiting(wait, "wait_flow", named).await {
-                // A server that shuts down answers earlier.
+                // A server that shuts down answers early.
                 Err(error) if error.is_wait_run_out() && limit.is_none_or(|limit| begun.elapsed() < limit) => {
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -55,12 +57,12 @@ impl Client {
         }
     }
 
-    /// Everything that is known of a flow.
+    /// Returns a flow with all details.
     pub async fn get_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<Flow, Error> {
         self.call("get_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
     }
 
-    /// A page of flows, the newest first: those of a caller, or all.
+    /// Returns a page of flows, the newest first: those of a caller, or all.
     pub async fn list_flows(
         &self,
         context_id: ContextId,
@@ -76,7 +78,7 @@ impl Client {
         self.call("stop_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
     }
 
-    /// Runs those jobs of a flow again that ended in error.
+    /// Runs the jobs of a flow again that ended in error.
     pub async fn retry_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<FlowStatus, Error> {
         self.call("retry_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
     }

@@ -17,12 +17,12 @@ use super::wire::Wire;
 use hero_model::api::{EventNotice, FlowNotice, Heard, LogNotice};
 use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobFilter, JobId, LogLine, tree};
 
-/// An item with a cursor, from which one can go on after it.
+/// An item with a cursor, after which a subscription can continue.
 pub trait Followable: Sized {
-    /// What the server sends.
+    /// The type of the server's notices.
     type Notice: DeserializeOwned + Into<Heard<Self>>;
 
-    /// The cursor behind this item, if one can go on from there.
+    /// Returns the cursor after this item, if a subscription can continue there.
     fn cursor(&self) -> Option<&str>;
 }
 
@@ -43,7 +43,7 @@ impl Followable for JobEvent {
     }
 }
 
-/// A change of a flow, or where it is.
+/// A change of a flow, or its state.
 impl Followable for FlowEvent {
     type Notice = FlowNotice;
 
@@ -52,10 +52,10 @@ impl Followable for FlowEvent {
     }
 }
 
-/// Whatever a server sends on a subscription, which this version need not know.
+/// Any item of a subscription, even of a type that this version does not know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnyItem {
-    /// It, as it came.
+    /// The item as it came.
     pub value: Value,
 }
 
@@ -79,13 +79,14 @@ impl From<AnyItem> for Heard<AnyItem> {
         match (item.value["type"].as_str(), item.cursor()) {
             (Some("lagged"), Some(cursor)) => Self::Lagged(cursor.to_owned()),
             (Some("ended"), _) => Self::Ended,
-            // What says where a subscription begins is one here: it has a cursor, and is sent only where none was given.
+            // A notice of the start of a subscription is an item here: it has a cursor, and is sent only if none was
+            // given.
             _ => Self::Item(item),
         }
     }
 }
 
-/// Parameters by their names, as they are sent.
+/// Parameters by name, as they are sent.
 type Params = BTreeMap<String, Box<RawValue>>;
 
 const CURSOR: &str = "cursor";
@@ -98,27 +99,28 @@ fn named<const N: usize>(params: [(&str, Box<RawValue>); N]) -> Params {
     params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// How often a subscription is opened again in a row that the server ends without a word and without an item.
+/// Maximum number of times in a row that a subscription is opened again after the server ended it without a reason and
+/// without an item.
 const MOST_REOPENED: u32 = 5;
-/// How often in a row it is tried to open one again while Redis does not answer the server.
+/// Maximum number of attempts in a row to open a subscription again while Redis does not answer the server.
 const MOST_REFUSED: u32 = 10;
-/// The most items that wait for their reader, and the most bytes that they have. With more the subscription is let go of, and opened again behind
-/// the last of them when these are read.
+/// Maximum number of items that wait for their reader, and of their bytes. Beyond it the subscription is closed, and
+/// opened again after the last item when the items are read.
 const BUFFER: (usize, usize) = (8192, 16 << 20);
 
-/// What is heard of what is followed.
+/// The next value of a subscription.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Followed<T> {
     /// The next item.
     Item(T),
-    /// Items are missing here, which the server does not have any more.
+    /// Items are missing here, because the server no longer has them.
     Lagged,
-    /// There will be none any more.
+    /// No more items will come.
     Ended,
 }
 
 impl<T> Followed<T> {
-    /// The item, if it is one.
+    /// Returns the item, if this is one.
     pub fn item(self) -> Option<T> {
         match self {
             Self::Item(item) => Some(item),
@@ -127,18 +129,19 @@ impl<T> Followed<T> {
     }
 }
 
-/// A subscription that is opened again by itself after a gap, so that its reader misses nothing and hears nothing twice.
+/// A subscription that is opened again automatically after a gap, so that its reader misses no item and gets none
+/// twice.
 pub struct Follow<T> {
     client: Client,
     topic: String,
-    /// All but the cursor.
+    /// All parameters except the cursor.
     params: Params,
     cursor: Option<String>,
     source: Option<Source>,
-    /// Whether it was opened again since the last item, and how often in vain.
+    /// Whether it was opened again since the last item, and the number of failed attempts.
     reopened: bool,
     failures: u32,
-    /// Whether the server has said that there is no more.
+    /// Whether the server has reported the end.
     is_over: bool,
     items: PhantomData<fn() -> T>,
 }
@@ -147,17 +150,17 @@ pub struct Follow<T> {
 struct Source {
     wire: Arc<Wire>,
     items: mpsc::Receiver<Box<RawValue>>,
-    /// How many bytes wait in `items`.
+    /// The number of bytes that wait in `items`.
     held: Arc<AtomicUsize>,
     filling: JoinHandle<Filled>,
 }
 
-/// Why nothing more is put into a buffer.
+/// The reason why a buffer gets no more items.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Filled {
-    /// It is full, or nobody reads it.
+    /// The buffer is full, or nobody reads it.
     Full,
-    /// The server has ended the subscription, or the connection did.
+    /// The server or the connection ended the subscription.
     Cut,
 }
 
@@ -178,7 +181,7 @@ impl Source {
                 };
                 let size = item.get().len();
                 let waiting = counted.fetch_add(size, Ordering::Relaxed);
-                // One item has room, however long it is.
+                // A single item always has room, however long it is.
                 if waiting > 0 && waiting + size > BUFFER.1 || sender.try_send(item).is_err() {
                     return Filled::Full;
                 }
@@ -203,17 +206,17 @@ impl<T: Followable> Follow<T> {
         Ok(this)
     }
 
-    /// Opens it behind the last item that was read.
+    /// Opens the subscription after the last item that was read.
     async fn subscribe(&self) -> Result<Source, Error> {
         let mut params = self.params.clone();
         params.extend(self.cursor.as_ref().map(|cursor| (CURSOR.to_owned(), written(cursor))));
         self.client.subscribe(&self.topic, params).await.map(Source::of)
     }
 
-    /// What is heard next. After an error one can go on.
+    /// Returns the next value. After an error, call it again to continue.
     ///
-    /// A server may also send nothing more after the last item, so whoever follows a job has to look for its end elsewhere, too.
-    /// If the future is dropped, no item is lost.
+    /// A server may also send nothing more after the last item, so a follower of a job has to check for its end
+    /// elsewhere, too. If the future is dropped, no item is lost.
     pub async fn next(&mut self) -> Result<Followed<T>, Error> {
         while !self.is_over {
             let Some(source) = &mut self.source else {
@@ -252,7 +255,8 @@ impl<T: Followable> Follow<T> {
         Ok(Followed::Ended)
     }
 
-    /// Opens it again, behind the last item that was read. Gives whether it is not known what happened meanwhile.
+    /// Opens the subscription again, after the last item that was read. Returns true if items may have been missed
+    /// meanwhile.
     async fn reopen(&mut self) -> Result<bool, Error> {
         if self.failures > 0 {
             tokio::time::sleep(self.client.link.way.reconnect.delay(self.failures)).await;
@@ -260,7 +264,7 @@ impl<T: Followable> Follow<T> {
         match self.subscribe().await {
             Ok(opened) => {
                 (self.source, self.reopened) = (Some(opened), true);
-                // What is of one job or flow begins with how that is now.
+                // A subscription to one job or flow begins with its current state.
                 Ok(self.cursor.is_none() && !["job_id", "flow_id"].iter().any(|one| self.params.contains_key(*one)))
             }
             // Redis may come back later than the server.
@@ -272,7 +276,8 @@ impl<T: Followable> Follow<T> {
         }
     }
 
-    /// The subscription ended without a word: it says why when it is opened again, as long as that may help.
+    /// Handles a subscription that ended without a reason. The server gives a reason when the subscription is opened
+    /// again, so that is tried while it may help.
     async fn cut(&mut self, wire: &Wire) -> Result<(), Error> {
         if !wire.is_connected() {
             let error = wire.ended().await;
@@ -282,7 +287,8 @@ impl<T: Followable> Follow<T> {
         if self.failures > MOST_REOPENED { Err(Error::Broken { topic: self.topic.clone() }) } else { Ok(()) }
     }
 
-    /// Usually the items that were missed are still there behind the last one that was read. They are lost if the server says so once more.
+    /// Usually the missed items are still available after the last one that was read. They are lost if the server
+    /// reports the same gap again.
     fn has_lost(&mut self, cursor: String) -> bool {
         let is_told = self.cursor.as_ref() == Some(&cursor);
         let is_lost = !is_told && (self.cursor.is_none() || self.reopened);
@@ -295,40 +301,40 @@ impl<T: Followable> Follow<T> {
         is_lost
     }
 
-    /// The cursor behind the last item that was read.
+    /// Returns the cursor after the last item that was read.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
     }
 }
 
 impl Client {
-    /// Follows what a job logs, from its first line or from `cursor` on.
+    /// Follows the log of a job, from its first line or from `cursor` on.
     pub async fn follow_logs(&self, context_id: ContextId, job_id: &JobId, cursor: Option<&str>) -> Result<Follow<LogLine>, Error> {
         let params = named([("job_id", written(job_id)), ("context_id", written(&context_id))]);
         Follow::open(self, "logs", params, cursor).await
     }
 
-    /// Follows the changes of a job; the first item is its present state.
+    /// Follows the changes of a job. The first item is its current state.
     pub async fn follow_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Follow<JobEvent>, Error> {
         let params = named([("job_id", written(job_id)), ("context_id", written(&context_id))]);
         Follow::open(self, "job", params, None).await
     }
 
-    /// Follows the changes of all jobs that `filter` lets through, from now or from `cursor` on.
+    /// Follows the changes of all jobs that match `filter`, from now or from `cursor` on.
     pub async fn follow_events(&self, context_id: ContextId, filter: JobFilter, cursor: Option<&str>) -> Result<Follow<JobEvent>, Error> {
         let params = named([("filter", written(&filter)), ("context_id", written(&context_id))]);
         Follow::open(self, "events", params, cursor).await
     }
 
-    /// Follows a flow: where it is, then each change of its jobs, and its end last.
+    /// Follows a flow: its state, then each change of its jobs, and its end last.
     pub async fn follow_flow(&self, context_id: ContextId, flow_id: FlowId, cursor: Option<&str>) -> Result<Follow<FlowEvent>, Error> {
         let params = named([("flow_id", written(&flow_id)), ("context_id", written(&context_id))]);
         Follow::open(self, "flow", params, cursor).await
     }
 
-    /// Follows whatever `subscribe_{topic}` gives for these parameters, by their names.
+    /// Follows the subscription `subscribe_{topic}` with these named parameters.
     pub async fn follow(&self, topic: &str, mut params: BTreeMap<String, Box<RawValue>>) -> Result<Follow<AnyItem>, Error> {
-        // What is no text is sent as it is, for the server to refuse.
+        // A cursor that is not a text is sent as it is, so that the server refuses it.
         let cursor = params.get(CURSOR).and_then(|cursor| serde_json::from_str::<String>(cursor.get()).ok());
         if cursor.is_some() {
             params.remove(CURSOR);

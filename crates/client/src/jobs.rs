@@ -11,7 +11,7 @@ use hero_model::{
     Seconds, Status,
 };
 
-/// The longest wait that one call may ask for.
+/// Maximum wait of one call.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// The pause between two waits for the same job.
@@ -77,14 +77,14 @@ impl<'a> QueueNamed<'a> {
     }
 }
 
-/// The methods, with the types they take and give. What each does is in `openrpc.json`.
+/// The methods with their parameter and result types. `openrpc.json` describes each.
 impl Client {
-    /// Stores a job and gives its id.
+    /// Stores a job and returns its id.
     pub async fn create_job(&self, spec: &JobSpec) -> Result<JobId, Error> {
         self.call("create_job", self.keyed(spec)).await
     }
 
-    /// Stores several jobs, all or none, and gives their ids.
+    /// Stores several jobs, all or none, and returns their ids.
     pub async fn create_jobs(&self, jobs: &[JobSpec]) -> Result<Vec<JobId>, Error> {
         self.call("create_jobs", Many { jobs: jobs.iter().map(|spec| self.keyed(spec)).collect() }).await
     }
@@ -94,10 +94,11 @@ impl Client {
         self.call("start_job", Named { job_id, context_id }).await
     }
 
-    /// As [`Client::start_job`], for a job that [`Client::create_job`] gave for `spec`: with an idempotency key that may be one that was started
-    /// before, and one whose prerequisite is in error has ended already. Then this gives the status it has.
+    /// Like [`Client::start_job`], for a job that [`Client::create_job`] returned for `spec`. With an idempotency key,
+    /// it may be a job that was started before, and a job whose prerequisite is in error has already ended. Then this
+    /// returns the status of the job.
     ///
-    /// Where the connection is lost before the answer, it looks whether the job was started, and starts it if not.
+    /// If the connection is lost before the answer, checks whether the job was started, and starts it if not.
     pub async fn begin_job(&self, spec: &JobSpec, job_id: &JobId) -> Result<Status, Error> {
         let mut lost = 0;
         loop {
@@ -117,12 +118,12 @@ impl Client {
         }
     }
 
-    /// Creates and starts a job and waits for its end, at most `wait`.
+    /// Creates and starts a job, and waits for its end, at most `wait`.
     pub async fn run_and_wait(&self, spec: &JobSpec, wait: Duration) -> Result<JobResult, Error> {
         let (begun, spec) = (tokio::time::Instant::now(), &self.keyed(spec));
         let first = wait.min(LONGEST_WAIT);
         match self.call_waiting(first, "run_and_wait", |wait_timeout| Run { spec, wait_timeout }).await {
-            // A server that shuts down answers earlier.
+            // A server that shuts down answers early.
             Err(error) if error.is_wait_run_out() && begun.elapsed() < wait && !self.is_over() => match error.job_id() {
                 Some(id) => self.wait_to_the_end(spec.spec.context_id, &id, Some(wait.saturating_sub(begun.elapsed()))).await,
                 None => Err(error),
@@ -137,13 +138,13 @@ impl Client {
         self.call_waiting(wait.min(LONGEST_WAIT), "wait_job", named).await
     }
 
-    /// Waits for the end of a job as long as it takes, or at most `limit`.
+    /// Waits for the end of a job, for at most `limit` if it is given.
     pub async fn wait_to_the_end(&self, context_id: ContextId, job_id: &JobId, limit: Option<Duration>) -> Result<JobResult, Error> {
         let begun = tokio::time::Instant::now();
         loop {
             let left = limit.map_or(LONGEST_WAIT, |limit| limit.saturating_sub(begun.elapsed()));
             match self.wait_job(context_id, job_id, left).await {
-                // A server that shuts down answers earlier.
+                // A server that shuts down answers early.
                 Err(error) if error.is_wait_run_out() && limit.is_none_or(|limit| begun.elapsed() < limit) => {
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -162,32 +163,32 @@ impl Client {
         self.call("retry_job", Named { job_id, context_id }).await
     }
 
-    /// Why a job does not run now.
+    /// Explains why a job does not run now.
     pub async fn explain_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Explanation, Error> {
         self.call("explain_job", Named { job_id, context_id }).await
     }
 
-    /// The status of a job.
+    /// Returns the status of a job.
     pub async fn get_status(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
         self.call("get_status", Named { job_id, context_id }).await
     }
 
-    /// Everything that is known of a job.
+    /// Returns all fields of a job.
     pub async fn get_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Job, Error> {
         self.call("get_job", Named { job_id, context_id }).await
     }
 
-    /// The result of a job that has ended.
+    /// Returns the result of a job that has ended.
     pub async fn get_result(&self, context_id: ContextId, job_id: &JobId) -> Result<JobResult, Error> {
         self.call("get_result", Named { job_id, context_id }).await
     }
 
-    /// A page of what a job logged, from `cursor` on.
+    /// Returns a page of a job's log, from `cursor` on.
     pub async fn get_logs(&self, context_id: ContextId, job_id: &JobId, cursor: Option<&str>, limit: usize) -> Result<LogPage, Error> {
         self.call("get_logs", Logs { job_id, cursor, limit, context_id }).await
     }
 
-    /// A page of the jobs that `filter` lets through, newest first.
+    /// Returns a page of the jobs that match `filter`, newest first.
     pub async fn list_jobs(&self, context_id: ContextId, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<JobPage, Error> {
         self.call("list_jobs", List { filter, cursor, limit, context_id }).await
     }
@@ -197,17 +198,17 @@ impl Client {
         self.call::<bool>("delete_job", Named { job_id, context_id }).await.map(drop)
     }
 
-    /// The live actors.
+    /// Returns the live actors.
     pub async fn list_actors(&self, context_id: ContextId) -> Result<Vec<Actor>, Error> {
         self.call("list_actors", json!({ "context_id": context_id })).await
     }
 
-    /// The work queues and what waits in them.
+    /// Returns the work queues and their lengths.
     pub async fn list_queues(&self, context_id: ContextId) -> Result<Vec<QueueInfo>, Error> {
         self.call("list_queues", json!({ "context_id": context_id })).await
     }
 
-    /// Pauses a queue: no jobs are taken from it. Its priority does not matter.
+    /// Pauses a queue: no jobs are taken from it. Its priority is ignored.
     pub async fn pause_queue(&self, context_id: ContextId, queue: &Queue) -> Result<(), Error> {
         self.call::<bool>("pause_queue", QueueNamed::new(context_id, queue)).await.map(drop)
     }
@@ -217,18 +218,19 @@ impl Client {
         self.call::<bool>("resume_queue", QueueNamed::new(context_id, queue)).await.map(drop)
     }
 
-    /// Has the server take no jobs any more and end when those that run there have ended, or after `timeout` at the latest. Gives how many run.
+    /// Makes the server take no more jobs and end when its running jobs have ended, or after `timeout` at the latest.
+    /// Returns the number of running jobs.
     pub async fn drain_server(&self, timeout: Duration) -> Result<u32, Error> {
         let draining: Value = self.call("drain_server", json!({ "timeout": Seconds::from(timeout) })).await?;
         Ok(draining["running"].as_u64().and_then(|running| u32::try_from(running).ok()).unwrap_or(u32::MAX))
     }
 
-    /// What the server says of itself.
+    /// Returns the server's information about itself.
     pub async fn server_info(&self) -> Result<Value, Error> {
         self.call("server_info", json!({})).await
     }
 
-    /// Whether the server answers.
+    /// Checks that the server answers.
     pub async fn ping(&self) -> Result<(), Error> {
         self.call::<String>("ping", json!({})).await.map(drop)
     }

@@ -3,17 +3,17 @@ use serde::Serialize;
 use super::connection::Client;
 use hero_model::{FlowSpec, JobSpec, ScheduleSpec};
 
-/// What makes something, with a key that has it made once however often it is sent.
+/// A request that creates something, with a key so that it is created only once, however often it is sent.
 #[derive(Serialize)]
 pub(super) struct Keyed<'a, T> {
     #[serde(flatten)]
     pub(super) spec: &'a T,
-    /// Only if the caller has given none.
+    /// Only set if the caller has given none.
     #[serde(skip_serializing_if = "Option::is_none")]
     idempotency_key: Option<String>,
 }
 
-/// What may have a key.
+/// A specification that may have an idempotency key.
 pub(super) trait Keyable {
     fn key(&self) -> Option<&String>;
 }

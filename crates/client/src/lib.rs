@@ -25,7 +25,7 @@
 //! # }
 //! ```
 //!
-//! # Follow a job, whatever becomes of the connection, and stop it
+//! # Follow a job across lost connections, and stop it
 //!
 //! ```no_run
 //! use hero_client::model::{ContextId, JobSpec};

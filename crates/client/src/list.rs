@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use hero_model::ContextId;
 
-/// Asks for a page of what belongs to callers: of one of them, or of all.
+/// The parameters for a page of objects with callers: those of one caller, or all.
 #[derive(Serialize)]
 pub(super) struct List<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use hero_model::{Address, ContextId, Draft, Message, MessageKey, MessageList, Me
 
 /// The methods for messages.
 impl Client {
-    /// Sends a message. Without a caller (0) it is the one of whoever this client is.
+    /// Sends a message. A caller of 0 means the identity of this client.
     pub async fn send_message(&self, context_id: ContextId, draft: &Draft) -> Result<Message, Error> {
         let params = json!({
             "message": draft.message,
@@ -29,13 +29,13 @@ impl Client {
         self.call("ping_node", json!({ "address": address, "target_context": target_context, "context_id": context_id })).await
     }
 
-    /// A message.
+    /// Returns a message.
     pub async fn get_message(&self, context_id: ContextId, key: MessageKey) -> Result<Message, Error> {
         let MessageKey { caller_id, message_id } = key;
         self.call("get_message", json!({ "caller_id": caller_id, "message_id": message_id, "context_id": context_id })).await
     }
 
-    /// A page of the messages in a list: those of a caller, or all.
+    /// Returns a page of the messages in a list: those of a caller, or all.
     pub async fn list_messages(
         &self,
         context_id: ContextId,
@@ -48,7 +48,7 @@ impl Client {
         self.call("list_messages", params).await
     }
 
-    /// A page of the messages of a status, whichever way they go: those of a caller, or all.
+    /// Returns a page of the messages with a status, in either direction: those of a caller, or all.
     pub async fn list_messages_of(
         &self,
         context_id: ContextId,
@@ -61,7 +61,7 @@ impl Client {
         self.call("list_messages", params).await
     }
 
-    /// Notes that the owner of a message has it.
+    /// Acknowledges a message for its owner.
     pub async fn acknowledge_message(&self, context_id: ContextId, key: MessageKey) -> Result<Message, Error> {
         let MessageKey { caller_id, message_id } = key;
         self.call("acknowledge_message", json!({ "caller_id": caller_id, "message_id": message_id, "context_id": context_id })).await

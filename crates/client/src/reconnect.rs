@@ -13,25 +13,26 @@ use super::login;
 use super::wire::Wire;
 use hero_model::PrivateKey;
 
-/// How a client comes back after its connection has ended.
+/// How a client reconnects after its connection has ended.
 ///
-/// Between attempts it waits for a random part of a limit that doubles, so that clients of a server that was away do not all come at once. The
-/// server has to have answered something before a lost connection counts as a new one.
+/// The delay between attempts is a random part of a limit that doubles, so that clients of a server that was away do
+/// not all connect at once. A connection counts as successful, and a later loss as a new one, only after the server has
+/// answered something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reconnect {
-    /// How long it looks for the server: not at all if this is zero, for ever if it is [`Duration::MAX`].
+    /// Time that the client tries to reconnect: zero means never, and [`Duration::MAX`] means for ever.
     pub patience: Duration,
-    /// The most that it waits before the first attempt.
+    /// Maximum delay before the first attempt.
     pub shortest: Duration,
-    /// The most that it waits before any.
+    /// Maximum delay before any attempt.
     pub longest: Duration,
 }
 
 impl Reconnect {
-    /// A client whose connection does not come back.
+    /// Never reconnects.
     pub const NEVER: Self = Self::within(Duration::ZERO);
 
-    /// Looks for the server for so long.
+    /// Tries to reconnect for this time.
     pub const fn within(patience: Duration) -> Self {
         Self { patience, shortest: Duration::from_millis(250), longest: Duration::from_secs(10) }
     }
@@ -40,7 +41,7 @@ impl Reconnect {
         self.patience.is_zero()
     }
 
-    /// How long to wait after so many failures in a row.
+    /// Returns the delay after this number of failures in a row.
     pub(super) fn delay(&self, failures: u32) -> Duration {
         let doubled = self.shortest.saturating_mul(1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX));
         doubled.min(self.longest).mul_f64(rand::rng().random())
@@ -53,48 +54,48 @@ impl Default for Reconnect {
     }
 }
 
-/// What is known of the connection of a client.
+/// The state of the connection of a client.
 #[derive(Debug, Clone)]
 pub enum State {
-    /// It is open, as far as this side knows.
+    /// The connection is open, as far as this side knows.
     Open,
-    /// It was lost, or could not be opened again. The next attempt comes after `delay`.
+    /// The connection was lost, or could not be opened again. The next attempt comes after `delay`.
     Waiting {
-        /// Which attempt that is, from 1.
+        /// The number of that attempt, from 1.
         attempt: u32,
-        /// How long it is waited for.
+        /// The delay before the attempt.
         delay: Duration,
-        /// What became of the connection, or of the attempt before.
+        /// The error of the connection, or of the last attempt.
         error: Error,
     },
-    /// It is being opened again.
+    /// The connection is being opened again.
     Connecting {
-        /// Which attempt this is, from 1.
+        /// The number of this attempt, from 1.
         attempt: u32,
     },
-    /// Nobody looks for the server. Unless the client is never to come back, the next call does.
+    /// The client has stopped trying. Unless it never reconnects, the next call starts again.
     Down(Error),
 }
 
-/// The same, with the connection.
+/// The state with the connection.
 #[derive(Clone)]
 struct Known {
     state: State,
     wire: Option<Arc<Wire>>,
 }
 
-/// What is needed to open a connection.
+/// The settings for opening a connection.
 pub(super) struct Way {
-    /// Nothing for a connection that somebody else has opened.
+    /// `None` for a connection that the caller opened.
     pub(super) address: Option<Address>,
     pub(super) reconnect: Reconnect,
-    /// Who logs in on each connection.
+    /// The key for the login on each connection.
     login: Mutex<Option<PrivateKey>>,
-    /// Has a server that was given up be looked for.
+    /// Starts another search for a server that was given up.
     wanted: Notify,
 }
 
-/// The connection of a client, which comes back.
+/// The connection of a client, which is opened again after a loss.
 pub(super) struct Link {
     pub(super) way: Arc<Way>,
     known: watch::Receiver<Known>,
@@ -102,7 +103,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Looks after a connection that is open.
+    /// Takes over an open connection.
     pub(super) fn of(wire: Wire, address: Option<Address>, reconnect: Reconnect) -> Self {
         let way = Arc::new(Way { address, reconnect, login: Mutex::default(), wanted: Notify::new() });
         let (tell, known) = watch::channel(Known { state: State::Open, wire: Some(Arc::new(wire)) });
@@ -111,20 +112,20 @@ impl Link {
         Self { way, known, _ends_with_this: over.drop_guard() }
     }
 
-    /// The connection, when it is open. With `wants`, a server that was given up before is looked for again.
+    /// Returns the connection when it is open. With `wants`, starts another search for a server that was given up.
     pub(super) async fn wire(&self, mut wants: bool) -> Result<Arc<Wire>, Error> {
         let mut known = self.known.clone();
-        // Nobody looks for the server of a client that is never to come back.
+        // A client that never reconnects does not search.
         wants &= !self.way.reconnect.is_never();
         loop {
             match &*known.borrow_and_update() {
                 Known { wire: Some(wire), .. } if wire.is_connected() => return Ok(Arc::clone(wire)),
                 Known { state: State::Down(_), .. } if std::mem::take(&mut wants) => self.way.wanted.notify_waiters(),
                 Known { state: State::Down(error), .. } => return Err(error.clone()),
-                // It is being looked for: another search would make the patience twice what it is.
+                // A search is under way: another one would double the patience.
                 _ => wants = false,
             }
-            // Who tells of it lives as long as this.
+            // The sender lives as long as this.
             known.changed().await.map_err(|_| Error::Closed("this client has ended".to_owned()))?;
         }
     }
@@ -133,7 +134,7 @@ impl Link {
         self.known.borrow().wire.as_ref().is_some_and(|wire| wire.is_connected())
     }
 
-    /// Has whoever has this key log in on each connection that comes.
+    /// Logs in with this key on each new connection.
     pub(super) fn log_in_with(&self, key: &PrivateKey) {
         *self.way.login.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());
     }
@@ -160,13 +161,13 @@ impl Way {
     }
 }
 
-/// A connection that was open for so long counts as one to a server, whatever was heard.
+/// A connection that was open for this long counts as successful, even without an answer.
 const LASTING: Duration = Duration::from_secs(10);
 
-/// How a server is looked for since it was heard last.
+/// The search for a server since its last answer.
 struct Search {
     attempt: u32,
-    /// When to give up; nothing if never.
+    /// The time at which to give up; `None` means never.
     deadline: Option<Instant>,
 }
 
@@ -175,7 +176,7 @@ impl Search {
         Self { attempt: 0, deadline: Instant::now().checked_add(reconnect.patience) }
     }
 
-    /// The next attempt that comes after this error, and how long to wait for it; nothing if there is none.
+    /// Counts the next attempt after this error, and returns the delay before it, or `None` if there is none.
     fn next(&mut self, reconnect: &Reconnect, error: &Error) -> Option<Duration> {
         let left = self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_zero() || !error.may_pass() {
@@ -186,7 +187,7 @@ impl Search {
     }
 }
 
-/// Has a connection come back as often as it ends, until `over`.
+/// Opens a connection again each time it ends, until `over`.
 async fn keep(way: Arc<Way>, tell: watch::Sender<Known>, over: CancellationToken) {
     let known = |state, wire| tell.send_replace(Known { state, wire });
     let ends = async {
@@ -195,14 +196,14 @@ async fn keep(way: Arc<Way>, tell: watch::Sender<Known>, over: CancellationToken
             let Some(wire) = tell.borrow().wire.clone() else { return };
             let open = Instant::now();
             let mut error = wire.ended().await;
-            // One that nobody called may have heard nothing.
+            // A connection without calls may have got no answer.
             if wire.has_heard() || open.elapsed() > LASTING {
                 search = None;
             }
             drop(wire);
             let search = search.get_or_insert_with(|| Search::begin(&way.reconnect));
             let wire = loop {
-                // Before it is told, so that nobody who sees it calls in vain.
+                // Registered before the state changes, so that no notification is missed.
                 let wanted = way.wanted.notified();
                 let Some(address) = way.address.as_ref().filter(|_| !way.reconnect.is_never()) else {
                     known(State::Down(error), None);
@@ -227,7 +228,7 @@ async fn keep(way: Arc<Way>, tell: watch::Sender<Known>, over: CancellationToken
                 match opened {
                     Ok(Ok(wire)) => break wire,
                     Ok(Err(failed)) => error = failed,
-                    Err(_) => {} // What is known of it is why it was tried.
+                    Err(_) => {} // The error of the last attempt stays.
                 }
             };
             known(State::Open, Some(Arc::new(wire)));
@@ -237,6 +238,6 @@ async fn keep(way: Arc<Way>, tell: watch::Sender<Known>, over: CancellationToken
         () = over.cancelled() => {}
         () = ends => over.cancelled().await,
     }
-    // Whoever watches the states keeps no connection open.
+    // Watchers of the states keep no connection open.
     known(State::Down(Error::Closed("this client has ended".to_owned())), None);
 }

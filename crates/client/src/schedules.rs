@@ -7,12 +7,12 @@ use hero_model::{ContextId, Schedule, ScheduleId, SchedulePage, ScheduleSpec};
 
 /// The methods for schedules.
 impl Client {
-    /// Stores a schedule and gives it with its next runs.
+    /// Stores a schedule and returns it with its next runs.
     pub async fn create_schedule(&self, spec: &ScheduleSpec) -> Result<Schedule, Error> {
         self.call("create_schedule", self.keyed(spec)).await
     }
 
-    /// A page of schedules, in the order of their next runs: those of a caller, or all.
+    /// Returns a page of schedules, in the order of their next runs: those of a caller, or all.
     pub async fn list_schedules(
         &self,
         context_id: ContextId,

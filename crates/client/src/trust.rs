@@ -11,18 +11,18 @@ use tokio_rustls::client::TlsStream;
 
 use super::error::Error;
 
-/// Whose word a client takes for who a `wss://` server is.
+/// The authorities that a client trusts to certify a `wss://` server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// That of the authorities that this machine knows.
+    /// The authorities of this machine.
     #[default]
     Machine,
-    /// That of the authorities in this file (PEM), and of nobody else.
+    /// Only the authorities in this file (PEM).
     File(PathBuf),
 }
 
 impl Trust {
-    /// The authority in a file, or those of the machine.
+    /// Returns the authorities in a file, or those of the machine without one.
     pub fn of(file: Option<&Path>) -> Self {
         file.map_or(Self::Machine, |file| Self::File(file.to_owned()))
     }
@@ -35,7 +35,7 @@ impl Trust {
             }
             Self::File(path) => {
                 let unusable = |reason: String| Error::Authority { file: path.clone(), reason };
-                // Read whole, so that what cannot be read is told from what is none.
+                // Read as a whole, to distinguish a file that cannot be read from one without certificates.
                 let text = std::fs::read(path).map_err(|error| unusable(format!("it cannot be read: {error}")))?;
                 if text.is_empty() {
                     return Err(unusable("it is empty".to_owned()));
@@ -52,7 +52,7 @@ impl Trust {
         Ok(roots)
     }
 
-    /// Connects to `authority` (`host:port`), and makes sure that the server is who it says.
+    /// Connects to `authority` (`host:port`), and verifies the server's certificate.
     pub(super) async fn connect(&self, url: &str, host: &str, authority: &str) -> Result<TlsStream<TcpStream>, Error> {
         let untrusted = |reason: String| Error::Untrusted { url: url.to_owned(), reason };
         let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -64,7 +64,7 @@ impl Trust {
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let unreachable = |error: std::io::Error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() };
         let socket = TcpStream::connect(authority).await.map_err(unreachable)?;
-        // Calls are small and wait for their answers. The connection works without this, too.
+        // Calls are small and wait for their answers. A failure here does no harm.
         let _ = socket.set_nodelay(true);
         TlsConnector::from(Arc::new(config)).connect(name, socket).await.map_err(|error| match error.get_ref() {
             Some(inner) if matches!(inner.downcast_ref(), Some(rustls::Error::InvalidMessage(_))) => {
@@ -76,7 +76,7 @@ impl Trust {
     }
 }
 
-/// What is said of a certificate, in words for its owner where the library has a name only.
+/// Explains a certificate error for the owner, where the library gives only a name.
 fn explained(said: String) -> String {
     if said.contains("CaUsedAsEndEntity") {
         return "its certificate is that of an authority (CA:TRUE), as plain `openssl req -x509` makes it, and a server needs one of its own; \

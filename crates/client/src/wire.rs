@@ -17,25 +17,25 @@ use super::error::{Error, RpcError};
 use hero_model::api::{GOING_AWAY, LOGGED_OUT};
 use hero_model::tree;
 
-/// How long to wait for the answer to a call that does not wait for a job.
+/// Timeout for the answer to a call that does not wait for a job.
 pub(super) const ANSWER: Duration = Duration::from_secs(30);
-/// How long any call may take: an hour of waiting, and a little more.
+/// Maximum time of any call: an hour of waiting, and a little more.
 pub(super) const LONGEST: Duration = Duration::from_secs(3700);
-/// A request of more bytes than this is compared with the limit of the server before it is sent.
+/// A request with more bytes than this is compared with the server's limit before it is sent.
 const LARGE: usize = 256 << 10;
-/// How many bytes a request has besides its method and parameters: the id, names and brackets.
+/// The number of bytes of a request in addition to its method and parameters: the id, names and brackets.
 const FRAME: usize = 56;
 
 /// One connection to a server, until it ends.
 pub struct Wire {
     client: WsClient,
-    /// Whether the server has answered anything on it.
+    /// Whether the server has answered anything on this connection.
     heard: AtomicBool,
-    /// The largest request that the server accepts. It is asked for when it is needed first.
+    /// The maximum size of a request that the server accepts. It is read when it is first needed.
     largest: OnceCell<Option<usize>>,
 }
 
-/// Parameters as they are sent.
+/// Serialised parameters.
 pub(super) struct Params(Box<JsonRawValue>);
 
 impl Params {
@@ -90,7 +90,8 @@ impl Wire {
         answer
     }
 
-    /// Refuses a request that is too large for the server, whose answer could not tell to which call it belongs.
+    /// Refuses a request that is too large for the server. The server's own refusal could not tell which call it
+    /// belongs to.
     pub(super) async fn check_size(&self, method: &str, params: &Params) -> Result<(), Error> {
         let size = params.text().len() + method.len() + FRAME;
         if size <= LARGE {
@@ -99,7 +100,7 @@ impl Wire {
         let largest = self.largest.get_or_try_init(|| async {
             match self.call::<Value>("server_info", Params::of("server_info", json!({}))?, ANSWER).await {
                 Ok(info) => Ok(info["limits"]["request_bytes"].as_u64().and_then(|limit| usize::try_from(limit).ok())),
-                Err(Error::Rpc(_)) => Ok(None), // A server that does not say; it has to refuse by itself.
+                Err(Error::Rpc(_)) => Ok(None), // The server does not report its limit, so it has to refuse the request itself.
                 Err(error) => Err(error),
             }
         });
@@ -109,7 +110,7 @@ impl Wire {
         }
     }
 
-    /// Whether it is open, as far as this side knows.
+    /// True if the connection is open, as far as this side knows.
     pub fn is_connected(&self) -> bool {
         self.client.is_connected()
     }
@@ -118,20 +119,20 @@ impl Wire {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// Waits until it has ended. Why.
+    /// Waits for the end of the connection, and returns its reason.
     pub async fn ended(&self) -> Error {
         ended(&self.client.on_disconnect().await)
     }
 }
 
-/// Why a connection has ended, as far as the server said.
+/// Returns the reason why a connection has ended, as far as the server gave one.
 fn ended(error: &WireError) -> Error {
     let cause = match error {
         WireError::RestartNeeded(cause) => Arc::as_ref(cause),
         error => error,
     };
     match cause {
-        // The library says so of a message that it cannot read.
+        // The library reports this for a message that it cannot read.
         WireError::Custom(strange) if matches!(error, WireError::RestartNeeded(_)) => Error::Foreign(strange.clone()),
         WireError::Transport(cause) => match cause.downcast_ref::<WsError>() {
             Some(WsError::Closed(end)) => {

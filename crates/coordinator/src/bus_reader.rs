@@ -1,4 +1,4 @@
-//! Fetches what comes over a bus, has it stored, and tells the sender.
+//! Fetches envelopes from a bus, stores their messages, and answers the senders.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,23 +11,23 @@ use super::inbound::Inbound;
 use super::ways::Way;
 use hero_service::Service;
 
-/// How long to pause when something came a moment ago.
+/// The pause after something came.
 const SOON: Duration = Duration::from_millis(10);
 
 /// Fetches from one bus.
 pub(super) struct BusReader {
     pub(super) bus: Arc<dyn Bus>,
     pub(super) inbound: Arc<Inbound>,
-    /// Where answers to what comes over it go to, if the bus does not say.
+    /// The address for answers, if the bus does not give one.
     pub(super) from: Option<String>,
-    /// How long one look waits.
+    /// Timeout of one fetch.
     pub(super) wait: Duration,
-    /// The longest pause between two looks.
+    /// Maximum pause between two fetches.
     pub(super) idle: Duration,
     pub(super) pause: Duration,
-    /// Told when something came.
+    /// Notified when something came.
     pub(super) wake: Option<Arc<Notify>>,
-    /// The way that is of use when something came.
+    /// The way that counts as used when something came.
     pub(super) way: Weak<Way>,
 }
 
@@ -48,8 +48,8 @@ impl Service for BusReader {
             if let Some(wake) = &self.wake {
                 wake.notify_one();
             }
-            // Nobody is harmed by an answer that gets lost: the envelope comes again, and is known then. The others are taken all the same, because they
-            // may be on no bus any more.
+            // A lost answer does no harm: the envelope comes again, and is recognised. The other envelopes are
+            // processed in any case, because they may no longer be on the bus.
             let slow = || BusError::Unreachable("an answer took too long".into());
             let answered = timeout(Duration::from_secs(10), self.bus.answer(&received, &receipt)).await.unwrap_or_else(|_| Err(slow()));
             failed = failed.or(answered.err());

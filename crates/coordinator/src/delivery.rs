@@ -1,4 +1,4 @@
-//! One message on its way: whether it may go, where it goes, and what comes of it.
+//! The delivery of one message: whether it may be sent, its destination, and the outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,22 +24,22 @@ use hero_model::{
 };
 use hero_store::{Settled, Store, StoredMessage};
 
-/// How long one attempt may take; after that the message rests, and is sent again.
+/// Timeout of one attempt. After it the message rests, and is sent again.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-/// How much later than its time says a message is given up.
+/// A message is given up this long after its timeout.
 const SLACK: Duration = Duration::from_secs(1);
 
-/// What became of an attempt to deliver a message.
+/// The outcome of an attempt to deliver a message.
 pub(super) enum Delivered {
-    /// It is over.
+    /// The delivery has ended.
     Settled(Settled),
-    /// It is to be sent again.
+    /// The message must be sent again.
     Later {
-        /// Why it did not arrive.
+        /// The reason why it did not arrive.
         why: String,
-        /// How long it rests, if that is known.
+        /// The time it rests, if it is known.
         rest: Option<Duration>,
-        /// How long it rests at most: then its time is over.
+        /// The maximum time it rests, up to its timeout.
         most: Duration,
     },
 }
@@ -49,28 +49,28 @@ pub(super) struct Delivery {
     pub(super) store: Store,
     pub(super) dispatcher: Dispatcher,
     pub(super) key: NodeKey,
-    /// What this server is called among those that send messages of its contexts.
+    /// The name of this server among the servers that send messages of its contexts.
     pub(super) hand: String,
     pub(super) routes: Arc<Routes>,
     pub(super) inbound: Arc<Inbound>,
     /// The places that do not answer.
     pub(super) silence: Silence,
-    /// The nodes at places where nobody has said which one is there.
+    /// The nodes at places whose node is not configured.
     pub(super) receivers: Receivers,
     /// The places that are being told of stops.
     pub(super) telling: Telling,
-    /// How long the other side may take to store a job, and to answer it then.
+    /// The timeouts for the other side: to store a job, and then to return its result.
     pub(super) ack: Duration,
     pub(super) result: Duration,
 }
 
-/// Why a message does not go: for good, or for now.
+/// The reason why a message is not sent: a permanent or a temporary one.
 pub(super) enum Obstacle {
     Final(String),
     Passing(String),
-    /// Where it goes to nobody answers, so that it is left alone for a while.
+    /// The destination does not answer, so it is left alone for a while.
     Silent(String, Duration),
-    /// It came there meanwhile: another server has sent it, too, or its result is here.
+    /// The message has arrived meanwhile: another server has sent it, too, or its result has come.
     Over,
 }
 
@@ -80,20 +80,20 @@ impl From<hero_store::Error> for Obstacle {
     }
 }
 
-/// Where a message goes.
+/// The destination of a message.
 pub(super) struct Destination {
     pub(super) address: Address,
-    /// The context there.
+    /// The context at the destination.
     pub(super) target: ContextId,
-    /// The key of the node there, if it is known.
+    /// The key of the node at the destination, if it is known.
     pub(super) receiver: Option<SignerKey>,
 }
 
-/// What an attempt failed of.
+/// The cause of a failed attempt.
 enum Trouble {
-    /// The message, or this server.
+    /// The message or this server.
     OfMessage(Obstacle),
-    /// Nobody answers where it goes to.
+    /// The destination does not answer.
     OfPlace(String),
 }
 
@@ -115,7 +115,7 @@ impl From<HandedOver> for Obstacle {
             HandedOver::Bus(error) if error.is_final() => Self::Final(error.to_string()),
             HandedOver::Bus(error) => Self::Passing(error.to_string()),
             HandedOver::Own => {
-                // Where several nodes have one Redis, another one may answer the next time.
+                // If several nodes share one Redis, another one may answer the next time.
                 Self::Passing("the node that answers there is this one itself; other contexts of this server have the address here".into())
             }
             HandedOver::Unnamed => {
@@ -135,7 +135,7 @@ impl From<HandedOver> for Trouble {
 }
 
 impl Delivery {
-    /// Tries to deliver a message. `last` is why it did not arrive the last time.
+    /// Tries to deliver a message. `last` is the reason why it did not arrive at the last attempt.
     pub(super) async fn deliver(&self, key: MessageKey, last: Option<String>) -> Delivered {
         let gone = || Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, "it is gone".into()));
         let stored = match self.store.message(key).await {
@@ -144,7 +144,8 @@ impl Delivery {
             Err(error) if error.is_spoilt() => return Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, error.to_string())),
             Err(error) => return Delivered::Later { why: error.to_string(), rest: None, most: Duration::MAX },
         };
-        // An attempt writes its job before it hands it over: whatever is said of a later one, it may have arrived, and its job runs there.
+        // An attempt stores its job before it sends the message. So even if a later attempt fails, the message may have
+        // arrived, and its job may run there.
         let may_be_there = stored.away.is_some() && stored.job != "[]";
         let failed =
             |why: String| Delivered::Settled(if may_be_there { Settled::Over(why) } else { Settled::Failed(ErrorKind::Unavailable, why) });
@@ -221,13 +222,13 @@ impl Delivery {
         }
     }
 
-    /// Hands an envelope over that names its receiver, and gives what that says.
+    /// Hands over an envelope that names its receiver, and returns the receipt.
     pub(super) async fn hand_over(&self, bus: &dyn Bus, to: &str, place: &Place, envelope: &mut Envelope) -> Result<Receipt, HandedOver> {
         let attempt = Attempt { key: &self.key, bus, to, place, patience: PATIENCE };
         attempt.hand_over(envelope, &self.receivers).await
     }
 
-    /// Whether a message needs to be sent no more.
+    /// True if a message need not be sent any more.
     async fn is_over(&self, key: MessageKey) -> bool {
         let stored = self.store.message(key).await;
         stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
@@ -238,7 +239,8 @@ impl Delivery {
         self.inbound.take(envelope.nonce.as_str(), Ok(&text), Some(HERE)).await
     }
 
-    /// A result that is too large for every bus, as the failure of its job: who waits for that is told at once, and not when its time is over.
+    /// Turns a result that is too large for every bus into a failure of its job, so that the waiter learns it at once
+    /// and not at its timeout.
     async fn without_output(&self, key: MessageKey, mut envelope: Envelope, size: usize, limit: usize) -> Result<Envelope, Obstacle> {
         let said: Value = serde_json::from_str(&envelope.message).unwrap_or_default();
         let error = format!("the result has {size} bytes on its way as a message, the limit is {limit}; have the job give less");
@@ -248,8 +250,9 @@ impl Delivery {
         Ok(envelope)
     }
 
-    /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked; and those of nobody (0) are
-    /// of the operator, or of programs that write to this Redis themselves.
+    /// Checks whether the caller may send messages from this context. The coordinator's own messages are for jobs whose
+    /// creators were checked. Messages of caller 0 come from the operator, or from programs that write to this Redis
+    /// themselves.
     fn check_caller(&self, key: MessageKey, stored: &StoredMessage) -> Result<(), Obstacle> {
         if key.caller_id == 0 || stored.away.is_some() || stored.shown.message_type == MessageType::Result {
             return Ok(());
@@ -257,7 +260,8 @@ impl Delivery {
         self.inbound.may_submit(IdentityId(key.caller_id), self.store.context()).map_err(Obstacle::Final)
     }
 
-    /// Where it goes: to its address and context, or those of the runner that has its topic. Nothing: that is a pool of this context.
+    /// Returns the destination: the address and context of the message, or those of the runner with its topic. `None`
+    /// means a pool of this context.
     pub(super) async fn destination(&self, stored: &StoredMessage) -> Result<Option<Destination>, Obstacle> {
         let shown = &stored.shown;
         if let Some(address) = &shown.address {
@@ -268,7 +272,7 @@ impl Delivery {
             || Obstacle::Final("it has no address, and no topic of a runner of this context: nobody knows where it is to go".into());
         let topic = shown.topic.as_ref().ok_or_else(nowhere)?;
         let runner = match stored.runner {
-            // It may have gone there already, so it goes nowhere else.
+            // It may have been sent there already, so it is sent to no other.
             Some(id) => self.store.runner(id).await?.ok_or_else(|| {
                 Obstacle::Final(format!("runner {id}, which was to get it of those of type {topic}, does not exist any more"))
             })?,
@@ -280,7 +284,8 @@ impl Delivery {
         }))
     }
 
-    /// The runner that has the topic of a message, or gets it of all that have the type of that name: noted before it goes there.
+    /// Returns the runner for the topic of a message, or the one chosen among the runners of the type of that name. The
+    /// choice is stored before the message is sent.
     async fn runner_for(&self, stored: &StoredMessage, topic: &Name) -> Result<Runner, Obstacle> {
         let Message { caller_id, message_id, .. } = stored.shown;
         let found = self.store.runner_for(topic).await?;
@@ -297,7 +302,8 @@ impl Delivery {
         Ok(runner)
     }
 
-    /// The message as it is sent to a context. What it lacks is completed in its hash first, so that it is the same when it is sent again.
+    /// Returns the envelope for a context. Missing fields are first stored in the hash of the message, so that it is
+    /// the same when it is sent again.
     async fn envelope(
         &self,
         key: MessageKey,
@@ -345,7 +351,7 @@ impl Delivery {
             signature: String::new(),
         };
         match (&stored.signature, &shown.public_key) {
-            // Its sender has signed it.
+            // The sender of the message has signed it.
             (Some(signature), Some(key)) => {
                 (envelope.signature, envelope.public_key, envelope.target_context) = (signature.clone(), key.clone(), shown.target_context);
                 if !is_right(&envelope) {
@@ -361,7 +367,7 @@ impl Delivery {
         Ok(envelope)
     }
 
-    /// The job that is away with a message, as the other side is told of it.
+    /// Returns the job that a message carries, in the form for the other side.
     async fn job(&self, key: MessageKey, id: &JobId, stored: &StoredMessage) -> Result<String, Obstacle> {
         let context = self.store.context();
         let gone = || Obstacle::Final(format!("job {id} is gone"));
@@ -380,7 +386,7 @@ impl Delivery {
     }
 }
 
-/// A key, if it is one of a node: those are ed25519.
+/// Returns a key if it belongs to a node: those are ed25519.
 pub(super) fn of_node(key: Option<&SignerKey>) -> Option<SignerKey> {
     key.filter(|key| key.of_identity().is_none()).cloned()
 }

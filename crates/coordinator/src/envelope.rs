@@ -2,21 +2,21 @@ use serde::{Deserialize, Serialize};
 
 use hero_model::{ContextId, MessageFormat, MessageType, Name, SignerKey};
 
-/// What an envelope is about.
+/// The kind of an envelope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// A message.
     #[default]
     Message,
-    /// The stop of the jobs of a message that was sent before, which is the one that it answers.
+    /// A stop of the jobs of an earlier message, which it refers to by `in_reply_to`.
     Stop,
-    /// Asks who is there, and what time it is.
+    /// A request for the identity and the clock of the receiver.
     Ping,
 }
 
 impl Kind {
-    /// What stands before everything that is signed.
+    /// Returns the prefix of the signed bytes.
     const fn head(self) -> &'static str {
         match self {
             Self::Message => "hero message 2\n",
@@ -25,73 +25,74 @@ impl Kind {
         }
     }
 
-    /// Whether it is a message: of that nothing is said.
+    /// True for a message, whose kind is omitted in JSON.
     fn is_message(&self) -> bool {
         *self == Self::Message
     }
 }
 
-/// A message on its way: what is handed to a bus, as JSON.
+/// A signed message in transit, as JSON on a bus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// What it is about.
+    /// Its kind.
     #[serde(default, skip_serializing_if = "Kind::is_message")]
     pub kind: Kind,
-    /// Tells the message from every other: up to 64 letters and digits. It is the same however often the message is sent.
+    /// Identifies the message: up to 64 letters and digits. It is the same however often the message is sent.
     pub nonce: Name,
-    /// Who sends it.
+    /// The caller that sends it.
     pub caller_id: u32,
-    /// Its number at the sender.
+    /// Its number at the caller.
     pub message_id: u32,
-    /// What it is.
+    /// The type of the message.
     pub message_type: MessageType,
-    /// What it is written in.
+    /// The format of the text.
     pub message_format_type: MessageFormat,
-    /// The context that it comes from.
+    /// The context of the sender.
     pub context: ContextId,
-    /// The context that it is for.
+    /// The context of the receiver.
     pub target_context: ContextId,
-    /// What it is about; empty where nothing was said.
+    /// The topic; empty if there is none.
     #[serde(default)]
     pub topic: String,
-    /// What it says.
+    /// The text.
     #[serde(default)]
     pub message: String,
-    /// Its jobs, a JSON list as text, so that nobody writes it anew.
+    /// The jobs, a JSON list as text, so that it is passed on unchanged.
     #[serde(default)]
     pub job: String,
-    /// The seconds that it may take in all.
+    /// Total timeout, in seconds.
     pub timeout: u32,
-    /// The seconds within which it has to be stored.
+    /// Timeout for storing it, in seconds.
     pub timeout_ack: u32,
-    /// The seconds after that within which a result has to come.
+    /// Timeout for the result after that, in seconds.
     pub timeout_result: u32,
-    /// When it was made, in seconds since 1970.
+    /// The time of its creation, in seconds since 1970.
     pub created_at: i64,
-    /// When it was signed, in seconds since 1970: a node signs anew each time that it sends.
+    /// The time of the signature, in seconds since 1970. A node signs each time it sends.
     pub sent_at: i64,
-    /// The nonce of the message that it answers; empty if it answers none.
+    /// The nonce of the message that it answers, or an empty text.
     #[serde(default)]
     pub in_reply_to: String,
-    /// The number of the message that it answers; 0 if it answers none.
+    /// The number of the message that it answers, or 0.
     #[serde(default)]
     pub answers: u32,
-    /// The node that sends it, which fetches what is for it.
+    /// The node that sends it, and that fetches envelopes for it.
     pub node: SignerKey,
-    /// The node that it is for, if the sender knows its key: no other takes it.
+    /// The receiving node, if the sender knows its key. Other nodes refuse it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<SignerKey>,
-    /// Who signed it.
+    /// The key of the signer.
     pub public_key: SignerKey,
-    /// Ed25519 or ECDSA (secp256k1, SHA-256) over what [`Letter::signed`] gives, 128 hexadecimal digits.
+    /// The signature of [`Envelope::signed`], ed25519 or ECDSA (secp256k1, SHA-256), as 128 hexadecimal digits.
     #[serde(default)]
     pub signature: String,
 }
 
 impl Envelope {
-    /// What is signed: a head, and then of each field its name, how many bytes its value has, and the value, in this order.
+    /// Returns the signed bytes: a prefix, and then for each field its name, the length of its value in bytes, and the
+    /// value, in this order.
     ///
-    /// `node` is the node that sends it; an identity that does not know which one will leaves that empty.
+    /// `node` is the node that sends it. It is empty in a signature by an identity that does not know the sending node.
     pub fn signed(&self, node: &str) -> Vec<u8> {
         let fields: [(&str, &str); 19] = [
             ("nonce", self.nonce.as_str()),
@@ -118,7 +119,7 @@ impl Envelope {
     }
 }
 
-/// A head, and then of each field its name, how many bytes its value has, and the value.
+/// Returns a prefix, and then for each field its name, the length of its value in bytes, and the value.
 pub(super) fn canonical(head: &str, fields: &[(&str, &str)]) -> Vec<u8> {
     let mut bytes = head.as_bytes().to_vec();
     for (name, value) in fields {
@@ -131,7 +132,7 @@ pub(super) fn canonical(head: &str, fields: &[(&str, &str)]) -> Vec<u8> {
 
 #[cfg(test)]
 impl Envelope {
-    /// The envelope of the document, from the key of 32 bytes 07; it is not signed.
+    /// The envelope of the document, from the node with the key of 32 bytes 07; it is not signed.
     pub(super) fn example() -> Self {
         let key: SignerKey = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c".parse().expect("it is a key");
         Self {

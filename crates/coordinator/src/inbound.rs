@@ -1,4 +1,4 @@
-//! What came over a bus: who signed it, whether that counts here, and what is stored of it.
+//! Checks incoming envelopes: their signer, the signer's rights, and the clock. Then stores them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,43 +16,43 @@ use hero_jobs::dispatch::{self, Dispatcher};
 use hero_model::{ContextId, ErrorKind, IdentityId, JobError, MessageKey, MessageType, Name, Role, SignerKey, Timestamp};
 use hero_store::{self as store, FarEnd, MadeJobs, NewMessage, NewResult, Received};
 
-/// How far the clocks of two nodes may be from each other.
+/// Maximum difference between the clocks of two nodes.
 pub(super) const TOLERANCE: Duration = Duration::from_secs(120);
-/// No message lives longer: until then it is known that it came.
+/// Maximum lifetime of a message, in seconds. During this time it is remembered that the message came.
 const LONGEST_LIFE: u32 = 30 * 24 * 3600;
-/// The longest text of a job's error that is taken over.
+/// Maximum length of the text of a job's error that is stored.
 const LONGEST_ERROR: usize = 64 << 10;
 
-/// From where an envelope comes that another context of this server sends.
+/// The sender address of envelopes from another context of this server.
 pub(super) const HERE: &str = "here";
 
-/// Takes envelopes for the contexts that are served here.
+/// Accepts envelopes for the contexts of this server.
 pub(super) struct Inbound {
     pub(super) dispatcher: Dispatcher,
-    /// Who may do what; nothing where nobody has to log in.
+    /// Checks rights; `None` if callers do not log in.
     pub(super) authority: Option<Authority>,
     pub(super) key: NodeKey,
-    /// The nodes whose envelopes are taken, by their keys.
+    /// The trusted nodes, by their keys.
     pub(super) trusted: BTreeMap<SignerKey, Name>,
 }
 
-/// Whom a signature is of.
+/// The signer of an envelope.
 pub(super) enum Signer {
-    /// This node, or one that is trusted here.
+    /// This node, or a trusted one.
     Node,
-    /// An identity, whose own clock does not count: it may have signed long before.
+    /// An identity. Its clock is not checked, because it may have signed long before.
     Identity,
-    /// The runner whose result it is, as far as its message says.
+    /// The runner whose result it is, according to its message.
     Runner,
 }
 
-/// What came, as it is stored.
+/// An incoming envelope, in the form in which it is stored.
 enum Came {
     Message(NewMessage),
     Result(NewResult),
 }
 
-/// How a job ended, as a result message says it.
+/// The end of a job in a result message.
 #[derive(Debug, Deserialize)]
 struct Said {
     status: String,
@@ -70,11 +70,11 @@ struct Said {
     column: Option<u32>,
 }
 
-/// A refusal: for good, or for now.
+/// A refusal: permanent or temporary.
 pub(super) enum Refusal {
     Refused(String),
     Full(String),
-    /// Whom it names has not signed it, so it says nothing of what that one has sent.
+    /// The named signer has not signed it, so the refusal does not concern the messages of that signer.
     Forged(String),
 }
 
@@ -96,14 +96,14 @@ impl From<dispatch::Error> for Refusal {
         match error {
             dispatch::Error::NoContext(_) | dispatch::Error::Deleting(_) => Self::Refused(error.to_string()),
             dispatch::Error::Store { source, .. } => source.into(),
-            // It could not be opened now.
+            // The context could not be opened now.
             error => Self::Full(error.to_string()),
         }
     }
 }
 
 impl Inbound {
-    /// Takes an envelope as it came. `from` is where an answer goes to.
+    /// Processes an incoming envelope. `from` is the address for the answer.
     pub(super) async fn take(&self, id: &str, text: Result<&str, &BusError>, from: Option<&str>) -> Receipt {
         let read = |text| serde_json::from_str::<Envelope>(text).map_err(|error| format!("it is no envelope of hero: {error}"));
         let envelope = match text.map_err(BusError::to_string).and_then(read) {
@@ -147,11 +147,11 @@ impl Inbound {
         if from != Some(HERE) {
             self.check_way(envelope)?;
         }
-        // Only then: a context that sleeps is not opened for whoever has no word here, nor does anybody hear of it.
+        // Only after these checks, so that an untrusted sender can neither open a sleeping context nor learn of it.
         let signer = self.signer(envelope).await?;
         let store = self.dispatcher.store(context).await?;
         let now = store.clock().now();
-        // Between the contexts of this server there are no two clocks.
+        // The contexts of one server have one clock.
         if from != Some(HERE) {
             check_clock(envelope, now, &signer)?;
         }
@@ -169,7 +169,7 @@ impl Inbound {
         };
         let begun = || recording::of(self.sender(envelope, &signer), envelope);
         let doing = self.dispatcher.audit().begin(begun).map_err(|closed| Refusal::Full(format!("at the other side {closed}")))?;
-        // Where the store fails, it comes again.
+        // If the store fails, the envelope comes again.
         let mut doing = doing.counted();
         let (received, made) = match &came {
             Came::Result(result) => (store.receive_result(result).await?, MadeJobs::default()),
@@ -192,13 +192,14 @@ impl Inbound {
         }
     }
 
-    /// Whether an envelope that came over a bus was sent to this node, and by another one: whoever has it in hand may give it to anybody.
+    /// Checks that an envelope from a bus was sent to this node, and by another one: anybody who has the envelope may
+    /// forward it.
     fn check_way(&self, envelope: &Envelope) -> Result<(), Refusal> {
         let own = self.key.public();
         match &envelope.to {
-            // Where several nodes have one Redis, the other one may fetch it when it comes again.
+            // If several nodes share one Redis, the right one may fetch it when it comes again.
             Some(to) if *to != own => Err(Refusal::Full(format!("it is for the node {to}, and this one is {own}"))),
-            // Its sender learns by that whom to name.
+            // The answer tells the sender which node to name.
             None => Err(Refusal::Full(format!("it does not say which node it is for (to), and this one is {own}"))),
             Some(_) if envelope.node == own || envelope.public_key == own => {
                 Err(Refusal::Refused("this node itself has sent it; other contexts of a server have the address here".into()))
@@ -207,7 +208,7 @@ impl Inbound {
         }
     }
 
-    /// Who sends an envelope, by its signature.
+    /// Returns the sender of an envelope for the audit log, from its signature.
     pub(super) fn sender(&self, envelope: &Envelope, signer: &Signer) -> Who {
         let key = &envelope.public_key;
         match signer {
@@ -217,21 +218,21 @@ impl Inbound {
         }
     }
 
-    /// Whom a signature is of that is right, if that counts for this context.
+    /// Returns the signer of a valid signature, if the signer is accepted for this context.
     async fn signer(&self, envelope: &Envelope) -> Result<Signer, Refusal> {
         let key = &envelope.public_key;
         if *key == self.key.public() {
             self.check_own(envelope)?;
             return Ok(Signer::Node);
         }
-        // It speaks for its callers.
+        // A trusted node speaks for its callers.
         if self.trusted.contains_key(key) {
             return Ok(Signer::Node);
         }
         if envelope.kind == Kind::Stop {
             return Err(Refusal::Refused(format!("the key {key} is not trusted here, and only a node stops jobs, those that it has sent")));
         }
-        // Where a result is awaited the context does not sleep.
+        // A context with an awaited result does not sleep.
         let awaits = self.dispatcher.opened(envelope.target_context).ok().filter(|_| envelope.message_type == MessageType::Result);
         let is_asleep = envelope.message_type == MessageType::Result && awaits.is_none();
         if let Some(store) = awaits {
@@ -239,13 +240,13 @@ impl Inbound {
             let asked = store.message(asked).await?.filter(|asked| asked.nonce.as_ref() == Some(&envelope.in_reply_to));
             match asked.as_ref().map(|asked| asked.runner_key.as_ref().or(asked.receiver_key.as_ref())) {
                 Some(Some(right)) if right == key => return Ok(Signer::Runner),
-                // It overtook the news that its message was stored.
+                // The result came before the receipt of its message.
                 Some(None) => return Err(Refusal::Full("it is not known yet who has stored the job".into())),
                 _ => {}
             }
         }
         let owner = match (key.of_identity(), self.dispatcher.opened(ContextId(0))) {
-            // The caller that it names first: another program may have made that one.
+            // The caller that it names is tried first: another program may have created that identity.
             (Some(key), Ok(home)) if home.has_key(IdentityId(envelope.caller_id), &key).await? => Some(IdentityId(envelope.caller_id)),
             (Some(key), Ok(home)) => home.identity_with(&key).await?,
             (Some(_), Err(error)) => return Err(Refusal::Full(format!("whose key {key} is cannot be looked up now: {error}"))),
@@ -253,7 +254,7 @@ impl Inbound {
         };
         let Some(identity) = owner else {
             let why = format!("the key {key} is not trusted here: name its node in the setting nodes, or give an identity that key");
-            // It may be about to be opened, when this server has just begun.
+            // The context may be about to open, if this server has just started.
             return Err(if is_asleep { Refusal::Full(why) } else { Refusal::Refused(why) });
         };
         if identity.0 != envelope.caller_id {
@@ -263,17 +264,18 @@ impl Inbound {
         Ok(Signer::Identity)
     }
 
-    /// Whether what this node signed may be stored in the context that it is for. Before it was signed, its caller was asked about in the context that
-    /// it comes from, and rights there are none in another one. A result only answers what that other one has sent.
+    /// Checks whether a message that this node signed may be stored in its target context. Its caller was checked in
+    /// the source context before, which gives no rights in another context. A result only answers a message of the
+    /// target context.
     fn check_own(&self, envelope: &Envelope) -> Result<(), Refusal> {
-        // Nor does it stop more than what it has sent.
+        // A stop only ends jobs that the same context has sent.
         if envelope.kind == Kind::Stop || envelope.message_type == MessageType::Result || envelope.context == envelope.target_context {
             return Ok(());
         }
         Ok(self.may_submit(IdentityId(envelope.caller_id), envelope.target_context)?)
     }
 
-    /// Whether an identity may submit jobs and messages in a context, or what it lacks.
+    /// Checks whether an identity may submit jobs and messages in a context, or returns the missing right.
     pub(super) fn may_submit(&self, identity: IdentityId, context: ContextId) -> Result<(), String> {
         let may = |authority: &Authority| [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role));
         if self.authority.as_ref().is_none_or(may) {
@@ -288,13 +290,13 @@ impl Inbound {
     }
 }
 
-/// Refuses what was signed by a clock that shows another time: for now, because it is right when that clock is, and a node signs anew each time that it
-/// sends. An identity does not.
+/// Refuses an envelope that was signed by a clock that differs too much. For a node the refusal is temporary, because
+/// its clock may be corrected and it signs each time it sends. An identity does not sign again.
 fn check_clock(envelope: &Envelope, now: Timestamp, signer: &Signer) -> Result<(), Refusal> {
     let (made, sent) = (seconds(envelope.created_at), seconds(envelope.sent_at));
     let is_ahead = |time: Timestamp| time.since(now) > TOLERANCE;
     let is_late = now.since(sent) > TOLERANCE && !matches!(signer, Signer::Identity);
-    // How long it is known depends on when it was made, so nobody says that this is yet to come.
+    // The time of creation decides how long it is remembered, so it must not be in the future.
     let (what, time) = if is_ahead(sent) || is_late { ("signed", sent) } else { ("made", made) };
     if !is_late && !is_ahead(time) {
         return Ok(());
@@ -312,12 +314,12 @@ fn check_clock(envelope: &Envelope, now: Timestamp, signer: &Signer) -> Result<(
     Err(Refusal::Full(why))
 }
 
-/// A time as envelopes have it.
+/// Converts a time of an envelope.
 const fn seconds(seconds: i64) -> Timestamp {
     Timestamp::from_millis(seconds.saturating_mul(1000))
 }
 
-/// The fields of the hash of an envelope.
+/// Returns the fields of the message hash of an envelope.
 fn fields(envelope: &Envelope) -> Vec<(&'static str, String)> {
     let mut fields = vec![
         ("message", envelope.message.clone()),

@@ -4,21 +4,21 @@ use super::Error;
 use super::routes::Node;
 use hero_model::{Address, Name, Place};
 
-/// Where messages and the jobs of runners can go, as the settings of a server have it. Cheap to clone.
+/// The destinations of messages and of the jobs of runners in the settings of a server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Known {
-    /// The nodes whose Redis they name.
+    /// The nodes whose Redis is configured.
     nodes: Arc<[Name]>,
     has_mycelium: bool,
 }
 
 impl Known {
-    /// What a server knows that has these nodes, and that may have a node of Mycelium.
+    /// Creates the destinations of a server with these nodes, and with a Mycelium node or without.
     pub fn new(nodes: &[Node], has_mycelium: bool) -> Self {
         Self { nodes: nodes.iter().filter(|node| node.redis.is_some()).map(|node| node.name.clone()).collect(), has_mycelium }
     }
 
-    /// Whether an address leads somewhere, as far as that is known here.
+    /// Checks whether an address leads somewhere, as far as this server knows.
     pub(super) fn check(&self, address: &Address) -> Result<(), Error> {
         let message = match address.place() {
             Place::Node(name) if !self.nodes.contains(&name) => {

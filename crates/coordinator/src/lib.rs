@@ -4,7 +4,7 @@
 pub mod bus;
 mod bus_reader;
 mod delivery;
-/// What travels of a message, signed.
+/// A message in transit, signed.
 pub mod envelope;
 mod error;
 pub mod flows;

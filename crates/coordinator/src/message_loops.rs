@@ -1,4 +1,4 @@
-//! For each context the messages that go out, and what comes for it over every bus.
+//! The loops that send the messages of each context, and receive those for it over every bus.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -25,35 +25,36 @@ use hero_model::ContextId;
 use hero_service as service;
 use hero_store::Store;
 
-/// How long Mycelium is asked in one round, at a pace of its own, and how often one looks into a Redis: one's own, and that of another node.
+/// Time of one round of asking Mycelium, which has its own pace, and the interval of reads from this server's Redis and
+/// from that of another node.
 const ROUND: Duration = Duration::from_secs(10);
 const OWN_REDIS: Duration = Duration::from_secs(1);
 const OTHER_REDIS: Duration = Duration::from_millis(250);
-/// How long it may take to leave the messages in hand to others.
+/// Timeout for giving up messages that are still being sent, so that other servers send them.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// How long a connection to another Redis is kept that nobody uses, unless `MessageLoopSettings` says otherwise.
+/// Default time after which an unused connection to another Redis is closed.
 pub const KEPT: Duration = Duration::from_secs(600);
 
-/// What the loops need to know.
+/// The settings of the loops.
 pub struct MessageLoopSettings {
     /// The key of this node.
     pub key: NodeKey,
-    /// The other nodes that are known.
+    /// The other nodes in the settings.
     pub nodes: Vec<Node>,
     /// The node of Mycelium on this machine, if there is one.
     pub mycelium: Option<Mycelium>,
-    /// Who may do what; nothing where nobody has to log in.
+    /// Checks rights; `None` if callers do not log in.
     pub authority: Option<Authority>,
-    /// How long another node may take to store a job that is sent to it.
+    /// Timeout for another node to store a job.
     pub ack: Duration,
-    /// How long it may take then until its result is here.
+    /// Timeout for the result of the job after that.
     pub result: Duration,
-    /// How long a connection to another Redis is kept that nobody uses, and over which no result is awaited.
+    /// Time after which a connection to another Redis is closed if it is unused and no result is awaited over it.
     pub kept: Duration,
 }
 
-/// The loops of a server that bring messages on.
+/// The loops of a server that send and receive messages.
 pub struct MessageLoops {
     dispatcher: Dispatcher,
     key: NodeKey,
@@ -68,7 +69,7 @@ pub struct MessageLoops {
 }
 
 impl MessageLoops {
-    /// Starts what all contexts share. `wakes` is told of new messages.
+    /// Starts the loops that all contexts share. `wakes` reports new messages.
     pub fn start(dispatcher: Dispatcher, settings: MessageLoopSettings, wakes: Wakes, shutdown: CancellationToken) -> Self {
         let MessageLoopSettings { key, nodes, mycelium, authority, ack, result, kept } = settings;
         let (tell, opened) = mpsc::unbounded_channel();
@@ -85,12 +86,12 @@ impl MessageLoops {
         this
     }
 
-    /// What asks who is at an address.
+    /// Returns a pinger, which asks who is at an address.
     pub fn pinger(&self) -> Pinger {
         Pinger::new(self.key.clone(), Arc::clone(&self.routes), Arc::clone(&self.inbound))
     }
 
-    /// Sends the messages of a context, and takes those for it, until `ended` or the end of this server.
+    /// Sends the messages of a context, and receives those for it, until `ended` or the end of this server.
     pub fn serve(&self, context: ContextId, ended: &CancellationToken) {
         let Ok(store) = self.dispatcher.opened(context) else { return };
         let ended = &self.until(ended);
@@ -98,7 +99,7 @@ impl MessageLoops {
         let own: Arc<dyn Bus> = Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned()));
         self.fetch(own, None, Duration::ZERO, OWN_REDIS, Some(Arc::clone(&wake)), ended);
         let delivery = Delivery {
-            // Without holding the context open: its loops end when it sleeps.
+            // A plain store, so that the loops do not keep the context open: they end when it sleeps.
             store: Store::clone(&store),
             dispatcher: self.dispatcher.clone(),
             key: self.key.clone(),
@@ -114,12 +115,12 @@ impl MessageLoops {
         let (store, hand, ended) = (delivery.store.clone(), self.hand.clone(), ended.clone());
         self.tasks.spawn(async move {
             service::run(Outgoing::new(Arc::new(delivery), wake), ended).await;
-            // Where that fails, others wait until it has been silent for long.
+            // If that fails, other servers take them over after this one was silent for long.
             drop(timeout(LEAVING, store.leave_messages(&hand)).await);
         });
     }
 
-    /// What ends with either: the context here, or this server.
+    /// Returns a token that is cancelled with either of two: the context, or this server.
     fn until(&self, ended: &CancellationToken) -> CancellationToken {
         let (either, ended) = (self.shutdown.child_token(), ended.clone());
         let ending = either.clone();
@@ -132,7 +133,7 @@ impl MessageLoops {
         either
     }
 
-    /// Returns when all loops have ended, which `shutdown` asks for.
+    /// Returns when all loops have ended after `shutdown`.
     pub async fn ended(&self) {
         self.tasks.close();
         self.tasks.wait().await;
@@ -152,7 +153,7 @@ impl MessageLoops {
         self.tasks.spawn(service::run(bus_reader, ended.clone()));
     }
 
-    /// Fetches from each Redis of another node that a message went to, as long as the way there is kept.
+    /// Reads from each Redis of another node that a message was sent to, as long as the way there is kept.
     fn fetch_what_is_opened(&self, mut opened: mpsc::UnboundedReceiver<Opened>) {
         let (inbound, shutdown, tasks) = (Arc::clone(&self.inbound), self.shutdown.clone(), self.tasks.clone());
         let routes = Arc::clone(&self.routes);

@@ -9,41 +9,41 @@ use hero_model::{
 };
 use hero_store::{MessageAcknowledged, MessageDeleted, MessageStored};
 
-/// The most bytes of a text, and of the jobs of a message.
+/// Maximum size of the text, and of the jobs, of a message, in bytes.
 pub const LONGEST_MESSAGE: usize = 1 << 20;
-/// The longest time of a message, in seconds.
+/// Maximum timeout of a message, in seconds.
 const LONGEST_TIME: u32 = 30 * 24 * 3600;
 
-/// The messages of all contexts that are served here. Cheap to clone.
+/// The messages of all contexts of this server. Cheap to clone.
 #[derive(Clone)]
 pub struct Messages {
     dispatcher: Dispatcher,
     wakes: Wakes,
-    /// Where messages can go, if that is known here.
+    /// The destinations that are known here.
     known: Option<Known>,
-    /// What asks who is at an address, if this server has a node.
+    /// Asks who is at an address, if this server is a node.
     pinger: Option<Pinger>,
 }
 
 impl Messages {
-    /// The messages of the contexts of a dispatcher. `wakes` wakes whoever sends them.
+    /// Creates an interface to the messages of a dispatcher's contexts. `wakes` wakes the loops that send them.
     pub const fn new(dispatcher: Dispatcher, wakes: Wakes) -> Self {
         Self { dispatcher, wakes, known: None, pinger: None }
     }
 
-    /// The same, which refuse at once what leads nowhere as far as that is known here.
+    /// Returns the same interface, which refuses unknown destinations at once.
     #[must_use]
     pub fn knowing(self, known: Known) -> Self {
         Self { known: Some(known), ..self }
     }
 
-    /// The same, which ask who is at an address.
+    /// Returns the same interface, which can ping addresses.
     #[must_use]
     pub fn pinging(self, pinger: Pinger) -> Self {
         Self { pinger: Some(pinger), ..self }
     }
 
-    /// Asks who is at an address. No answer is no error: what came of it says why.
+    /// Asks who is at an address. A missing answer is not an error: the result contains the reason.
     pub async fn ping(&self, context: ContextId, address: &Address, target: ContextId) -> Result<Pong, Error> {
         self.known.as_ref().map_or(Ok(()), |known| known.check(address))?;
         let store = self.store(context).await?;
@@ -54,7 +54,8 @@ impl Messages {
         Ok(came(address, target, answered))
     }
 
-    /// Whether there is a runner of this topic, or of the type of that name, whose address a message without one goes to.
+    /// Checks that a runner has this topic, or is of the type of that name. A message without an address goes to such a
+    /// runner.
     async fn check_topic(&self, context: ContextId, store: &InUse, topic: &Name) -> Result<(), Error> {
         match (store.has_runner_for(topic).await?, RunnerId::of_group(topic)) {
             (true, _) => Ok(()),
@@ -72,7 +73,7 @@ impl Messages {
         Ok(self.dispatcher.store(context).await?)
     }
 
-    /// Stores a message that is to go out. It is sent in the background: its status says what became of it.
+    /// Stores an outgoing message. It is sent in the background, and its status shows the outcome.
     pub async fn send(&self, context: ContextId, draft: Draft) -> Result<Message, Error> {
         let store = self.store(context).await?;
         let job = serde_json::to_string(&draft.job).expect("JSON can be written");
@@ -104,13 +105,13 @@ impl Messages {
         self.get(context, MessageKey { caller_id: draft.caller_id, message_id: number }).await
     }
 
-    /// A message.
+    /// Returns a message.
     pub async fn get(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
         let found = self.store(context).await?.message(key).await?;
         found.map(|stored| stored.shown).ok_or(Error::NoMessage { key, context })
     }
 
-    /// A page of the messages in a list, of this caller or of all.
+    /// Returns a page of the messages in a list, of this caller or of all.
     pub async fn list(
         &self,
         context: ContextId,
@@ -132,7 +133,8 @@ impl Messages {
         Ok(MessagePage { messages: found, next_cursor })
     }
 
-    /// A page of the messages of a status, whichever way they go, of this caller or of all; the one that got it last first.
+    /// Returns a page of the messages with a status, in either direction, of this caller or of all. The newest with
+    /// this status come first.
     pub async fn list_of(
         &self,
         context: ContextId,
@@ -154,12 +156,12 @@ impl Messages {
             }
         }
         store.forget_messages(status, &gone).await?;
-        // It may have changed meanwhile.
+        // Its status may have changed meanwhile.
         messages.retain(|message| message.status == status && caller.is_none_or(|caller| message.caller_id == caller));
         Ok(MessagePage { messages, next_cursor: next.map(|place| place.to_string()) })
     }
 
-    /// Notes that the owner of a message that came has it, and takes it out of `msg_in`.
+    /// Acknowledges an incoming message for its owner, and removes it from `msg_in`.
     pub async fn acknowledge(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
         match self.store(context).await?.acknowledge_message(key).await? {
             MessageAcknowledged::Done => self.get(context, key).await,
@@ -168,7 +170,7 @@ impl Messages {
         }
     }
 
-    /// Deletes a message whose result nobody awaits.
+    /// Deletes a message whose result is not awaited.
     pub async fn delete(&self, context: ContextId, key: MessageKey) -> Result<(), Error> {
         match self.store(context).await?.delete_message(key).await? {
             MessageDeleted::Deleted => Ok(()),
@@ -197,7 +199,7 @@ fn check(draft: &Draft, job: &str) -> Result<(), Error> {
     }
     match draft.message_type {
         MessageType::Result => invalid("message_type", "result is for the coordinator alone: send job, chat or mail".into()),
-        // How long a script may be is up to the context that it is for.
+        // The context of the receiver limits the length of scripts.
         MessageType::Job => match runner_job::read(job, draft.caller_id, 1, usize::MAX) {
             Ok(_) => Ok(()),
             Err(why) => {

@@ -1,4 +1,4 @@
-//! Sends the messages of one context to their nodes, and its jobs to runners elsewhere.
+//! Sends the messages of one context to other nodes, and its jobs to runners elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,35 +16,36 @@ use hero_model::{Address, ContextId, MessageKey, MessageList, MessageType, Runne
 use hero_service::Service;
 use hero_store::{Error, MessageNames, Score, Settled, StopTold};
 
-/// How many messages a node has in hand at most, in each context.
+/// Maximum number of messages that a node sends at a time, in each context.
 const IN_HAND: usize = 128;
-/// How many jobs of a runner are sent by one call, and of how many runners in a round.
+/// Maximum number of jobs of a runner that one call sends, and of runners in a round.
 const JOBS: usize = 32;
 const RUNNERS: usize = 256;
-/// How long no jobs are looked for after a look, for each runner that it was for: so that of very many it takes little of Redis' time.
+/// Minimum time between two searches for jobs, per runner, so that many runners take little of the time of Redis.
 const AFTER_LOOK: Duration = Duration::from_micros(100);
-/// How long to pause while something happens, while something is awaited, while there are runners elsewhere, and else.
+/// The pauses: while there is traffic, while an answer is awaited, while there are runners elsewhere, and otherwise.
 const BUSY: Duration = Duration::from_millis(5);
 const AWAITING: Duration = Duration::from_millis(50);
 const WITH_RUNNERS: Duration = Duration::from_millis(250);
 const IDLE: Duration = Duration::from_secs(1);
-/// How long jobs are not looked for after a round, whatever arrives: so long, or so many times as long as the round took.
+/// Minimum time after a round before arriving jobs start the next: this time, or this multiple of the duration of the
+/// round.
 const AFTER_ROUND: Duration = Duration::from_millis(20);
 const TIMES_ROUND: u32 = 4;
-/// How often it is looked whether runners have changed.
+/// The interval of checks for changed runners.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many runners are read at once, and how many messages that came.
+/// Maximum number of runners that are read at once, and of incoming messages.
 const PAGE: usize = 1000;
 const LOOKED_AT: usize = 64;
-/// To how many places ways are opened at once.
+/// Maximum number of ways that are opened at once.
 const AT_ONCE: usize = 8;
-/// How long a message rests that did not arrive, at first and at most.
+/// Time that a message rests after a failed attempt, at first and at most.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// Of how many messages it is kept why they did not arrive.
+/// Maximum number of messages whose last failure is remembered.
 const MOST_FAILED: usize = 10_000;
 
-/// How long a message rested that did not arrive, and what was said last.
+/// The last rest of a message that did not arrive, and the reason.
 struct Rest {
     length: Duration,
     why: String,
@@ -56,27 +57,27 @@ pub(super) struct Outgoing {
     node: String,
     wake: Arc<Notify>,
     pause: Duration,
-    /// The runners that are elsewhere, as they were at `revision`.
+    /// The runners elsewhere, as of `revision`.
     runners: Vec<Runner>,
     revision: Option<Option<u64>>,
-    /// Told when jobs of their script types arrive here.
+    /// Notified when jobs of the runners' script types arrive here.
     arrivals: BTreeMap<ScriptType, Arc<Notify>>,
-    /// How long the last round took.
+    /// The duration of the last round.
     took: Duration,
-    /// Behind this one the next look for jobs of runners begins, and when that is.
+    /// The runner after which the next search for jobs begins, and the time of that search.
     served: Option<RunnerId>,
     next_look: Instant,
     looked: Option<Instant>,
-    /// When the ways to where results are awaited were opened last.
+    /// The time at which the ways to places of awaited results were last opened.
     opened: Option<Instant>,
-    /// Opens ways.
+    /// The tasks that open ways.
     opening: JoinSet<()>,
     flying: JoinSet<(MessageKey, Delivered)>,
-    /// Those of whose stop the other side is told.
+    /// The messages whose stops are being sent to the other side.
     stopping: JoinSet<(MessageKey, StopTold)>,
     in_flight: HashSet<MessageKey>,
     failed: HashMap<MessageKey, Rest>,
-    /// Messages in `msg_in` that are for their owner.
+    /// Messages in `msg_in` that are for their owners.
     for_owners: HashSet<MessageKey>,
     from: usize,
 }
@@ -108,7 +109,7 @@ impl Outgoing {
         }
     }
 
-    /// Reads the runners anew if one has changed, and keeps the ways open to where results are awaited.
+    /// Reads the runners again if one has changed, and keeps the ways open to places of awaited results.
     async fn look_for_runners(&mut self) -> Result<(), Error> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
@@ -139,7 +140,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Whatever comes for a context any of its servers may take, and each signs for all of them.
+    /// Warns of other node keys: any server of a context may take what comes for it, and each signs for all of them.
     async fn warn_of_other_nodes(&self) -> Result<(), Error> {
         let (context, own) = (self.delivery.store.context(), self.delivery.key.name());
         let hands = self.delivery.store.sending_nodes().await?;
@@ -166,7 +167,8 @@ impl Outgoing {
         }
     }
 
-    /// Opens the ways to places, behind those that are being opened. What cannot be reached is tried again with the next message, or look.
+    /// Opens the ways to places, after those that are being opened. A place that cannot be reached is tried again with
+    /// the next message or check.
     fn open(&mut self, places: Vec<(Address, ContextId)>) {
         while self.opening.try_join_next().is_some() {}
         if places.is_empty() || self.opening.len() >= AT_ONCE {
@@ -182,9 +184,9 @@ impl Outgoing {
         });
     }
 
-    /// Makes the jobs of messages that another program put into `msg_in`. The others stay for their owners.
+    /// Creates the jobs of messages that another program put into `msg_in`. Other messages stay for their owners.
     ///
-    /// It looks at the newest first, and at a part of all behind them.
+    /// Each call reads the newest messages, and a part of all others.
     async fn make_jobs(&mut self, unread: u64) -> Result<bool, Error> {
         let store = &self.delivery.store;
         if usize::try_from(unread).unwrap_or(usize::MAX) <= self.from {
@@ -198,10 +200,10 @@ impl Outgoing {
         names.retain(|name| !self.for_owners.contains(name) && seen.insert(*name));
         let mut made = false;
         for (name, stored) in names.iter().zip(store.messages(&names).await?) {
-            // Where it is missing, it may be written in a moment.
+            // A missing message may be written in a moment.
             let Some(stored) = stored else { continue };
             if stored.shown.message_type == MessageType::Job {
-                // What cannot be recorded is left for later.
+                // A message whose record cannot be written stays for later.
                 let Ok(mut doing) = self.delivery.dispatcher.audit().begin(|| recording::of_other_program(*name, store.context())) else {
                     break;
                 };
@@ -224,12 +226,12 @@ impl Outgoing {
         Ok(made)
     }
 
-    /// Records what became of messages that were on their way. Gives whether there were any.
+    /// Records the outcomes of messages that were being sent. Returns true if there were any.
     async fn land(&mut self) -> Result<bool, Error> {
         let mut landed = false;
         while let Some(done) = self.flying.try_join_next() {
             landed = true;
-            // What panicked is tried again, as after a death of this process.
+            // A message whose task panicked is sent again, as after the death of this process.
             let Ok((key, delivered)) = done else {
                 self.in_flight.clear();
                 continue;
@@ -243,11 +245,11 @@ impl Outgoing {
                 Delivered::Later { why, rest, most } => {
                     if self.failed.get(&key).is_none_or(|before| before.why != why) {
                         let context = self.delivery.store.context();
-                        // Of a place that does not answer it is said once, whatever is on its way there.
+                        // A place that does not answer is logged once for all its messages.
                         if rest.is_none() {
                             tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
                         }
-                        // Its error has what was said last, so nothing depends on this.
+                        // The final error includes the last reason, so nothing depends on this.
                         let _ = self.delivery.store.note_message(key, &why).await;
                     }
                     Settled::Later(self.rest(key, why, rest).min(most))
@@ -259,7 +261,7 @@ impl Outgoing {
             self.delivery.store.settle_message(&self.node, key, &settled).await?;
         }
         while let Some(done) = self.stopping.try_join_next() {
-            // What panicked is told again, as after a death of this process.
+            // A stop whose task panicked is sent again, as after the death of this process.
             let Ok((key, told)) = done else { continue };
             if let StopTold::Over(why) = &told {
                 let context = self.delivery.store.context();
@@ -270,7 +272,7 @@ impl Outgoing {
         Ok(landed)
     }
 
-    /// How long a message is to rest that did not arrive: longer each time, unless that is known.
+    /// Returns the time that a message rests after a failure. It grows each time, unless `rest` gives it.
     fn rest(&mut self, key: MessageKey, why: String, rest: Option<Duration>) -> Duration {
         let before = self.failed.get(&key).map_or(FIRST_REST / 2, |rest| rest.length);
         let length = rest.unwrap_or_else(|| (before * 2).min(LONGEST_REST));
@@ -282,7 +284,8 @@ impl Outgoing {
         length
     }
 
-    /// Has jobs of runners become messages: of those for which jobs wait, each time with another one as the first to get what room there is.
+    /// Turns waiting jobs of runners into messages. Each call starts with another runner, so that all get a share of
+    /// the room.
     async fn send_jobs(&mut self) -> Result<bool, Error> {
         if self.runners.is_empty() || Instant::now() < self.next_look {
             return Ok(false);
@@ -293,7 +296,7 @@ impl Outgoing {
         let mut waiting: Vec<&Runner> = self.runners.iter().filter(|runner| with_jobs.contains(&runner.runner_id)).collect();
         let before = waiting.iter().filter(|runner| self.served.is_some_and(|last| runner.runner_id <= last)).count();
         waiting.rotate_left(before);
-        // Where all have their turn, the next look begins with the second of them.
+        // If all runners have a turn, the next search begins with the second of them.
         self.served = if waiting.len() > RUNNERS { waiting.get(RUNNERS - 1) } else { waiting.first() }.map(|runner| runner.runner_id);
         let mut moved = false;
         for runner in waiting.into_iter().take(RUNNERS) {
@@ -313,7 +316,7 @@ impl Outgoing {
             moved |= unless_full(self.make_jobs(tended.unread).await)?;
         }
         for key in tended.stops {
-            // Those beyond come again.
+            // Further stops come again in a later round.
             if self.stopping.len() < IN_HAND {
                 let delivery = Arc::clone(&self.delivery);
                 self.stopping.spawn(async move { (key, delivery.tell_stop(key).await) });
@@ -337,7 +340,7 @@ impl Outgoing {
     }
 }
 
-/// Nothing new begins while the memory of Redis is full. What is under way goes on.
+/// Skips new work while the memory of Redis is full. Work in progress continues.
 fn unless_full<T: Default>(done: Result<T, Error>) -> Result<T, Error> {
     match done {
         Err(error) if error.out_of_memory() => Ok(T::default()),
@@ -350,7 +353,7 @@ impl Service for Outgoing {
     const NAME: &'static str = "sending messages";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        // Something happens seldom alone, so it is waited little at first. Whoever stores a message here says so, or a job.
+        // Events often come in groups, so the first pauses are short. Storing a message or a job here ends the pause.
         let arrives = async {
             sleep(AFTER_ROUND.max(self.took * TIMES_ROUND)).await;
             match self.arrivals.values().map(|arrival| Box::pin(arrival.notified())).collect::<Vec<_>>() {

@@ -1,4 +1,4 @@
-//! Pings: who is at an address, by which way, and what its clock shows. Nothing is stored of them.
+//! Pings: they find out which node is at an address, over which bus, and its clock. They are not stored.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,25 +16,25 @@ use super::signature::{NodeKey, is_right};
 use hero_model::{Address, ContextId, MessageFormat, MessageType, Name, Place, Pong, PongAnswer, Timestamp};
 use hero_store::Store;
 
-/// How long an answer may take, and all together.
+/// Timeout for an answer, and for the whole ping.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(20);
-/// How long a ping is worth an answer, in seconds.
+/// Lifetime of a ping, in seconds.
 const LIFE: u32 = 60;
 
-/// What a node says to a ping, as the text of its receipt.
+/// The answer of a node to a ping, as the text of its receipt.
 #[derive(Debug, Serialize, Deserialize)]
 struct Said {
-    /// What its clock shows, in milliseconds since 1970.
+    /// The time of its clock, in milliseconds since 1970.
     time: i64,
-    /// Whether it takes what the node that asks has signed.
+    /// Whether it trusts the node that asks.
     trusts: bool,
 }
 
-/// How many pings are under way at once: each waits for an answer that may never come.
+/// Maximum number of pings at the same time: each waits for an answer that may never come.
 const AT_ONCE: usize = 64;
 
-/// Which way a ping went.
+/// The way that a ping took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Here,
@@ -63,7 +63,7 @@ impl Pinger {
             let (began, sent) = (Instant::now(), Timestamp::local());
             let receipt = match &way {
                 Route::Here => self.take_here(&envelope).await,
-                // Whoever is there answers, so it is for no node.
+                // Any node at the address may answer, so the ping names no receiver.
                 Route::Bus(bus, to) => bus.deliver(to, &envelope, None, PATIENCE).await.map_err(|error| no_answer(&error))?,
             };
             let way = if matches!(way, Route::Here) { Way::Here } else { Way::Bus };
@@ -86,7 +86,7 @@ impl Pinger {
                 ));
             }
         };
-        // The answer was written half-way, as far as is known.
+        // Assumes that the answer was written half-way.
         let half = i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX);
         #[expect(clippy::cast_precision_loss, reason = "a difference of clocks is no exact number")]
         let clock_ahead = said.time.saturating_sub(sent.as_millis().saturating_add(half)) as f64 / 1000.0;
@@ -108,7 +108,7 @@ impl Pinger {
         self.inbound.take(envelope.nonce.as_str(), Ok(&text), Some(HERE)).await
     }
 
-    /// A ping from a context to another one. It is like no other, so that each is answered.
+    /// Builds a ping from a context to another one. Its nonce is unique, so that each ping is answered.
     fn envelope(&self, context: ContextId, target: ContextId) -> Result<Envelope, String> {
         let nonce: Name = format!("{:032x}", rand::random::<u128>()).parse().map_err(|_| "it has no nonce".to_owned())?;
         let now = Timestamp::local().as_millis() / 1000;
@@ -148,7 +148,7 @@ fn no_answer(error: &BusError) -> String {
     }
 }
 
-/// The way to an address, in words.
+/// Describes the way to an address in words.
 fn route(address: &Address, target: ContextId) -> String {
     match address.place() {
         Place::Here => format!("context {target} of this server"),
@@ -160,7 +160,7 @@ fn route(address: &Address, target: ContextId) -> String {
     }
 }
 
-/// What came of a ping: no answer is no error.
+/// Returns the result of a ping. A missing answer is not an error.
 pub(super) fn came(address: &Address, target: ContextId, answered: Result<PongAnswer, String>) -> Pong {
     let (answer, error) = match answered {
         Ok(answer) => (Some(answer), None),
@@ -170,7 +170,7 @@ pub(super) fn came(address: &Address, target: ContextId, answered: Result<PongAn
 }
 
 impl Inbound {
-    /// Answers a ping, whoever it is of: this says no more than a refusal does.
+    /// Answers a ping of any sender: the answer reveals no more than a refusal does.
     pub(super) fn pong(&self, envelope: &Envelope) -> Receipt {
         if !is_right(envelope) {
             let why = format!("the signature is not that of {} over this message", envelope.public_key);

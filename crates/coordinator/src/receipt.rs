@@ -1,4 +1,4 @@
-//! What became of an envelope at the other side, signed by the node there, so that nobody else says it.
+//! The outcome of an envelope at the other side, signed by the node there, so that no other can forge it.
 
 use std::borrow::Cow;
 
@@ -9,57 +9,58 @@ use super::envelope::{Envelope, canonical};
 use super::signature::{NodeKey, has_signed};
 use hero_model::{Name, SignerKey, excerpt, hex};
 
-/// What stands before everything that is signed.
+/// The prefix of the signed bytes.
 const HEAD: &str = "hero receipt 2\n";
-/// How much is kept of what the other side says in a receipt, characters: it goes into the log, and into the message.
+/// Maximum length of the text of a receipt that is kept, in characters: it goes into the log, and into the message.
 const LONGEST: usize = 1024;
 
-/// What became of an envelope at the other side.
+/// The outcome of an envelope at the other side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The envelope.
+    /// The nonce of the envelope.
     pub nonce: Name,
-    /// Who sent that envelope; 0 where it is not known what envelope it was.
+    /// The caller that sent the envelope; 0 if the envelope is unknown.
     #[serde(default)]
     pub caller_id: u32,
-    /// Its number at the sender; 0 where that is not known.
+    /// The number of the message at its caller; 0 if it is unknown.
     #[serde(default)]
     pub message_id: u32,
-    /// When that envelope was signed.
+    /// The time of the envelope's signature.
     pub sent_at: i64,
-    /// The digest of that envelope, which tells it from every other; empty where it could not be read, or was not signed by whom it names.
+    /// The digest of the envelope, which identifies it. Empty if the envelope could not be read, or was not signed by
+    /// the signer that it names.
     #[serde(default)]
     #[serde(rename = "letter")]
     pub envelope: String,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why it was refused.
+    /// The reason of a refusal.
     #[serde(default)]
     pub text: String,
-    /// The node that says so.
+    /// The node that answers.
     pub node: SignerKey,
-    /// The node that sent that envelope.
+    /// The node that sent the envelope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<SignerKey>,
-    /// Ed25519 over what [`Receipt::signed`] gives, 128 hexadecimal digits.
+    /// The ed25519 signature of [`Receipt::signed`], as 128 hexadecimal digits.
     #[serde(default)]
     pub signature: String,
 }
 
-/// What became of an envelope.
+/// The outcome of an envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It is stored, or was before.
+    /// The envelope is stored, or was stored before.
     Stored,
-    /// There is no room now; it may be sent again.
+    /// There is no room now; the envelope may be sent again.
     Full,
-    /// It is refused for good.
+    /// The envelope is refused for good.
     Refused,
 }
 
 impl Outcome {
-    /// The word of the wire.
+    /// Returns the word of the wire.
     const fn as_str(self) -> &'static str {
         match self {
             Self::Stored => "stored",
@@ -69,31 +70,31 @@ impl Outcome {
     }
 }
 
-/// Why what came as a receipt counts for nothing.
+/// The reason why a receipt is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoReceipt {
-    /// It cannot be read.
+    /// It cannot be parsed.
     #[error("it cannot be read: {0}")]
     Form(String),
-    /// It is of an envelope that was sent before, of which it is not known yet whether it is stored.
+    /// It is for an earlier sending of the envelope, and does not tell whether the envelope is stored now.
     #[error("it is of an earlier sending")]
     Earlier,
-    /// It is of another envelope.
+    /// It is for another envelope.
     #[error("it is of another envelope, says the node {0}")]
     OfAnother(SignerKey),
-    /// Whoever it names has not signed it.
+    /// The node that it names has not signed it.
     #[error("the signature is not that of the node {0}")]
     Signature(SignerKey),
-    /// It comes from a node to which the envelope did not go.
+    /// It comes from a node that the envelope was not sent to.
     #[error("it is of the node {is}, and the message went to the node {right}")]
     Node { is: SignerKey, right: SignerKey },
-    /// The bus says that it comes from elsewhere than where the envelope went.
+    /// The bus reports another sender than the receiver of the envelope.
     #[error("it comes from {0}, where the message did not go")]
     Elsewhere(String),
 }
 
 impl Receipt {
-    /// What a node says of an envelope.
+    /// Creates the signed receipt for an envelope.
     pub fn new(envelope: &Envelope, outcome: Outcome, text: String, key: &NodeKey) -> Self {
         let receipt = Self {
             nonce: envelope.nonce.clone(),
@@ -110,7 +111,8 @@ impl Receipt {
         receipt.signed_by(key)
     }
 
-    /// What a node says of something that is no envelope, or was not signed by whom it names: whoever sent another one by this nonce sends it again.
+    /// Creates the receipt for an invalid envelope, or one that was not signed by the signer that it names. If another
+    /// envelope has this nonce, its sender sends it again.
     pub(super) fn of_no_envelope(nonce: Name, text: String, key: &NodeKey) -> Self {
         let (envelope, signature) = Default::default();
         let receipt = Self {
@@ -133,7 +135,7 @@ impl Receipt {
         self
     }
 
-    /// What is signed: as of an envelope, with a head of its own.
+    /// Returns the signed bytes: like those of an envelope, with another prefix.
     pub fn signed(&self) -> Vec<u8> {
         canonical(
             HEAD,
@@ -151,15 +153,16 @@ impl Receipt {
         )
     }
 
-    /// Reads what came as the receipt for an envelope. `receiver` is the node that the envelope went to, if its key is known: no other one says that the
-    /// envelope is stored, or refused for good. That it is to be sent again anybody may say.
+    /// Parses and checks a receipt for an envelope. `receiver` is the node that the envelope was sent to, if its key is
+    /// known: only that node can report that the envelope is stored, or refused for good. Any node can ask to send it
+    /// again.
     pub(super) fn read(text: &str, envelope: &Envelope, receiver: Option<&SignerKey>) -> Result<Self, NoReceipt> {
         let unread = |error: serde_json::Error| NoReceipt::Form(excerpt(&error.to_string(), LONGEST).into_owned());
         let mut receipt: Self = serde_json::from_str(text).map_err(unread)?;
         if !has_signed(&receipt.node, &receipt.signature, &receipt.signed()) {
             return Err(NoReceipt::Signature(receipt.node));
         }
-        // What is signed is the whole text, and nothing looks at it below.
+        // The signature covers the whole text, which is not used below.
         receipt.text = excerpt(&receipt.text, LONGEST).into_owned();
         if receipt.nonce != envelope.nonce {
             return Err(NoReceipt::OfAnother(receipt.node));
@@ -177,7 +180,7 @@ impl Receipt {
         }
     }
 
-    /// Whether it is of this envelope, or of the same one as it was signed when it was sent before.
+    /// True if it is for this envelope, or for an earlier sending of the same envelope.
     pub(super) fn is_of(&self, envelope: &Envelope) -> bool {
         let sent = if self.sent_at == envelope.sent_at {
             Cow::Borrowed(envelope)
@@ -187,23 +190,23 @@ impl Receipt {
         self.to.as_ref() == Some(&envelope.node) && self.envelope == digest(&sent)
     }
 
-    /// Whether the other side has the envelope.
+    /// True if the other side has the envelope.
     pub fn is_stored(&self) -> bool {
         self.outcome == Outcome::Stored
     }
 
-    /// Whether the envelope need not be sent again.
+    /// True if the envelope need not be sent again.
     pub fn is_final(&self) -> bool {
         match self.outcome {
             Outcome::Stored => true,
             Outcome::Full => false,
-            // Somebody else may have put something in the place of the envelope.
+            // Another program may have replaced the envelope.
             Outcome::Refused => !self.envelope.is_empty(),
         }
     }
 }
 
-/// The digest of an envelope: of what is signed of it, and of who signs.
+/// Returns the digest of an envelope: of its signed bytes, and of the signer's key.
 fn digest(envelope: &Envelope) -> String {
     let key = canonical("", &[("public_key", envelope.public_key.as_str())]);
     hex(&Sha256::new().chain_update(envelope.signed(envelope.node.as_str())).chain_update(key).finalize())
@@ -213,7 +216,7 @@ fn digest(envelope: &Envelope) -> String {
 mod tests {
     use super::*;
 
-    /// The node of the document to which its envelope goes.
+    /// The secret key of the receiving node in the document.
     const SECRET: &str = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
 
     fn read(receipt: &Receipt, envelope: &Envelope) -> Result<Receipt, NoReceipt> {
@@ -293,7 +296,7 @@ mod tests {
             let receipt = Receipt::new(&envelope, outcome, String::new(), &other);
             assert_eq!(read(&receipt, &envelope), Err(NoReceipt::Node { is: other.public(), right: key.public() }));
         }
-        // What keeps it where it is may be said by anybody, and what is of no envelope ends none.
+        // Any node may delay an envelope, and a receipt for no envelope ends no sending.
         let full = Receipt::new(&envelope, Outcome::Full, "it is for another node".into(), &other);
         assert!(!read(&full, &envelope).unwrap().is_final());
         let of_none = Receipt::of_no_envelope(envelope.nonce.clone(), "it is no envelope".into(), &key);

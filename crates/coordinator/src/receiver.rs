@@ -1,4 +1,5 @@
-//! Whom an envelope is for: each names the node that may take it, so that nobody gives it to another one.
+//! The receivers of envelopes: each envelope names the node that may take it, so that it cannot be forwarded to another
+//! one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,10 +12,11 @@ use super::signature::NodeKey;
 use super::ways::Place;
 use hero_model::SignerKey;
 
-/// Of how many places it is known which node has answered there.
+/// Maximum number of places whose node is remembered.
 const MOST: usize = 1000;
 
-/// The nodes that have answered at places of which nobody has said which node is there: whoever was first counts, until another one answers.
+/// The nodes that have answered at places whose node is not configured. The first one counts, until another one
+/// answers.
 #[derive(Default)]
 pub(super) struct Receivers(Mutex<HashMap<Place, SignerKey>>);
 
@@ -40,13 +42,13 @@ impl Receivers {
     }
 }
 
-/// Why an envelope was not handed over.
+/// The reason why an envelope was not handed over.
 pub(super) enum HandedOver {
-    /// The bus did not.
+    /// The bus failed.
     Bus(BusError),
-    /// It leads back to this node.
+    /// The destination is this node itself.
     Own,
-    /// Whoever signed it does not say whom it is for, and nobody else may.
+    /// The signer named no receiver, and no other node may add one.
     Unnamed,
 }
 
@@ -56,21 +58,21 @@ impl From<BusError> for HandedOver {
     }
 }
 
-/// One attempt to hand envelopes over.
+/// One attempt to hand an envelope over.
 pub(super) struct Attempt<'a> {
-    /// The key of the node that sends.
+    /// The key of the sending node.
     pub(super) key: &'a NodeKey,
     pub(super) bus: &'a dyn Bus,
-    /// The destination, as the bus knows it.
+    /// The destination, as the bus identifies it.
     pub(super) to: &'a str,
     pub(super) place: &'a Place,
-    /// How long the bus may take.
+    /// Timeout for the bus.
     pub(super) patience: Duration,
 }
 
 impl Attempt<'_> {
-    /// Hands an envelope over that names its receiver, and gives what that says. Where nobody has said which node is at a place, that says it first: a
-    /// envelope without a receiver is taken by nobody.
+    /// Hands over an envelope that names its receiver, and returns the receipt. If no node is configured for the place,
+    /// asks the place first: an envelope without a receiver is accepted by no node.
     pub(super) async fn hand_over(&self, envelope: &mut Envelope, receivers: &Receivers) -> Result<Receipt, HandedOver> {
         let is_told = envelope.to.is_some();
         if !is_told && envelope.public_key != self.key.public() {
@@ -84,7 +86,7 @@ impl Attempt<'_> {
         if is_told || !is_answer || envelope.to.as_ref() == Some(&receipt.node) {
             return Ok(receipt);
         }
-        // Another one is there now, and is named when it is sent again.
+        // Another node is there now. It is named when the envelope is sent again.
         if envelope.to.is_some() {
             receivers.forget(self.place);
             return Ok(receipt);
@@ -94,7 +96,7 @@ impl Attempt<'_> {
         self.deliver(envelope).await
     }
 
-    /// Has an envelope name a node as its receiver, which is another one than its sender.
+    /// Sets a node other than the sender as the receiver of an envelope, and signs the envelope.
     fn name(&self, envelope: &mut Envelope, node: SignerKey) -> Result<(), HandedOver> {
         if node == self.key.public() {
             return Err(HandedOver::Own);

@@ -1,21 +1,21 @@
-//! What the audit log has of messages that come, and of stops.
+//! The records of incoming messages, and of stops, in the audit log.
 
 use super::envelope::Envelope;
 use hero_audit::{Outcome, Record, Who};
 use hero_model::{ContextId, JobId, MessageKey, MessageType};
 use hero_store::MadeJobs;
 
-/// What each of these records is called.
+/// The method name of records of messages.
 const WHAT: &str = "receive";
-/// And those of stops that come, and of those that have gone.
+/// The method names of records of incoming and outgoing stops.
 const RECEIVE_STOP: &str = "receive_stop";
 const SEND_STOP: &str = "send_stop";
-/// The code of the wire for what somebody may not do.
+/// The error code of the wire for a missing permission.
 const DENIED: i32 = 1004;
 
-/// The record of an envelope that is about to be stored.
+/// Returns the record of an envelope that is about to be stored.
 pub(super) fn of(who: Who, envelope: &Envelope) -> Record {
-    // A result is that of a message of this side.
+    // A result belongs to a message of this side.
     let answered = envelope.message_type == MessageType::Result;
     let message_id = if answered { envelope.answers } else { envelope.message_id };
     let object = MessageKey { caller_id: envelope.caller_id, message_id }.to_string();
@@ -27,7 +27,7 @@ pub(super) fn of(who: Who, envelope: &Envelope) -> Record {
     }
 }
 
-/// The record of a message that another program has put into `msg_in`, and whose jobs are about to be made.
+/// Returns the record of a message that another program put into `msg_in`, and whose jobs are about to be created.
 pub(super) fn of_other_program(key: MessageKey, context: ContextId) -> Record {
     Record {
         context: Some(context),
@@ -37,7 +37,7 @@ pub(super) fn of_other_program(key: MessageKey, context: ContextId) -> Record {
     }
 }
 
-/// It is stored: with these jobs, by the names by which they are known outside and the ids that they have here.
+/// Completes a record of a stored message with its jobs: their names at the sender, and their ids here.
 pub(super) fn made(record: &mut Record, made: &MadeJobs) {
     record.outcome = Outcome::Ok;
     if !made.message.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn made(record: &mut Record, made: &MadeJobs) {
     }
 }
 
-/// The record of a stop that came and is about to be carried out.
+/// Returns the record of an incoming stop that is about to be carried out.
 pub(super) fn of_stop(who: Who, envelope: &Envelope) -> Record {
     Record {
         context: Some(envelope.target_context),
@@ -56,14 +56,14 @@ pub(super) fn of_stop(who: Who, envelope: &Envelope) -> Record {
     }
 }
 
-/// It is carried out: these jobs were stopped.
+/// Completes a record of a stop with the jobs that were stopped.
 pub(super) fn stopped(record: &mut Record, jobs: &[(JobId, bool)]) {
     record.outcome = Outcome::Ok;
     let jobs: String = jobs.iter().map(|(id, _)| format!(" job:{id}")).collect();
     record.object = record.object.take().map(|object| format!("{object}{jobs}"));
 }
 
-/// The record of a stop of which the other side knows.
+/// Returns the record of a stop that the other side has acknowledged.
 pub(super) fn stop_told(key: MessageKey, job: Option<&JobId>, context: ContextId) -> Record {
     let job = job.map(|job| format!(" job:{job}")).unwrap_or_default();
     Record {
@@ -74,7 +74,7 @@ pub(super) fn stop_told(key: MessageKey, job: Option<&JobId>, context: ContextId
     }
 }
 
-/// The record of an envelope that was refused. Who it is of is not known, and what it names may be anything.
+/// Returns the record of an envelope that was refused. Its sender is unknown, and it may name anything.
 pub(super) fn refused(envelope: &Envelope) -> Record {
     let object = Some(format!("target:{}", envelope.target_context));
     Record { object, ..Record::new(Who::Anonymous, WHAT, Outcome::Refused(DENIED)) }

@@ -1,4 +1,4 @@
-//! Which bus leads to an address.
+//! Finds the bus for an address.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use super::ways::{Place, Way, Ways};
 use hero_model::{self as model, Address, ContextId, Name, SignerKey};
 use hero_store::{Endpoint, Store};
 
-/// How long a connection may take.
+/// Timeout for a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Another node, as the settings have it.
+/// Another node, from the settings.
 #[derive(Debug, Clone)]
 pub struct Node {
     /// Its name here.
     pub name: Name,
-    /// Its key, if what it signs counts here.
+    /// Its key, if its signatures are trusted.
     pub key: Option<SignerKey>,
-    /// Its Redis, if messages go there.
+    /// Its Redis, if messages are sent there.
     pub redis: Option<Endpoint>,
 }
 
@@ -30,17 +30,17 @@ pub struct Node {
 pub(super) enum Route {
     /// A context of this server.
     Here,
-    /// Over a bus, to a node as that knows it.
+    /// A node on a bus, as the bus identifies it.
     Bus(Arc<dyn Bus>, String),
 }
 
-/// A bus over which something may come for this node, and the address that it is known by.
+/// A bus over which answers may come for this node, and its address.
 pub(super) struct Opened {
     pub(super) bus: Arc<dyn Bus>,
     pub(super) from: String,
-    /// The way that is of use when something comes.
+    /// The way that counts as used when something comes.
     pub(super) way: std::sync::Weak<Way>,
-    /// When nobody listens to it any more.
+    /// Cancelled when the way is closed.
     pub(super) end: CancellationToken,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Routes {
     pub(super) nodes: Vec<Node>,
     pub(super) mycelium: Option<Arc<Mycelium>>,
     ways: Ways,
-    /// How long a way is kept that nobody goes.
+    /// Time after which an unused way is closed.
     kept: Duration,
-    /// Told of each bus that is opened.
+    /// Receives each bus that is opened.
     opened: mpsc::UnboundedSender<Opened>,
 }
 
@@ -67,22 +67,22 @@ impl Routes {
         Self { own, nodes, mycelium, ways: Ways::default(), kept, opened }
     }
 
-    /// How often a way has to be asked for so that it is kept.
+    /// The interval at which a way must be used so that it is kept.
     pub(super) fn look_again(&self) -> Duration {
         self.kept / 10
     }
 
-    /// Closes connections that nobody has used for long.
+    /// Closes connections that were unused for long.
     pub(super) fn drop_unused(&self) {
         self.ways.drop_unused(self.kept, Instant::now());
     }
 
-    /// Notes that somebody at a place answers.
+    /// Notes that a place answers.
     pub(super) fn answered(&self, place: &Place) {
         self.ways.answered(place);
     }
 
-    /// The way from a context of this server to an address.
+    /// Finds the way from a context of this server to an address.
     pub(super) async fn find(&self, store: &Store, address: &Address, target: ContextId) -> Result<Route, BusError> {
         let from = store.context();
         match address.place() {
@@ -99,14 +99,14 @@ impl Routes {
         }
     }
 
-    /// The key of the node at an address, if that or the settings say it.
+    /// Returns the key of the node at an address, from the address or the settings.
     pub(super) fn key_of(&self, address: &Address) -> Option<SignerKey> {
         let key = match address.place() {
             model::Place::Box(key) => Some(key),
             model::Place::Node(name) => self.node(&name).ok()?.key.clone(),
             _ => None,
         };
-        // Those of nodes are ed25519.
+        // Node keys are ed25519.
         key.filter(|key| key.of_identity().is_none())
     }
 
@@ -130,7 +130,7 @@ impl Routes {
         let connecting = way.bus.get_or_try_init(|| async {
             let bus: Arc<dyn Bus> = Arc::new(Boxes::connect(&endpoint, target, self.own.to_string()).await?);
             let (from, bus_of_way) = (address.as_str().to_owned(), Arc::clone(&bus));
-            // Who listens has ended with this server.
+            // The receiver ends only with this server.
             let _ = self.opened.send(Opened { bus: bus_of_way, from, way: Arc::downgrade(&way), end: way.end() });
             Ok(bus)
         });

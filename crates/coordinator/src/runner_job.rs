@@ -1,4 +1,4 @@
-//! Jobs as messages carry them: in the coordinator's words.
+//! Jobs in messages, in the format of the coordinator's specification.
 
 mod relations;
 
@@ -11,12 +11,12 @@ use hero_jobs::dispatch::check_bounds;
 use hero_model::{ContextId, Input, JobSpec, Json, ScriptType, Seconds, each_once, exact, without_position};
 use hero_store::{AwayJob, RunnerJob};
 
-/// How many jobs one message has at most.
+/// Maximum number of jobs of a message.
 const MOST: usize = 64;
-/// The most retries that a job may have.
+/// Maximum number of retries of a job.
 const MOST_RETRIES: u32 = 255;
 
-/// A job as a message has it. What is not known here is passed over.
+/// A job in a message. Unknown fields are ignored.
 #[derive(Debug, Deserialize)]
 struct Told {
     #[serde(default)]
@@ -40,8 +40,9 @@ struct Told {
     inputs: Option<Vec<Input>>,
 }
 
-/// Reads the jobs of a message from this caller. What holds for the jobs that clients create holds for them, too. `number` is that of a job that has
-/// none, and `longest_script` how many bytes a script of a built-in type may have.
+/// Parses the jobs of a message from this caller. They are subject to the same rules as jobs that clients create.
+/// `number` is for a job without one, and `longest_script` is the maximum length of a script of a built-in type, in
+/// bytes.
 pub(super) fn read(text: &str, caller: u32, number: u32, longest_script: usize) -> Result<Vec<RunnerJob>, String> {
     let text = exact(text, "job").map_err(|beyond| beyond.to_string())?;
     let no_list = |error: serde_json::Error| format!("job: is no list of jobs: {}", without_position(&error.to_string()));
@@ -101,7 +102,8 @@ fn written<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("texts, numbers and JSON can be written")
 }
 
-/// Writes a job that goes away, as the one of a message: a JSON list. Retries are for the context that it belongs to, so it has none there.
+/// Writes a job for another node as a JSON list with one job. It has no retries there, because its own context retries
+/// it.
 pub(super) fn write(job: &AwayJob, inputs: &[Input], caller: u32, number: u32, target: ContextId) -> Result<String, String> {
     let tree = |text: &Option<String>, what: &str| match text {
         Some(text) => serde_json::from_str::<Value>(text).map_err(|error| format!("{what}: is no JSON: {error}")),
@@ -122,7 +124,7 @@ pub(super) fn write(job: &AwayJob, inputs: &[Input], caller: u32, number: u32, t
     add("dependends", json!([]));
     let mut text = written(&told);
     text.pop();
-    // These are any JSON, so they are not written anew.
+    // These can be any JSON, so they are inserted unchanged.
     if let Some(args) = &job.args {
         text.push_str(&format!(",\"args\":{args}"));
     }

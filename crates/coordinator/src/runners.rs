@@ -6,24 +6,24 @@ use hero_jobs::dispatch::{Dispatcher, InUse};
 use hero_model::{ContextId, Name, Runner, RunnerChange, RunnerId, RunnerPage, ScriptType};
 use hero_store::{RunnerStored, Score};
 
-/// The longest name of a runner, in bytes.
+/// Maximum length of the name of a runner, in bytes.
 const LONGEST: usize = 256;
 
-/// The runners of all contexts that are served here. Cheap to clone.
+/// The runners of all contexts of this server. Cheap to clone.
 #[derive(Clone)]
 pub struct Runners {
     dispatcher: Dispatcher,
-    /// Where their jobs can go, if that is known here.
+    /// The destinations that are known here.
     known: Option<Known>,
 }
 
 impl Runners {
-    /// The runners of the contexts of a dispatcher.
+    /// Creates an interface to the runners of a dispatcher's contexts.
     pub const fn new(dispatcher: Dispatcher) -> Self {
         Self { dispatcher, known: None }
     }
 
-    /// The same, which refuse at once an address that leads nowhere as far as that is known here.
+    /// Returns the same interface, which refuses unknown destinations at once.
     #[must_use]
     pub fn knowing(self, known: Known) -> Self {
         Self { known: Some(known), ..self }
@@ -33,12 +33,12 @@ impl Runners {
         Ok(self.dispatcher.store(context).await?)
     }
 
-    /// Makes a runner.
+    /// Creates a runner.
     pub async fn create(&self, context: ContextId, change: &RunnerChange) -> Result<Runner, Error> {
         self.set(context, None, change).await
     }
 
-    /// Changes what is named of a runner.
+    /// Changes the given fields of a runner.
     pub async fn update(&self, context: ContextId, id: RunnerId, change: &RunnerChange) -> Result<Runner, Error> {
         self.set(context, Some(id), change).await
     }
@@ -73,8 +73,8 @@ impl Runners {
         }
     }
 
-    /// Refuses a runner of this server whose script type nobody knows here. What another node runs is known there, and a runner of type `rust` is a program
-    /// that comes when it comes.
+    /// Refuses a local runner with an unknown script type. Another node knows its own types, and a runner of type
+    /// `rust` is a program that may start at any time.
     async fn check_script_type(&self, context: ContextId, id: Option<RunnerId>, change: &RunnerChange) -> Result<(), Error> {
         let before = match id {
             Some(id) if change.local.is_some() || change.script_type.is_some() => Some(self.get(context, id).await?),
@@ -89,22 +89,22 @@ impl Runners {
         }
     }
 
-    /// A runner.
+    /// Returns a runner.
     pub async fn get(&self, context: ContextId, id: RunnerId) -> Result<Runner, Error> {
         self.store(context).await?.runner(id).await?.ok_or(Error::NoRunner { id, context })
     }
 
-    /// The runner that has this topic, if there is one.
+    /// Returns the runner with this topic, if there is one.
     pub async fn of_topic(&self, context: ContextId, topic: &Name) -> Result<Option<Runner>, Error> {
         Ok(self.store(context).await?.runner_of_topic(topic).await?)
     }
 
-    /// The contexts of this server into which runners of the script type of this name have jobs sent.
+    /// Returns the contexts of this server to which runners of the script type of this name send jobs.
     pub async fn targets_of_type(&self, context: ContextId, topic: &Name) -> Result<BTreeSet<ContextId>, Error> {
         Ok(self.store(context).await?.targets_of_type(topic).await?)
     }
 
-    /// A page of runners, in the order of their numbers. It may be short, or empty, before the last one.
+    /// Returns a page of runners, in the order of their numbers. It may be short, or empty, before the last one.
     pub async fn list(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<RunnerPage, Error> {
         let store = self.store(context).await?;
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_runners gives them as next_cursor".into() };

@@ -1,4 +1,4 @@
-//! Who signs, and whether a signature is right.
+//! Signs envelopes and receipts, and verifies signatures.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,40 +10,41 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use super::envelope::Envelope;
 use hero_model::{MASKED, SignerKey, hex};
 
-/// How many bytes the secret of a key has.
+/// Length of the secret of a key, in bytes.
 const SECRET: usize = 32;
 
-/// The key of a node (ed25519), by which others know it. It signs what the node sends.
+/// The key of a node (ed25519), which identifies it to others. It signs what the node sends.
 #[derive(Clone)]
 pub struct NodeKey([u8; SECRET]);
 
-/// Why a text is no such key.
+/// The text is not such a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it does not hold 64 hexadecimal digits")]
 pub struct InvalidNodeKey;
 
 impl NodeKey {
-    /// A new random key.
+    /// Creates a random key.
     pub fn random() -> Self {
         Self(rand::random())
     }
 
-    /// The key as it stands in its file.
+    /// Returns the key in the format of its file.
     pub fn to_text(&self) -> String {
         hex(&self.0)
     }
 
-    /// What others know of it.
+    /// Returns the public key.
     pub fn public(&self) -> SignerKey {
         hex(self.pair().public_key().as_ref()).parse().expect("an ed25519 key has 64 hexadecimal digits")
     }
 
-    /// The name of the node in keys of Redis: the beginning of its public key.
+    /// Returns the name of the node in keys of Redis: the beginning of its public key.
     pub fn name(&self) -> String {
         self.public().as_str()[..16].to_owned()
     }
 
-    /// What a server of this node is called among those that send messages: several may have one key, each with a hand of its own.
+    /// Returns a name for one server of this node among those that send messages: several servers may share a key, each
+    /// with its own name.
     pub fn hand(&self) -> String {
         format!("{}-{:08x}", self.name(), rand::random::<u32>())
     }
@@ -54,7 +55,7 @@ impl NodeKey {
         envelope.signature = self.signature_of(&envelope.signed(envelope.node.as_str()));
     }
 
-    /// The signature over something that this node says.
+    /// Returns this node's signature over some bytes.
     pub(super) fn signature_of(&self, signed: &[u8]) -> String {
         hex(self.pair().sign(signed).as_ref())
     }
@@ -78,12 +79,12 @@ impl fmt::Debug for NodeKey {
     }
 }
 
-/// Whether an envelope was signed by who it says, for the node that it says, or for whichever node sends it.
+/// True if the signature of an envelope is valid: for the sending node that it names, or for any sending node.
 pub(super) fn is_right(envelope: &Envelope) -> bool {
     [envelope.node.as_str(), ""].into_iter().any(|node| has_signed(&envelope.public_key, &envelope.signature, &envelope.signed(node)))
 }
 
-/// Whether a signature over something is that of a key.
+/// True if a signature over some bytes belongs to a key.
 pub(super) fn has_signed(key: &SignerKey, signature: &str, signed: &[u8]) -> bool {
     let (Some(key), Some(signature)) = (bytes(key.as_str()), bytes(signature)) else { return false };
     if key.len() == SECRET {
@@ -93,7 +94,7 @@ pub(super) fn has_signed(key: &SignerKey, signature: &str, signed: &[u8]) -> boo
     key.verify(signed, &signature).is_ok()
 }
 
-/// The bytes that hexadecimal digits stand for.
+/// Decodes hexadecimal digits.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     if !text.is_ascii() || !text.len().is_multiple_of(2) {
         return None;
@@ -141,7 +142,7 @@ mod tests {
             change(&mut other);
             assert!(!is_right(&other), "{other:?}");
         }
-        // What stands in one field cannot pass for another one.
+        // The text of one field cannot be moved to another one.
         let mut other = envelope.clone();
         (other.topic, other.message) = (String::new(), format!("{}{}", other.topic, other.message));
         assert!(!is_right(&other));
@@ -163,7 +164,7 @@ mod tests {
         assert!(is_right(&envelope));
         envelope.answers = 1;
         assert!(!is_right(&envelope));
-        // For whichever node sends it.
+        // Signed for any sending node.
         sign(&mut envelope, "");
         envelope.node = NodeKey::random().public();
         assert!(is_right(&envelope));

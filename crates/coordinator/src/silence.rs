@@ -1,4 +1,5 @@
-//! Places that do not answer: one message at a time tries whether they do again, so that those for them keep out no others.
+//! Places that do not answer: only one message at a time tries such a place again, so that messages for it do not delay
+//! others.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,24 +9,24 @@ use tokio::time::Instant;
 
 use super::ways::Place;
 
-/// How long a place is left alone, at first and at most.
+/// Time that a place is left alone, at first and at most.
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(30);
-/// How long a trial may take; after that another message tries.
+/// Timeout of a trial. After it another message may try.
 const TRIAL: Duration = Duration::from_secs(30);
-/// How long messages rest at most while another one tries.
+/// Maximum time that messages rest while another one tries.
 const MEANWHILE: Duration = Duration::from_secs(5);
-/// How many stops are on their way to a place at once, so that one which takes none leaves room for the others.
+/// Maximum number of stops that are being sent to a place at once, so that a silent place leaves room for others.
 const MOST_THERE: usize = 32;
-/// How many places are known.
+/// Maximum number of places that are remembered.
 const MOST: usize = 10_000;
 
-/// What is known of a place that did not answer.
+/// A place that did not answer.
 struct Rest {
-    /// Since when it is left alone, and for how long.
+    /// The start and the length of its rest.
     since: Instant,
     length: Duration,
-    /// Since when a message tries again.
+    /// The start of the current trial.
     trial: Option<Instant>,
     why: String,
 }
@@ -35,7 +36,8 @@ struct Rest {
 pub(super) struct Silence(Mutex<HashMap<Place, Rest>>);
 
 impl Silence {
-    /// Asks whether a message may go to a place. If not: how long it is to rest, and what was said of the place last.
+    /// Checks whether a message may be sent to a place. If not, returns the time to rest and the last error of the
+    /// place.
     pub(super) fn may_try(&self, place: &Place, now: Instant) -> Result<(), (Duration, String)> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(rest) = all.get_mut(place) else { return Ok(()) };
@@ -62,8 +64,8 @@ impl Silence {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(place);
     }
 
-    /// Notes that a place did not answer to what was begun then. Gives how long it is left alone, and whether it was not known that it does not
-    /// answer, for this reason.
+    /// Notes that a place did not answer to an attempt that began at `began`. Returns the time that it is left alone,
+    /// and whether this failure, with this reason, is new.
     pub(super) fn keeps_silent(&self, place: &Place, began: Instant, why: &str, now: Instant) -> (Duration, bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST && !all.contains_key(place) {
@@ -76,7 +78,7 @@ impl Silence {
         let first = || Rest { since: now, length: FIRST, trial: None, why: why.to_owned() };
         let is_news = all.get(place).is_none_or(|rest| began >= rest.since && rest.why != why);
         let rest = all.entry(place.clone()).or_insert_with(first);
-        // What was under way already tells nothing new.
+        // An attempt that was already under way does not extend the rest.
         if began >= rest.since && rest.since != now {
             *rest = Rest { length: (rest.length * 2).min(LONGEST), ..first() };
         }
@@ -84,15 +86,15 @@ impl Silence {
     }
 }
 
-/// How many stops are on their way to each place.
+/// The number of stops that are being sent to each place.
 #[derive(Default)]
 pub(super) struct Telling(Mutex<HashMap<Place, usize>>);
 
-/// A stop that is on its way to a place.
+/// A stop that is being sent to a place.
 pub(super) struct OnItsWay<'a>(&'a Telling, Place);
 
 impl Telling {
-    /// Lets a stop go to a place, unless as many as may be are on their way there.
+    /// Starts sending a stop to a place, unless the maximum number of stops is being sent there.
     pub(super) fn begin(&self, place: &Place) -> Option<OnItsWay<'_>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let many = all.entry(place.clone()).or_default();
@@ -137,7 +139,7 @@ mod tests {
             assert_eq!(silence.keeps_silent(&place, now, "dead", over), (length, false), "that is known");
             now = over + length;
         }
-        // That one does not try after all, and of the next nobody hears how it ends.
+        // The first message does not try after all, and the outcome of the next is never reported.
         assert!(silence.may_try(&place, now).is_ok());
         silence.leave(&place);
         assert!(silence.may_try(&place, now).is_ok() && silence.may_try(&place, now + TRIAL).is_ok());

@@ -1,4 +1,5 @@
-//! Stops that travel: when a job ends here that is away, and not by its result, it is stopped at the other side, too.
+//! Stops that are sent to other nodes: if a job that runs elsewhere ends here, other than by its result, it is stopped
+//! there, too.
 
 use std::time::Duration;
 
@@ -17,16 +18,16 @@ use super::ways::Place;
 use hero_model::{ContextId, MessageFormat, MessageKey, MessageType, Name, SignerKey, Timestamp, hex};
 use hero_store::{NewStop, StopReceived, StopTold, Store, StoredMessage};
 
-/// How long the other side is told at most, in seconds. It is told no longer than its message lives.
+/// Maximum time that a stop is sent, in seconds. It is sent no longer than its message lives.
 const LONGEST: u32 = 24 * 3600;
-/// How long a stop rests of which the other side does not know yet, at first and at most.
+/// Time that an unacknowledged stop rests, at first and at most.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// How long stops rest beyond those that are on their way to one place.
+/// Time that stops rest if too many are being sent to one place.
 const MEANWHILE: Duration = Duration::from_secs(1);
 
 impl Delivery {
-    /// Tries to tell the other side that the job of a message is to be stopped.
+    /// Tries to tell the other side to stop the job of a message.
     pub(super) async fn tell_stop(&self, key: MessageKey) -> StopTold {
         let stored = match self.store.message(key).await {
             Ok(Some(stored)) => stored,
@@ -39,7 +40,7 @@ impl Delivery {
         if age > Duration::from_secs(life.into()) {
             return StopTold::Over(format!("nobody there has said within {life} s that it is known"));
         }
-        // As long again as it has been tried.
+        // Rests as long as it has been tried.
         let later = StopTold::Later(age.clamp(FIRST_REST, LONGEST_REST));
         match self.try_to_tell(key, &stored, since, life).await {
             Ok(receipt) if receipt.is_stored() => {
@@ -90,7 +91,7 @@ impl Delivery {
         }
     }
 
-    /// The stop of a message as it is sent to a context. It has a nonce of its own, the same however often it is sent.
+    /// Builds the envelope of a stop. It has its own nonce, the same however often it is sent.
     fn stop_envelope(
         &self,
         key: MessageKey,
@@ -115,10 +116,10 @@ impl Delivery {
             message: String::new(),
             job: "[]".into(),
             timeout: life,
-            // It is known there as long as the message may come.
+            // The other side remembers it as long as the message may come.
             timeout_ack: life.max(stored.shown.timeout_ack),
             timeout_result: 0,
-            // If the clock of Redis was set back since, nobody would take what is yet to be made.
+            // If the clock of Redis was set back since, the receiver would refuse a creation time in the future.
             created_at: since.min(self.store.clock().now()).as_millis() / 1000,
             sent_at: Timestamp::local().as_millis() / 1000,
             in_reply_to,
@@ -134,8 +135,9 @@ impl Delivery {
 }
 
 impl Inbound {
-    /// Takes a stop that a node has signed whose word counts here: the jobs that it has sent with a message end, and if that message is yet to come,
-    /// its jobs will not run. `again` is until when it may come; what a node signs it signs anew each time, so a day is enough.
+    /// Processes a stop that a trusted node has signed. The jobs that the node has sent with a message end; if that
+    /// message comes later, its jobs do not run. `again` is the time until which the message may come. A node signs
+    /// each time it sends, so a day is enough.
     pub(super) async fn take_stop(&self, envelope: &Envelope, store: &Store, again: Timestamp) -> Result<(), Refusal> {
         let nonce: Name = envelope.in_reply_to.parse().map_err(|_| "a stop names the message whose jobs are to be stopped".to_owned())?;
         let begun = || recording::of_stop(self.sender(envelope, &Signer::Node), envelope);
@@ -160,7 +162,7 @@ impl Inbound {
                 return Err(Refusal::Full(format!("context {} {why}", envelope.target_context)));
             }
         };
-        // If this fails, the stop comes again, and what has not ended until then is stopped then.
+        // If this fails, the stop comes again, and the remaining jobs are stopped then.
         for (job, _) in jobs.iter().filter(|(_, is_open)| *is_open) {
             store.stop(job).await?;
         }

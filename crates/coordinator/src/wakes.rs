@@ -10,7 +10,7 @@ use hero_model::ContextId;
 pub struct Wakes(Arc<Mutex<BTreeMap<ContextId, Arc<Notify>>>>);
 
 impl Wakes {
-    /// What wakes the loop of a context.
+    /// Returns the notifier of a context's loop.
     pub(super) fn of(&self, context: ContextId) -> Arc<Notify> {
         Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(context).or_default())
     }

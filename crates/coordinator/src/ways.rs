@@ -1,4 +1,4 @@
-//! The ways to other Redis: as many as may be kept, and those no longer that nobody goes.
+//! The ways to other Redis. Their number is limited, and unused ones are closed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,21 +12,21 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::bus::Bus;
 use hero_model::ContextId;
 
-/// To how many contexts of other Redis there are ways.
+/// Maximum number of ways to contexts of other Redis.
 const MOST: usize = 256;
-/// How many of them a context has at least, where those are all that may be.
+/// Number of ways that a context may keep when the maximum is reached.
 const SHARE: usize = 64;
-/// A way that was gone so short a time ago may be in use.
+/// A way that was used within this time may be in use.
 const IN_USE: Duration = Duration::from_secs(30);
 
-/// An address, and the context that is meant there.
+/// An address, and a context there.
 pub(super) type Place = (String, ContextId);
 
 /// A way to a context of another Redis. It ends when it is dropped.
 pub(super) struct Way {
-    /// Its bus, once there is a connection.
+    /// Its bus, once it is connected.
     pub(super) bus: OnceCell<Arc<dyn Bus>>,
-    /// The context that asked for it first.
+    /// The context that first asked for it.
     from: ContextId,
     /// Whether anything ever came over it.
     is_answered: AtomicBool,
@@ -42,7 +42,7 @@ impl Way {
         Self { bus, from, is_answered, used, _ends: end.clone().drop_guard(), end }
     }
 
-    /// Notes that it is of use now.
+    /// Notes that it is used now.
     pub(super) fn touch(&self, now: Instant) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
@@ -57,18 +57,18 @@ impl Way {
         self.is_answered.load(Ordering::Relaxed)
     }
 
-    /// What ends with it.
+    /// Returns a token that is cancelled when the way is closed.
     pub(super) fn end(&self) -> CancellationToken {
         self.end.clone()
     }
 
-    /// For how long nobody has gone it.
+    /// Returns the time since it was last used.
     fn idle(&self, now: Instant) -> Duration {
         now.saturating_duration_since(*self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The ways that there are.
+/// The open ways.
 #[derive(Default)]
 pub(super) struct Ways(Mutex<HashMap<Place, Arc<Way>>>);
 
@@ -77,10 +77,11 @@ impl Ways {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The way of a context to a place, which counts as gone now. Where there are as many as may be, one that is new takes the place of another: of
-    /// one that leads nowhere, else of one at whose end nobody has answered yet, else of one that nobody has gone for long, and of those the one
-    /// that was not gone for longest. A context that has its share gives one of its own; from one that has more than that, those that have less
-    /// take it whatever it is in use for. Nothing: all of those may be in use.
+    /// Returns the way of a context to a place, and notes its use. If the maximum is reached, a new way replaces
+    /// another one: one that leads nowhere, else one whose end has never answered, else one that was unused for long,
+    /// and among these the one that was unused for longest. A context that has its share replaces one of its own. A
+    /// context below its share may replace any way of a context above its share, even one in use. Returns `None` if all
+    /// candidates may be in use.
     pub(super) fn to(&self, from: ContextId, place: Place, now: Instant) -> Option<Arc<Way>> {
         let mut all = self.all();
         if let Some(way) = all.get(&place) {
@@ -111,14 +112,14 @@ impl Ways {
         Some(way)
     }
 
-    /// Notes that somebody at a place answers.
+    /// Notes that a place answers.
     pub(super) fn answered(&self, place: &Place) {
         if let Some(way) = self.all().get(place) {
             way.is_answered.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Forgets the ways that nobody has gone for so long.
+    /// Closes the ways that were unused for `kept`.
     pub(super) fn drop_unused(&self, kept: Duration, now: Instant) {
         self.all().retain(|_, way| way.idle(now) < kept);
     }
@@ -155,7 +156,7 @@ mod tests {
         held.push(answering(&ways, FROM, 256, later));
         assert!(first.is_cancelled(), "what listens there ends");
         assert!(ways.to(FROM, place(0), later).is_none());
-        // One that leads nowhere makes room at once.
+        // A way that leads nowhere is replaced at once.
         let failed = held.pop().unwrap().end();
         held.push(ways.to(FROM, place(0), later).unwrap());
         assert!(failed.is_cancelled());
@@ -165,7 +166,7 @@ mod tests {
     async fn a_way_at_whose_end_nobody_has_answered_makes_room_whatever_its_age() {
         let (ways, now) = (Ways::default(), Instant::now());
         let answers: Vec<Arc<Way>> = (0..100).map(|n| answering(&ways, FROM, n, now)).collect();
-        // Somebody goes each of them.
+        // Each of them is in use.
         let silent: Vec<Arc<Way>> = (100..256).map(|n| ways.to(FROM, place(n), now + Duration::from_millis(n.into())).unwrap()).collect();
         let held = ways.to(ContextId(1), place(256), now + IN_USE * 2);
         assert!(held.is_some() && silent.len() == 156);

@@ -1,7 +1,8 @@
 //! Log files of jobs, confined to one directory.
 //!
-//! A path comes from whoever created the job. The kernel itself refuses `..`, symbolic links and anything outside (`openat2` with
-//! `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`), so nothing can change between the check and the use of a path.
+//! The creator of a job chooses the path. The kernel itself refuses `..`, symbolic links and anything outside
+//! (`openat2` with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`), so nothing can change between the check and the use of
+//! a path.
 
 mod health;
 mod owners;
@@ -24,23 +25,23 @@ pub enum Error {
     /// The path leads out of the directory, or names no file.
     #[error("{0:?} is not a path inside the log directory (no \"..\", no symbolic link, absolute only inside it)")]
     Outside(String),
-    /// Another process has the lock on the owners of log files for too long.
+    /// Another process holds the lock on the owners of log files for too long.
     #[error("another process has kept {path} locked for {waited:?}; see who holds it with lslocks")]
     Busy {
         /// The path of the lock.
         path: String,
-        /// How long this process waited for it.
+        /// Time that this process waited for it.
         waited: Duration,
     },
     /// The path has too many parts.
     #[error("{0:?} has more than {DEEPEST} parts between slashes; directories take room, so name fewer of them")]
     Deep(String),
-    /// The directory of all log files is not there, or takes none.
+    /// The log directory is missing or not writable.
     #[error("the log directory {} (log_dir) cannot be used: {cause}", root.display())]
     Directory {
         /// The directory.
         root: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// The file system refused.
@@ -49,7 +50,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it is the path that cannot be, whatever the state of the disk: its job asked for what it may not have.
+    /// True if the path itself is not allowed, so the job is at fault and not the disk.
     pub fn is_of_path(&self) -> bool {
         use io::ErrorKind::{InvalidFilename, IsADirectory, NotADirectory};
         match self {
@@ -63,7 +64,7 @@ impl Error {
 /// The size at which a file is rotated. One older file is kept as `….1`.
 const ROTATE_AT: u64 = 10 * 1024 * 1024;
 
-/// How many parts a path may have, including the name of the file.
+/// Maximum number of parts of a path, including the name of the file.
 const DEEPEST: usize = 8;
 
 /// The directory with the directories of contexts other than 0. No `log_path` of context 0 leads there.
@@ -86,12 +87,13 @@ pub struct LogFile {
 }
 
 impl LogDirectory {
-    /// Log files below `root`, which is created for its owner only when the first file is written.
+    /// Log files below `root`. The directory is created when the first file is written, readable by its owner only.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), health: Health::default() }
     }
 
-    /// The directory of a context. Contexts cannot reach each other's directories. For context 0 it is this one.
+    /// Returns the directory of a context. Contexts cannot reach each other's directories. Context 0 uses this
+    /// directory itself.
     pub fn of(&self, context: ContextId) -> Self {
         if context == ContextId(0) {
             self.clone()
@@ -100,12 +102,12 @@ impl LogDirectory {
         }
     }
 
-    /// Why log files cannot be written now, if the last that was tried could not.
+    /// Returns why log files cannot be written now, or `None` if the last write succeeded.
     pub fn failing(&self) -> Option<String> {
         self.health.failing()
     }
 
-    /// Notes whether a log file could be written. What changes by it is logged once.
+    /// Notes whether a log file could be written. Logs each change once.
     pub fn note<T>(&self, tried: &Result<T, Error>) {
         match tried {
             Ok(_) if self.health.work() => tracing::info!("log files of jobs can be written again"),
@@ -124,7 +126,7 @@ impl LogDirectory {
         &self.root
     }
 
-    /// A job's `log_path` as a path below the directory.
+    /// Returns a job's `log_path` as a path below the directory.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, Error> {
         let shown = || path.chars().take(200).collect();
         let outside = || Error::Outside(shown());
@@ -146,7 +148,7 @@ impl LogDirectory {
         let root =
             rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(io::Error::from)?;
         let mode = if flags.contains(OFlags::CREATE) { Mode::RUSR | Mode::WUSR } else { Mode::empty() };
-        // NONBLOCK, so that a FIFO that somebody put there does not block.
+        // NONBLOCK, so that a FIFO at this path does not block.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         match rustix::fs::openat2(&root, path, flags, mode, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS) {
             Ok(file) => {
@@ -158,7 +160,7 @@ impl LogDirectory {
         }
     }
 
-    /// Opens a log file to append to. It and its directories are created if needed, for their owner only.
+    /// Opens a log file to append to. Creates it and its directories if needed, for their owner only.
     pub fn append(&self, path: &str) -> Result<LogFile, Error> {
         let path = self.resolve(path)?;
         self.make_directories(&path)?;
@@ -167,7 +169,7 @@ impl LogDirectory {
         Ok(LogFile { directory: self.clone(), path, file, size })
     }
 
-    /// Makes the directory, unless it is there, and says why no log file can be made in it.
+    /// Creates the directory if it is missing. Fails if no log file can be created in it.
     pub fn prepare(&self) -> Result<(), Error> {
         use rustix::fs::Access;
         self.make_root()?;
@@ -175,7 +177,8 @@ impl LogDirectory {
             .map_err(|cause| Error::Directory { root: self.root.clone(), cause: cause.into() })
     }
 
-    /// Says why no log file could be made in the directory, or why it could not be made. Makes nothing.
+    /// Fails if no log file could be created in the directory, or if the directory could not be created. Creates
+    /// nothing.
     pub fn look(&self) -> Result<(), Error> {
         use rustix::fs::Access;
         let there = self.root.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
@@ -207,13 +210,14 @@ impl LogDirectory {
         Ok(())
     }
 
-    /// Lines of a log file from byte `offset` on, each with the offset behind it, and whether there may be more lines at once.
+    /// Returns lines of a log file from byte `offset` on, each with the offset after it, and whether more lines are
+    /// available at once.
     ///
-    /// There are at most `limit` lines with at most `bytes` in all, unless the first line is longer. A last line without a line end is
-    /// still being written. It is left to the next call, unless it is very long.
+    /// Returns at most `limit` lines with at most `bytes` in all, unless the first line is longer. A last line without
+    /// a line end is still being written: it is left to the next call, unless it is very long.
     pub fn read(&self, path: &str, offset: u64, limit: usize, bytes: usize) -> Result<(Vec<(u64, String)>, bool), Error> {
         const LONGEST: u64 = 64 * 1024;
-        /// How many bytes are counted for a line besides its text.
+        /// The number of bytes counted for a line in addition to its text.
         const LINE: u64 = 64;
         let path = self.resolve(path)?;
         let mut file = self.open(&path, OFlags::RDONLY)?;
@@ -358,7 +362,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let text = |number: usize| format!("{number} {}", "x".repeat(number * 37 % 3000));
         let written: String = (0..200).map(|number| text(number) + "\n").collect();
-        // What is too long for a line is one in pieces, each of which is longer than a page here.
+        // An overlong line is split into pieces, each of which is longer than a page here.
         std::fs::write(root.path().join("x"), written + &*("y".repeat(150_000) + "\n")).unwrap();
         let (logs, mut at, mut all) = (LogDirectory::new(root.path()), 0, Vec::new());
         loop {

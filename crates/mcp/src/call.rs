@@ -16,10 +16,10 @@ use hero_model::ContextId;
 use hero_rpc::methods::Wait;
 use hero_service::away;
 
-/// How long the last lines of a job that has ended are waited for.
+/// Timeout for the last lines of a job that has ended.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// What is said of a call that was cancelled before the server was there.
+/// The answer to a call that was cancelled before the server was reached.
 const NOT_MADE: &str = "the call was cancelled while the server was looked for; it was not made";
 
 /// A call of a tool.
@@ -32,7 +32,7 @@ pub(super) struct Call<'a> {
     pub(super) advice: Advice,
 }
 
-/// What a tool waits for.
+/// The kind of object that a tool waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subject {
     Job,
@@ -40,7 +40,7 @@ enum Subject {
 }
 
 impl Subject {
-    /// What is waited for, and whether the tool starts it.
+    /// Returns what the tool waits for, and whether the tool starts it.
     fn of(tool: &str) -> Option<(Self, bool)> {
         match tool {
             "run_and_wait" => Some((Self::Job, true)),
@@ -74,7 +74,7 @@ impl Subject {
 }
 
 impl Call<'_> {
-    /// Makes the call, and gives what it gave in words for a model.
+    /// Makes the call, and returns the result in words for a model.
     pub(super) async fn made(mut self) -> CallToolResult {
         let waits = Subject::of(self.tool);
         let wait = match waits.map(|_| self.wait()) {
@@ -99,7 +99,7 @@ impl Call<'_> {
         told(self.tool, answer, self.advice).await
     }
 
-    /// How long to wait, read as the method reads it.
+    /// Removes the parameter `wait_timeout` and parses it as the method does.
     fn wait(&mut self) -> Result<Duration, String> {
         match self.arguments.remove("wait_timeout") {
             None | Some(Value::Null) => Ok(Wait::default().duration()),
@@ -110,7 +110,8 @@ impl Call<'_> {
         }
     }
 
-    /// What the call gave that starts it, or why it was not made: its client has left before the server was there, or the connection was lost since.
+    /// Makes the call that starts the job or flow, and returns its answer. Fails with the reason if the client has left
+    /// before the server was reached, or if the connection was lost since.
     async fn started(&self, client: &Client, wait: Duration) -> Result<Result<Box<RawValue>, Error>, Ended> {
         let is_sent = AtomicBool::new(false);
         let starting = client.call_waiting(wait, self.tool, |_| {
@@ -126,7 +127,8 @@ impl Call<'_> {
         if !is_sent.load(Ordering::Relaxed) {
             return Err(Ended::Left(NOT_MADE.to_owned()));
         }
-        // What has started is stopped by its id, which the answer has. Where that cannot come, nothing is started a second time.
+        // A job or flow that has started is stopped by its id, which is in the answer. If the answer cannot come,
+        // nothing is started a second time.
         let mut states = client.states();
         let lost = async { while let Some(State::Open) = states.next().await {} };
         tokio::select! {
@@ -136,7 +138,8 @@ impl Call<'_> {
         }
     }
 
-    /// Has it start, if the tool starts it, and waits for its end. Its id is known before it is waited for, so that it can be followed and stopped.
+    /// Starts the job or flow, if the tool does so, and waits for its end. The id is known before the wait, so that it
+    /// can be followed and stopped.
     async fn waited(&mut self, client: &Client, subject: Subject, starts: bool, wait: Duration) -> Result<Box<RawValue>, Ended> {
         let deadline = Instant::now() + wait;
         let context = self.arguments.get("context_id").cloned().unwrap_or(json!(0));
@@ -149,7 +152,7 @@ impl Call<'_> {
                 Err(error) => Err(error),
                 Ok(ended) => return Ok(ended),
             };
-            // What it was made of is not needed any more.
+            // The script and its arguments are no longer needed.
             self.arguments.clear();
             JsonObject::from_iter([(subject.id().to_owned(), id?), ("context_id".to_owned(), context.clone())])
         } else {
@@ -182,13 +185,13 @@ impl Call<'_> {
     }
 }
 
-/// Tells of it as long as there is something to tell.
+/// Sends the progress of a job or flow until there is no more.
 async fn tell(teller: Option<Teller>, client: &Client, subject: Subject, context: &Value, id: &Value) {
     let (Some(mut teller), Ok(context)) = (teller, serde_json::from_value::<ContextId>(context.clone())) else { return };
     let told = match subject {
         Subject::Job => match serde_json::from_value(id.clone()) {
             Ok(id) => teller.job(client, context, &id).await,
-            Err(_) => return, // The method says what is wrong with it.
+            Err(_) => return, // The method reports the error in it.
         },
         Subject::Flow => match serde_json::from_value(id.clone()) {
             Ok(id) => teller.flow(client, context, id).await,
@@ -200,7 +203,7 @@ async fn tell(teller: Option<Teller>, client: &Client, subject: Subject, context
     }
 }
 
-/// What is left of a call whose client does not wait any more: what it has started is stopped, if the client wants that.
+/// Ends a call whose client no longer waits: stops what it has started, if the client wants that.
 async fn left_alone(client: &Client, (subject, id): (Subject, &Value), context: &Value, stops: bool) -> Ended {
     let name = match subject {
         Subject::Job => format!("job {}", id.as_str().unwrap_or_default()),
@@ -216,12 +219,12 @@ async fn left_alone(client: &Client, (subject, id): (Subject, &Value), context: 
     }
 }
 
-/// What a model is told of an answer. Long ones are read and cut away from the threads that serve connections.
+/// Converts an answer for a model. Long answers are parsed and cut away from the threads that serve connections.
 async fn told(tool: &'static str, answer: Result<Box<RawValue>, Ended>, advice: Advice) -> CallToolResult {
     let told = match answer {
         Ok(answer) => away(answer.get().len(), move || success(tool, &answer)).await,
         Err(Ended::Error(error)) => {
-            // How long its data is nobody has counted.
+            // The length of its data is unknown.
             let bytes = if error.rpc().is_some_and(|rpc| rpc.data.is_some()) { usize::MAX } else { 0 };
             away(bytes, move || failure(&error, advice)).await
         }
@@ -230,10 +233,10 @@ async fn told(tool: &'static str, answer: Result<Box<RawValue>, Ended>, advice: 
     told.unwrap_or_else(|| refusal("the answer came, but could not be read: the server is about to end, or its log says what went wrong"))
 }
 
-/// Why a call gave nothing.
+/// The reason why a call has no result.
 enum Ended {
     Error(Error),
-    /// Its client does not wait for it.
+    /// Its client does not wait for it any more.
     Left(String),
 }
 

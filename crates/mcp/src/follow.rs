@@ -8,24 +8,25 @@ use super::result::head;
 use hero_client::{Client, Error, Followed};
 use hero_model::{ContextId, FlowEvent, FlowId, JobEvent, JobId};
 
-/// What a script logs in such a time is told at once.
+/// The lines that a script logs in this time are sent together.
 const PACE: Duration = Duration::from_millis(100);
-/// How many lines are told at once. Of more, the last are.
+/// Maximum number of lines that are sent at once. If there are more, the last ones are sent.
 const LINES: usize = 50;
-/// How many bytes are told at once.
+/// Maximum number of bytes that are sent at once.
 const MOST: usize = 4096;
-/// What is told where the server does not have any more what comes next.
+/// Sent if the server no longer has the next lines.
 const MISSING: &str = "(something is missing here)";
 
-/// Tells a client that asked for it what becomes of a job or a flow while it waits.
+/// Sends the progress of a job or a flow to a client that asked for it, while it waits.
 pub(super) struct Teller {
     peer: Peer<RoleServer>,
     token: ProgressToken,
-    /// How many notifications were sent. A number that grows is what the protocol wants; how far a job is stands in the message.
+    /// The number of notifications that were sent. The protocol requires a number that grows; the progress of the job
+    /// is in the message.
     sent: u32,
     lines: Vec<String>,
     left_out: usize,
-    /// When the next ones may be sent.
+    /// The time at which the next lines may be sent.
     due: Instant,
 }
 
@@ -42,7 +43,7 @@ impl Teller {
         self.lines.push(line);
     }
 
-    /// Sends what was noted, if anything was.
+    /// Sends the noted lines, if there are any.
     pub(super) async fn tell(&mut self) {
         let (lines, left_out) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.left_out));
         if lines.is_empty() {
@@ -53,11 +54,11 @@ impl Teller {
         let before = if left_out > 0 { format!("({left_out} lines are left out here; get_logs has them)\n") } else { String::new() };
         let message = head(&format!("{before}{}", lines.join("\n")), MOST);
         let progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.sent)).with_message(message);
-        // If the client is gone, nobody is told.
+        // Ignored if the client is gone.
         let _ = self.peer.notify_progress(progress).await;
     }
 
-    /// Tells of a job until there is no more to tell.
+    /// Sends the progress of a job until there is no more.
     pub(super) async fn job(&mut self, client: &Client, context: ContextId, id: &JobId) -> Result<(), Error> {
         let (mut logs, mut changes) = (client.follow_logs(context, id, None).await?, client.follow_job(context, id).await?);
         let (mut more_logs, mut more_changes) = (true, true);
@@ -79,7 +80,7 @@ impl Teller {
         Ok(())
     }
 
-    /// Tells of a flow until there is no more to tell.
+    /// Sends the progress of a flow until there is no more.
     pub(super) async fn flow(&mut self, client: &Client, context: ContextId, id: FlowId) -> Result<(), Error> {
         let (mut changes, mut more) = (client.follow_flow(context, id, None).await?, true);
         while more || !self.lines.is_empty() {

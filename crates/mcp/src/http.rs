@@ -17,25 +17,26 @@ use hero_client::{Client, Error};
 use hero_rpc::{Assistants, Visit};
 use hero_service::away;
 
-/// By what the requests of one client are told from those of another.
+/// Identifies the client of a request.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// How long that may be. Ours are shorter.
+/// Maximum length of that name. Names from this server are shorter.
 const LONGEST: usize = 128;
 
-/// How often a client that waits is sent something, by which it is seen whether it is still there.
+/// The interval at which something is sent to a waiting client, to detect whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
-/// Answers `/mcp`.
+/// Returns the handler of `/mcp`.
 ///
-/// The SDK keeps no sessions here: each request is served by itself, so nothing of a client that is gone stays. A client is given a name all the same, by which its
-/// cancellations find its calls; nothing is kept under that but the calls that are being carried out.
+/// The SDK keeps no sessions here: each request is served by itself, so no state remains of a client that is gone.
+/// Still, each client gets a name, by which its cancellations find its calls. Only the running calls are kept under
+/// that name.
 pub fn assistants() -> Assistants {
     let running = Arc::<Running>::default();
     Arc::new(move |request, visit| Box::pin(answer(request, visit, Arc::clone(&running))))
 }
 
 async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) -> Response {
-    // What is none, or no JSON by its own words, is for the SDK to refuse.
+    // The SDK refuses requests that are not messages, or not JSON by their content type.
     let is_message = request.method() == Method::POST && is_json(request.headers());
     let body = request.body().clone();
     let read = move || if is_message { Said::read(&body).map(|said| (said, Said::exact(body))) } else { Ok((Said::default(), body)) };
@@ -45,7 +46,7 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
         None => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
     };
     let named = request.headers().get(&SESSION).filter(|name| name.len() <= LONGEST).and_then(|name| name.to_str().ok());
-    // The name is no secret that protects anything: nobody can name the calls of another caller.
+    // The name need not be secret: it is combined with the caller, so nobody can name the calls of another caller.
     let client: Option<Arc<str>> = named.map(|name| format!("{} {name}", visit.caller().unwrap_or_default()).into());
     if let (Some(client), Some(id)) = (&client, &said.cancels) {
         running.cancel(&(Some(Arc::clone(client)), id.clone()));
@@ -56,7 +57,7 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
         let link = Arc::new(Link::new(connect));
         Ok(Assistant { link, advice, running: Arc::clone(&running), client: client.clone(), over_http: true })
     };
-    // Who may come here from where was decided before.
+    // Hosts and origins were checked before.
     let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).disable_allowed_hosts().disable_allowed_origins();
     let config = config.with_max_request_body_bytes(usize::MAX).with_sse_keep_alive(Some(KEEP_ALIVE));
     let service = StreamableHttpService::new(serves, Arc::new(NeverSessionManager::default()), config);
@@ -73,7 +74,7 @@ async fn answer(request: Request<Bytes>, visit: Visit, running: Arc<Running>) ->
     response
 }
 
-/// What to do where the connection within this process has failed.
+/// Returns advice for a failed connection within this process.
 fn advice(error: &Error) -> Option<String> {
     Some(match error {
         Error::LoggedOut(_) => "the token that this client shows has ended; jobs that were started go on".to_owned(),
@@ -82,7 +83,7 @@ fn advice(error: &Error) -> Option<String> {
     })
 }
 
-/// Whether a body says that it is JSON.
+/// True if the content type of a body is JSON.
 fn is_json(headers: &HeaderMap) -> bool {
     let given = headers.get(header::CONTENT_TYPE).and_then(|given| given.to_str().ok());
     given.and_then(|given| given.split(';').next()).is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("application/json"))

@@ -33,57 +33,59 @@ use link::Link;
 use running::{Key, Running};
 pub use stdio::serve;
 
-/// What to do about an error that is not a server's own, which says so itself.
+/// Returns advice for an error that does not come from the server. The server's own errors contain advice.
 pub type Advice = fn(&Error) -> Option<String>;
 
-/// How many values a message may have: as data each takes many times its bytes.
+/// Maximum number of values of a message: parsed, each takes many times its bytes.
 const MOST_VALUES: usize = 50_000;
 
-/// Whether JSON may have more values than that. Signs within texts count, too, so that nothing has to be read for it.
+/// True if JSON may have more values than that. Counts characters within texts, too, so that nothing must be parsed.
 fn has_too_many_values(json: &[u8]) -> bool {
     json.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).take(MOST_VALUES).count() == MOST_VALUES
 }
 
-/// What a model is told of the whole.
+/// The instructions for a model.
 const INSTRUCTIONS: &str = "hero runs scripts as jobs, each in a confined process. Scripts of the types `osis` and `sal` are Rhai: check_script says what is wrong with \
      one without running it, and the resources hero://functions/… have what scripts may call besides Rhai's own functions. run_and_wait runs a script and gives \
      its value; what it prints is its log (get_logs, hero://jobs/{job_id}/log). When a wait runs out the job goes on: wait_job waits on, explain_job says why \
      it does not run. Cancelling run_and_wait or run_flow_and_wait stops what it started. Results are cut after 64 KB.";
 
-/// Answers one client: over stdio for as long as that lasts, over HTTP for one request.
+/// Answers one client: over stdio until it ends, over HTTP for one request.
 #[derive(Debug)]
 pub struct Assistant {
     link: Arc<Link>,
     advice: Advice,
     running: Arc<Running>,
-    /// Whose requests these are, where there are those of others.
+    /// The client of these requests, if several clients are served.
     client: Option<Arc<str>>,
     /// Whether a request ends with its connection.
     over_http: bool,
 }
 
 impl Assistant {
-    /// An assistant that calls methods by connections that `connect` opens.
+    /// Creates an assistant that calls methods on connections from `connect`.
     pub fn new(connect: Connect, advice: Advice) -> Self {
         Self { link: Arc::new(Link::new(connect)), advice, running: Arc::default(), client: None, over_http: false }
     }
 
-    /// By what its client can name a call. Over HTTP one that gives itself no name cannot: others use the same ids.
+    /// Returns the key by which the client can cancel a call. Over HTTP, a client without a name has none, because
+    /// other clients use the same ids.
     fn key(&self, id: RequestId) -> Option<Key> {
         (self.client.is_some() || !self.over_http).then(|| (self.client.clone(), id))
     }
 }
 
-/// How a client ends a call before that has ended.
+/// The ways in which a client ends a call early.
 struct Leaving<'a> {
-    /// It says that it cancels the call.
+    /// The client cancels the call.
     cancelled: &'a CancellationToken,
-    /// Its connection is gone, where a call ends with that; and whether that means the same.
+    /// The connection is gone, if a call ends with its connection; and whether that counts as cancelling.
     gone: Option<(CancellationToken, bool)>,
 }
 
 impl Leaving<'_> {
-    /// Returns when the client does not want the call any more, and gives whether what it started is to be stopped.
+    /// Returns when the client does not want the call any more. Returns true if the job or flow that it started must be
+    /// stopped.
     async fn left(&self) -> bool {
         let gone = async {
             match &self.gone {
@@ -123,7 +125,7 @@ impl ServerHandler for Assistant {
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}; tools/list gives those that there are"), None));
         };
         let token = context.meta.get_progress_token();
-        // Each notification repeats it.
+        // Each notification repeats the token.
         if let Some(ProgressToken(RequestId::String(token))) = &token
             && token.len() > LONGEST_ID
         {
@@ -131,7 +133,8 @@ impl ServerHandler for Assistant {
             return Err(ErrorData::invalid_params(what, None));
         }
         let begun = self.running.begin(self.key(context.id.clone()));
-        // From this version on there is no other way to cancel a request over HTTP; before, a connection may break without meaning anything.
+        // From this version on, closing the connection is the only way to cancel a request over HTTP. Before, a broken
+        // connection means nothing.
         let is_new = context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         let leaving = Leaving { cancelled: &begun.cancelled, gone: self.over_http.then(|| (context.ct.clone(), is_new)) };
         let teller = token.map(|token| Teller::new(context.peer.clone(), token));

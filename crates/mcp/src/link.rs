@@ -9,7 +9,7 @@ use hero_client::{Client, Error};
 /// Opens a connection to the server.
 pub type Connect = Arc<dyn Fn() -> BoxFuture<'static, Result<Client, Error>> + Send + Sync>;
 
-/// The connection to the server: opened when a method is called first, and again after it was lost.
+/// The connection to the server: opened by the first call of a method, and again after it was lost.
 pub(super) struct Link {
     connect: Connect,
     client: Mutex<Option<Client>>,
@@ -20,7 +20,7 @@ impl Link {
         Self { connect, client: Mutex::default() }
     }
 
-    /// A client whose connection is open, as far as this side knows.
+    /// Returns a client whose connection is open, as far as this side knows.
     pub(super) async fn client(&self) -> Result<Client, Error> {
         let mut client = self.client.lock().await;
         match &*client {

@@ -1,5 +1,5 @@
-//! What is looked at in a message before the SDK reads it. That takes any id, of members of one name the last, rounds whole numbers, and says of what it
-//! cannot read only that.
+//! Checks a message before the SDK reads it. The SDK accepts any id, takes the last of several members with one name,
+//! rounds integers, and reports unreadable messages without a reason.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,22 +18,22 @@ use super::{MOST_VALUES, has_too_many_values};
 use hero_model::{Beyond, excerpt, plain_zeros, without_position};
 use hero_rpc::LONGEST_ID;
 
-/// How many characters of the name of a member are repeated.
+/// Maximum number of characters of a member's name in an error.
 const NAME: usize = 64;
-/// Where the parameters of a tool stand.
+/// The path of the parameters of a tool.
 const ARGUMENTS: [&str; 2] = ["params", "arguments"];
 
-/// What a message is.
+/// The parts of a message that are needed here.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) method: String,
-    /// The call that it cancels, if it does that.
+    /// The call that the message cancels, if it does so.
     pub(super) cancels: Option<RequestId>,
     id: Option<RequestId>,
 }
 
 impl Said {
-    /// Reads a message, as far as that is needed.
+    /// Parses and checks a message, as far as necessary.
     pub(super) fn read(body: &[u8]) -> Result<Self, Wrong> {
         if has_too_many_values(body) {
             return Err(Wrong::TooMany);
@@ -79,7 +79,7 @@ impl Said {
         Ok(Self { method, cancels, id })
     }
 
-    /// The body of a message that was read, with each `-0` as the integer that it is: the SDK would make a fraction of it.
+    /// Returns the body of a checked message, with each `-0` as the integer 0: the SDK would read a float.
     pub(super) fn exact(body: Bytes) -> Bytes {
         match std::str::from_utf8(&body).map(plain_zeros) {
             Ok(Cow::Owned(exact)) => exact.into(),
@@ -87,7 +87,7 @@ impl Said {
         }
     }
 
-    /// What is said of a message that the SDK cannot read.
+    /// Returns the error for a message that the SDK cannot read.
     pub(super) fn unreadable(&self) -> Wrong {
         let what = "Invalid Request: this is no message of the Model Context Protocol, or lacks what one of its method has";
         Wrong::new(ErrorCode::INVALID_REQUEST, what.to_owned(), self.id.clone())
@@ -102,18 +102,18 @@ fn named(path: &[String]) -> String {
     path.iter().map(|name| excerpt(name, NAME)).collect::<Vec<_>>().join(".")
 }
 
-/// Why a message is refused.
+/// The reason why a message is refused.
 #[derive(Debug)]
 pub(super) enum Wrong {
-    /// It has too many values.
+    /// The message has too many values.
     TooMany,
-    /// It has more bytes than this.
+    /// The message has more bytes than this.
     TooLong(usize),
-    /// An error in the words of JSON-RPC.
+    /// An error of JSON-RPC.
     Error(Error),
 }
 
-/// The answer to what is no message.
+/// The error object for an invalid message.
 #[derive(Debug, Serialize)]
 pub(super) struct Error {
     code: i32,
@@ -127,7 +127,7 @@ impl Wrong {
         Self::Error(Error { code: code.0, message, id })
     }
 
-    /// What is too large is answered before anything of it is read.
+    /// Returns the error for a message that is too large. It is sent before anything is parsed.
     fn too_large(&self) -> Option<String> {
         match self {
             Self::TooMany => Some(format!("a request to an assistant may have {MOST_VALUES} values; JSON-RPC at / takes more")),
@@ -158,10 +158,10 @@ impl Wrong {
     }
 }
 
-/// The members of a message that say what it is.
+/// The members that identify a message.
 #[derive(Deserialize)]
 struct Outline<'m> {
-    /// Null is an id, too, though none that a message may have.
+    /// Null is an id in JSON-RPC, though a message here may not have it.
     #[serde(borrow, default, deserialize_with = "given")]
     id: Option<&'m RawValue>,
     #[serde(borrow)]
@@ -200,7 +200,7 @@ struct Cancelled {
     request_id: Option<RequestId>,
 }
 
-/// Goes through JSON in which each object has each name once. Where it does not, the path leads to what is there twice.
+/// Walks through JSON and checks that each object has each name once. After a failure, the path names the duplicate.
 struct Once<'p>(&'p mut Vec<String>);
 
 impl<'de> DeserializeSeed<'de> for Once<'_> {

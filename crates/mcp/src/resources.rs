@@ -12,14 +12,14 @@ use hero_client::{Error, code};
 use hero_engine::reference::markdown_by_group;
 use hero_model::{ContextId, JobId, LogLine};
 
-/// How resources are named that describe what scripts may call.
+/// The prefix of resources that describe script functions.
 const FUNCTIONS: &str = "hero://functions/";
-/// How the log of a job is named.
+/// The name of the log of a job.
 const LOG: &str = "hero://jobs/{job_id}/log{?context_id,cursor}";
-/// How many lines are asked for at once.
+/// Maximum number of lines that are read at once.
 const PAGE: usize = 500;
 
-/// What scripts may call, one subject each: the resource, and its text.
+/// Returns the script functions, one resource per subject, with its text.
 fn functions() -> &'static [(Resource, String)] {
     static MADE: LazyLock<Vec<(Resource, String)>> = LazyLock::new(|| {
         let of_group = |(group, text): (&str, String)| {
@@ -34,12 +34,12 @@ fn functions() -> &'static [(Resource, String)] {
     &MADE
 }
 
-/// The resources that are always there.
+/// Returns the resources with fixed names.
 pub(super) fn list() -> Vec<Resource> {
     functions().iter().map(|(resource, _)| resource.clone()).collect()
 }
 
-/// The resources that there are many of.
+/// Returns the templates of resources with variable names.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let log = ResourceTemplate::new(LOG, "log of a job")
         .with_description("What a job has logged, the oldest first. Its last line says where to go on, if there is more.")
@@ -61,7 +61,7 @@ pub(super) async fn read(uri: &str, link: &Link) -> Result<ReadResourceResult, E
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
 }
 
-/// An error of the server in the words of the protocol.
+/// Converts an error of the server to one of the protocol.
 fn refused(error: Error) -> ErrorData {
     match &error {
         Error::Rpc(rpc) if matches!(rpc.code, code::JOB_NOT_FOUND) => ErrorData::resource_not_found(error.to_string(), rpc.data.clone()),
@@ -70,7 +70,7 @@ fn refused(error: Error) -> ErrorData {
     }
 }
 
-/// The log of a job, from a place in it on.
+/// The log of a job, from a cursor on.
 struct Log {
     job_id: JobId,
     context_id: ContextId,
@@ -106,7 +106,7 @@ impl Log {
             }
             for line in page.lines {
                 if !text.is_empty() && text.len() + line.text.len() > MOST {
-                    let _ = writeln!(text, "(there is more: {})", self.uri()); // A text takes all.
+                    let _ = writeln!(text, "(there is more: {})", self.uri()); // Writing to a string cannot fail.
                     return Ok(text);
                 }
                 write_line(&mut text, &line);
@@ -123,7 +123,7 @@ impl Log {
 
 fn write_line(text: &mut String, line: &LogLine) {
     let time = line.time.map(|time| format!("{time} ")).unwrap_or_default();
-    let _ = writeln!(text, "{time}{} {}", line.level.as_str(), super::result::head(&line.text, MOST)); // A text takes all.
+    let _ = writeln!(text, "{time}{} {}", line.level.as_str(), super::result::head(&line.text, MOST)); // Writing to a string cannot fail.
 }
 
 #[cfg(test)]

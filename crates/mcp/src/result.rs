@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use super::{Advice, MOST_VALUES, has_too_many_values};
 use hero_client::Error;
 
-/// How many bytes of a result a model is given. What it reads costs, and some clients drop more than a little more.
+/// Maximum number of bytes of a result for a model. Reading costs tokens, and some clients drop longer results.
 pub(super) const MOST: usize = 64 * 1024;
-/// How long a text may be in a result that is too long, tried one after the other.
+/// Maximum lengths of a text in a result that is too long, tried one after the other.
 const TEXTS: [usize; 4] = [16 * 1024, 4096, 1024, 256];
 
-/// What a method gave, for a model: as a text, and as data where that is an object, as the protocol has it. What would take much memory as data is refused.
+/// Converts the result of a method for a model: to text, and to data if it is an object, as the protocol defines.
+/// Refuses a result that would take much memory as data.
 pub(super) fn success(tool: &str, answer: &RawValue) -> CallToolResult {
     let answer = answer.get();
     if has_too_many_values(answer.as_bytes()) {
@@ -28,7 +29,7 @@ pub(super) fn success(tool: &str, answer: &RawValue) -> CallToolResult {
     result
 }
 
-/// Why a method gave nothing: what happened, where, and what to do.
+/// Converts an error of a method: what happened, where, and what to do.
 pub(super) fn failure(error: &Error, advice: Advice) -> CallToolResult {
     let mut text = error.to_string();
     if let Some(advice) = advice(error) {
@@ -42,12 +43,12 @@ pub(super) fn failure(error: &Error, advice: Advice) -> CallToolResult {
     result
 }
 
-/// A call that was not made, or not to its end.
+/// Returns the result of a call that was not made or not completed.
 pub(super) fn refusal(text: &str) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(head(text, MOST))])
 }
 
-/// What is said of a result of which a part is missing.
+/// Returns the note for a result that was cut.
 fn cut(tool: &str, whole: usize) -> String {
     let method = match tool {
         "run_and_wait" | "wait_job" => "get_result",
@@ -67,16 +68,16 @@ fn cut(tool: &str, whole: usize) -> String {
     )
 }
 
-/// A value as a model is given it.
+/// A value that fits the limit for a model.
 struct Bounded {
     text: String,
-    /// The same as data, if enough of it is left to be that.
+    /// The same as data, if the cut value is still valid.
     value: Option<Value>,
-    /// How many bytes it had, if it was cut.
+    /// The number of bytes before the cut, if it was cut.
     whole: Option<usize>,
 }
 
-/// Shortens what is too long: first texts, then the longest list, then what is left.
+/// Shortens a value that is too long: first its texts, then its longest list, then its text form.
 fn bounded(mut value: Value) -> Bounded {
     let mut text = value.to_string();
     if text.len() <= MOST {
@@ -108,7 +109,7 @@ fn shorten(value: &mut Value, longest: usize) {
     }
 }
 
-/// The list that is longest among a value and its fields.
+/// Returns the longest list among a value and its fields.
 fn longest_list(value: &mut Value) -> Option<&mut Vec<Value>> {
     match value {
         Value::Array(items) => Some(items),
@@ -117,7 +118,7 @@ fn longest_list(value: &mut Value) -> Option<&mut Vec<Value>> {
     }
 }
 
-/// Drops as many of the last items as have so many bytes.
+/// Drops last items with at least `over` bytes in total.
 fn drop_last(items: &mut Vec<Value>, over: usize) {
     let mut dropped = 0;
     while dropped < over {
@@ -126,7 +127,7 @@ fn drop_last(items: &mut Vec<Value>, over: usize) {
     }
 }
 
-/// The beginning of a text, so many bytes at most, and a mark where it was cut.
+/// Returns the beginning of a text, at most `most` bytes, with a mark where it was cut.
 pub(super) fn head(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -4,22 +4,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rmcp::model::RequestId;
 use tokio_util::sync::CancellationToken;
 
-/// How a client names its calls when it cancels them: itself, where there are several, and the id. Nothing keeps it from giving one id to several calls.
+/// The key by which a client cancels its calls: the client, if there are several, and the id. A client may use one id
+/// for several calls.
 pub(super) type Key = (Option<Arc<str>>, RequestId);
 
-/// The calls that are being carried out and can be named, so that their clients can cancel them. There are as many as there are requests.
+/// The running calls with a key, so that their clients can cancel them. There are at most as many as requests.
 #[derive(Debug, Default)]
 pub(super) struct Running(Mutex<Calls>);
 
 #[derive(Debug, Default)]
 struct Calls {
     next: u64,
-    /// Those of each name, with a number of their own.
+    /// The calls of each key, each with a unique number.
     named: HashMap<Key, Vec<(u64, CancellationToken)>>,
 }
 
 impl Running {
-    /// Notes a call until the result is dropped. One without a name is cancelled by nobody else.
+    /// Registers a call until the result is dropped. A call without a key cannot be cancelled by key.
     pub(super) fn begin(self: &Arc<Self>, key: Option<Key>) -> Begun {
         let cancelled = CancellationToken::new();
         let noted = key.map(|key| {
@@ -32,7 +33,7 @@ impl Running {
         Begun { cancelled, _noted: noted }
     }
 
-    /// Cancels the calls of a name that are still carried out.
+    /// Cancels the running calls of a key.
     pub(super) fn cancel(&self, key: &Key) {
         for (_, cancelled) in self.locked().named.get(key).into_iter().flatten() {
             cancelled.cancel();
@@ -44,14 +45,14 @@ impl Running {
     }
 }
 
-/// A call that is being carried out.
+/// A running call.
 #[derive(Debug)]
 pub(super) struct Begun {
     pub(super) cancelled: CancellationToken,
     _noted: Option<Noted>,
 }
 
-/// The place of a call among those that are being carried out.
+/// The registration of a running call.
 #[derive(Debug)]
 struct Noted {
     running: Arc<Running>,

@@ -1,4 +1,4 @@
-//! Messages on stdin and stdout, a line each. They are looked at as those over HTTP are before the SDK reads them.
+//! Messages on stdin and stdout, one per line. They get the same checks as those over HTTP before the SDK reads them.
 
 use axum::body::Bytes;
 use rmcp::service::ServerInitializeError;
@@ -10,12 +10,12 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use super::Assistant;
 use super::message::{Said, Wrong};
 
-/// The longest message, in bytes.
+/// Maximum length of a message, in bytes.
 const LONGEST: usize = 16 << 20;
-/// How much is on the way between the SDK and these, in bytes, and how many messages.
+/// The size of the buffers between the SDK and these streams, in bytes and in messages.
 const BUFFER: (usize, usize) = (64 << 10, 16);
 
-/// Serves one client until it closes its end.
+/// Serves one client until it closes its side.
 pub async fn serve(
     assistant: Assistant,
     input: impl AsyncRead + Unpin + Send + 'static,
@@ -30,11 +30,11 @@ pub async fn serve(
     let (from, to) = split(sdk);
     let served = match rmcp::serve_server(assistant, (from, to)).await {
         Ok(served) => served.waiting().await.map(drop).map_err(std::io::Error::other),
-        // It went before it said what it wants.
+        // The client left before it sent a request.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(std::io::Error::other(error)),
     };
-    // What waits for more of stdin would keep the channel open.
+    // The reader would keep the channel open while it waits for more of stdin.
     reading.abort();
     forwarding.await??;
     let _ = reading.await;
@@ -42,7 +42,7 @@ pub async fn serve(
     served
 }
 
-/// Gives the SDK what is a message, and answers what is none.
+/// Passes valid messages to the SDK, and answers invalid ones.
 async fn read(
     mut input: BufReader<impl AsyncRead + Unpin>,
     mut messages: tokio::io::WriteHalf<DuplexStream>,
@@ -77,7 +77,7 @@ async fn read(
 }
 
 async fn refuse(answers: &Sender<Bytes>, wrong: Wrong) {
-    // Nobody is left to be told where this fails.
+    // If this fails, no client is left.
     let _ = answers.send(wrong.into_line().into()).await;
 }
 

@@ -3,7 +3,8 @@ use std::sync::LazyLock;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-/// The methods that are tools, in the order of the document. Others are for programs, which call them by JSON-RPC: a tool costs its reader's attention.
+/// The methods that are tools, in the order of the document. Other methods are for programs, which call them by
+/// JSON-RPC: each tool costs the attention of a model.
 const TOOLS: [&str; 27] = [
     "run_and_wait",
     "wait_job",
@@ -34,11 +35,11 @@ const TOOLS: [&str; 27] = [
     "list_queues",
 ];
 
-/// Where the document has the schemas that others refer to, and where a tool has them.
+/// The paths of shared schemas in the document, and in a tool.
 const COMPONENT: &str = "#/components/schemas/";
 const DEFINITION: &str = "#/$defs/";
 
-/// The tools, made of the document that describes the methods.
+/// Returns the tools, built from the document that describes the methods.
 pub(super) fn tools() -> &'static [Tool] {
     static MADE: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         let document: Value = serde_json::from_str(hero_rpc::document()).expect("the document is JSON");
@@ -48,7 +49,7 @@ pub(super) fn tools() -> &'static [Tool] {
     &MADE
 }
 
-/// The tool of this name.
+/// Returns the tool with this name.
 pub(super) fn tool_of(name: &str) -> Option<&'static Tool> {
     tools().iter().find(|tool| tool.name == name)
 }
@@ -59,25 +60,25 @@ fn tool(method: &Value, document: &Value) -> Tool {
     Tool::new(text("name"), description, input_schema(method, document)).with_annotations(annotations(&text("x-effect")))
 }
 
-/// What a client may know before it lets a model call a tool.
+/// Returns the hints that a client may check before it lets a model call a tool.
 fn annotations(effect: &str) -> ToolAnnotations {
     let (reads, destroys, repeats) = match effect {
         "reads" => (true, false, true),
         "adds" => (false, false, false),
         "replaces" => (false, true, true),
-        // What a script does is not known.
+        // The effect of a script is unknown.
         _ => (false, true, false),
     };
     ToolAnnotations::new().read_only(reads).destructive(destroys).idempotent(repeats)
 }
 
-/// The parameters of a method as one schema, with the schemas that they refer to.
+/// Returns the parameters of a method as one schema, with the schemas that they refer to.
 fn input_schema(method: &Value, document: &Value) -> JsonObject {
     let (mut properties, mut required, mut open) = (Map::new(), Vec::new(), Vec::new());
     for param in method["params"].as_array().into_iter().flatten() {
         let (name, mut schema) = (&param["name"], param["schema"].clone());
         tidy(&mut schema, &mut open);
-        // Beside a reference the document has no description, but the parameter has one.
+        // The document has no description beside a reference, but the parameter has one.
         if let (Value::Object(schema), Some(description)) = (&mut schema, param.get("description")) {
             schema.insert("description".to_owned(), description.clone());
         }
@@ -105,7 +106,7 @@ fn input_schema(method: &Value, document: &Value) -> JsonObject {
     schema
 }
 
-/// Makes references those of a tool, notes what they lead to, and leaves out the titles, of which generators make names of types.
+/// Converts references for a tool, collects their targets, and removes titles, which generators use for names of types.
 fn tidy(schema: &mut Value, open: &mut Vec<String>) {
     let Value::Object(map) = schema else { return };
     map.shift_remove("title");

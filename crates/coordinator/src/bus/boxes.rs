@@ -9,32 +9,32 @@ use crate::receipt::{NoReceipt, Receipt};
 use hero_model::{ContextId, SignerKey};
 use hero_store::{Endpoint, Error, Mailboxes};
 
-/// How often it is looked for a receipt, at first and later.
+/// The interval of checks for a receipt, at first and at most.
 const SOON: Duration = Duration::from_millis(10);
 const LATER: Duration = Duration::from_millis(250);
-/// How many envelopes are fetched at once, and about how many bytes they have together.
+/// Maximum number of envelopes that are fetched at once, and their approximate total size in bytes.
 const AT_ONCE: usize = 32;
 const TOGETHER: usize = 2 * LONGEST;
 
-/// The bus of a Redis: envelopes lie in a context, each for somebody, until whoever that is fetches them.
+/// The bus of a Redis: envelopes are stored in a context, each for one receiver, until that receiver fetches them.
 ///
-/// Whoever serves the context fetches those for `in`; a node that has it as an address fetches those for its own key, so that only one of the
-/// two has to reach the other's Redis.
+/// The server of the context fetches those for `in`. A node that has this context as an address fetches those for its
+/// own key, so that only one of the two nodes must reach the other's Redis.
 pub struct Boxes {
     boxes: Mailboxes,
     own: String,
 }
 
 impl Boxes {
-    /// Those for whoever serves the context.
+    /// The receiver name of the server of the context.
     pub const IN: &str = "in";
 
-    /// The envelopes in a context, of which `own` fetches its own.
+    /// Creates a bus for the envelopes in a context. It fetches those for `own`.
     pub const fn new(boxes: Mailboxes, own: String) -> Self {
         Self { boxes, own }
     }
 
-    /// The same of a Redis elsewhere.
+    /// Does the same for a Redis elsewhere.
     pub async fn connect(endpoint: &Endpoint, context: ContextId, own: String) -> Result<Self, BusError> {
         Ok(Self::new(Mailboxes::connect(endpoint, context).await.map_err(failed)?, own))
     }
@@ -67,7 +67,7 @@ impl Bus for Boxes {
                         self.boxes.forget(nonce).await.map_err(failed)?;
                         return Ok(receipt);
                     }
-                    // The right one takes the place of those that are not.
+                    // A valid receipt replaces invalid ones.
                     Some(Err(why)) if why != NoReceipt::Earlier && passed_over.as_ref() != Some(&why) => {
                         pass_over(envelope, &why);
                         passed_over = Some(why);

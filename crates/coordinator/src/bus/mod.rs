@@ -1,4 +1,4 @@
-//! Buses: how envelopes come from one node to another.
+//! Buses, which carry envelopes from one node to another.
 
 mod boxes;
 mod mycelium;
@@ -15,53 +15,54 @@ use hero_model::SignerKey;
 pub use self::boxes::Boxes;
 pub use self::mycelium::{Api, Mycelium};
 
-/// The most bytes that an envelope has on any bus.
+/// Maximum size of an envelope on any bus, in bytes.
 pub const LONGEST: usize = 4 << 20;
 
-/// Why an envelope was not handed over, or what came was not fetched.
+/// The reason why an envelope was not delivered, or why none could be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    /// The bus, or the node behind it, cannot be reached now. It may have been handed over all the same.
+    /// The bus, or the node behind it, cannot be reached now. The envelope may have been delivered nevertheless.
     #[error("{0}")]
     Unreachable(String),
-    /// It was handed over, and nobody has said yet what became of it.
+    /// The envelope was handed over, and no receipt has come yet.
     #[error("it was handed over, and the other side has not said that it stored it")]
     Silent,
-    /// There is no such destination on this bus.
+    /// The destination does not exist on this bus.
     #[error("{0}")]
     Unknown(String),
-    /// The envelope is larger than any may be.
+    /// The envelope exceeds the maximum size.
     #[error("the message has {size} bytes on its way, the limit is {limit}")]
     TooLarge {
-        /// How large it is.
+        /// Its size.
         size: usize,
-        /// How large it may be on this bus.
+        /// The maximum size on this bus.
         limit: usize,
     },
 }
 
 impl BusError {
-    /// Whether sending it again would be in vain.
+    /// True if sending it again cannot succeed.
     pub const fn is_final(&self) -> bool {
         matches!(self, Self::Unknown(_) | Self::TooLarge { .. })
     }
 }
 
-/// What came for this node.
+/// An envelope that came for this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// By which the bus knows it.
+    /// Its id on the bus.
     pub id: String,
-    /// Where an answer goes to, as an address; nothing, if that is up to the envelope.
+    /// The address for the answer. If it is `None`, the envelope decides.
     pub from: Option<String>,
-    /// The envelope, as it came, unless it is larger than any may be.
+    /// The envelope, as it came, or an error if it is too large.
     pub envelope: Result<String, BusError>,
 }
 
-/// Carries envelopes. An envelope may come more than once: whoever receives knows it by its nonce.
+/// Carries envelopes. An envelope may come more than once; the receiver recognises it by its nonce.
 pub trait Bus: Send + Sync {
-    /// Hands an envelope over, and gives what the other side says of it. `to` is a node as this bus knows it, and `receiver` the key of the node of hero
-    /// there, if that is known: what others say to be from it is passed over. Takes `patience` at most, about.
+    /// Delivers an envelope, and returns the receipt of the other side. `to` is a node as this bus identifies it.
+    /// `receiver` is the key of the node of hero there, if it is known: receipts of other nodes are ignored. Takes
+    /// about `patience` at most.
     fn deliver<'a>(
         &'a self,
         to: &'a str,
@@ -70,14 +71,14 @@ pub trait Bus: Send + Sync {
         patience: Duration,
     ) -> BoxFuture<'a, Result<Receipt, BusError>>;
 
-    /// Gives what has come, the oldest first. Waits for so long at most where nothing has.
+    /// Returns the envelopes that have come, the oldest first. If there are none, waits for at most `wait`.
     fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Received>, BusError>>;
 
-    /// Tells the sender what became of an envelope.
+    /// Sends the receipt for an envelope to its sender.
     fn answer<'a>(&'a self, received: &'a Received, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
 }
 
-/// Measures how long it takes until the receipt for an envelope is here, and counts those for which none came.
+/// Measures the time until the receipt for an envelope arrives, and counts envelopes without a receipt.
 async fn timed(bus: &'static str, delivering: impl Future<Output = Result<Receipt, BusError>>) -> Result<Receipt, BusError> {
     let began = Instant::now();
     let delivered = delivering.await;
@@ -88,17 +89,17 @@ async fn timed(bus: &'static str, delivering: impl Future<Output = Result<Receip
     delivered
 }
 
-/// An envelope as it travels.
+/// Serializes an envelope.
 fn written(envelope: &Envelope) -> Result<String, BusError> {
     bounded(serde_json::to_string(envelope).expect("an envelope is texts and numbers"))
 }
 
-/// The text of an envelope, if it is no larger than any may be.
+/// Returns the text of an envelope, if it does not exceed the maximum size.
 fn bounded(text: String) -> Result<String, BusError> {
     if text.len() > LONGEST { Err(BusError::TooLarge { size: text.len(), limit: LONGEST }) } else { Ok(text) }
 }
 
-/// Tells the log of what came as the receipt for an envelope and is none that counts.
+/// Logs an invalid receipt for an envelope.
 fn pass_over(envelope: &Envelope, why: &NoReceipt) {
     tracing::warn!(nonce = %envelope.nonce, "what came as the receipt for a message was passed over, and the message is sent on: {why}");
 }

@@ -7,26 +7,27 @@ use hero_jobs::dispatch;
 use hero_model::{FlowId, FlowJobSpec, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, ScriptType, Seconds};
 use hero_store::{Advanced, FlowAction, FlowCreated, JobOfFlow, NewFlow, NewFlowJob, NewJob, Store};
 
-/// For how long a flow is kept after its end, if nothing else is said.
+/// Default retention of a flow after its end, in seconds.
 const KEPT_SECONDS: u64 = 7 * 24 * 3600;
-/// For how long a flow is kept at least that an idempotency key stands for, so that a call that is repeated finds it.
+/// Minimum retention of a flow with an idempotency key, so that a repeated call finds it.
 const KEYED: Duration = Duration::from_secs(24 * 3600);
-/// The longest name and idempotency key of a flow, in bytes.
+/// Maximum length of the name and the idempotency key of a flow, in bytes.
 const LONGEST_TEXT: usize = 1024;
-/// The pauses between two looks whether another call has made the flow that an idempotency key stands for, ms.
+/// The pauses between two checks whether another call has created the flow of an idempotency key, in milliseconds.
 const PAUSES: [u64; 6] = [10, 50, 200, 1000, 1000, 1000];
-/// How many jobs, relations and bytes of jobs are stored with one call. Redis does nothing else meanwhile.
+/// Maximum number of jobs, relations and bytes of jobs that one call stores. Redis does nothing else meanwhile.
 const AT_ONCE: (usize, usize, usize) = (32, 125, 1 << 17);
-/// How many bytes the jobs of a flow may have together.
+/// Maximum number of bytes of the jobs of a flow together.
 const MOST_BYTES: usize = 4 << 20;
 
 impl Flows {
-    /// Makes a flow with its jobs; [`Flows::start`] starts it. Either all of it is made, or nothing. The same idempotency key gives the same flow.
+    /// Creates a flow with its jobs; [`Flows::start`] starts it. Creates all of it or nothing. The same idempotency key
+    /// returns the same flow.
     pub async fn create(&self, spec: FlowSpec) -> Result<FlowId, Error> {
         self.make(spec, false).await.map(|(flow, _)| flow)
     }
 
-    /// The same, and starts it if nobody has.
+    /// Does the same, and starts the flow if it was not started.
     pub async fn run(&self, spec: FlowSpec) -> Result<(FlowId, FlowStatus), Error> {
         self.make(spec, true).await
     }
@@ -41,7 +42,7 @@ impl Flows {
             let setting = "a fixed limit";
             return Err(dispatch::Error::TooLarge { what: "the jobs of the flow", size: bytes, limit: MOST_BYTES, setting }.into());
         }
-        // The spec has no callers by name: who has none has the number 0.
+        // The specification has no named callers: a caller without a number has the number 0.
         let caller = caller_id.parse().unwrap_or(0);
         let kept = spec.retention.map_or(Duration::from_secs(KEPT_SECONDS), Seconds::duration);
         let retention = Seconds::from(if spec.idempotency_key.is_some() { kept.max(KEYED) } else { kept });
@@ -66,7 +67,7 @@ impl Flows {
             Box::pin(self.store_all(&spec, &members, jobs)).await
         };
         if let Err(error) = storing.await {
-            // What cannot be taken back now the resumer takes back.
+            // If this fails, the resumer removes the rest.
             let _ = drive(&store, flow, FlowAction::GiveUp).await;
             return Err(error);
         }
@@ -77,7 +78,7 @@ impl Flows {
         begun(flow, advanced)
     }
 
-    /// The jobs as they stand in the flow, and as they are stored, each behind those that it waits for.
+    /// Returns the jobs in the form of the flow and in the stored form, each after those that it waits for.
     async fn prepare(&self, spec: &FlowSpec) -> Result<(Vec<NewFlowJob>, Vec<NewJob>), Error> {
         let names = order(spec);
         let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (*name, at)).collect();
@@ -95,7 +96,7 @@ impl Flows {
             let script_type = script_type(name, of_flow, &types)?;
             let job = job_spec(spec, name, of_flow, script_type, prerequisites, id);
             let mut job = self.dispatcher.prepare(job).await.map_err(of_job)?;
-            // The id is new: nobody else can have it.
+            // The id is new, so no other job can have it.
             job.spec.job_id = None;
             members.push(NewFlowJob {
                 id: id.clone(),
@@ -109,7 +110,7 @@ impl Flows {
         Ok((members, jobs))
     }
 
-    /// The script types of the runners that jobs name. All of them have to exist.
+    /// Returns the script types of the runners that jobs name. All runners must exist.
     async fn types_of_runners(&self, spec: &FlowSpec) -> Result<BTreeMap<RunnerId, ScriptType>, Error> {
         let named: BTreeSet<RunnerId> = spec.jobs.values().filter_map(|job| job.runner).collect();
         let mut types = BTreeMap::new();
@@ -120,7 +121,7 @@ impl Flows {
         Ok(types)
     }
 
-    /// Stores the jobs, as many with each call as Redis may be busy with.
+    /// Stores the jobs, in calls that are small enough for Redis.
     async fn store_all(&self, spec: &FlowSpec, members: &[NewFlowJob], jobs: Vec<NewJob>) -> Result<(), Error> {
         let (most_jobs, most_relations, most_bytes) = AT_ONCE;
         let (mut some, mut relations, mut bytes, mut stored) = (Vec::new(), 0, 0, 0);
@@ -151,7 +152,7 @@ impl Flows {
     }
 }
 
-/// Stores the hash of a flow. While another call makes the one that its idempotency key stands for, this waits for a while.
+/// Stores the hash of a flow. If another call is creating the flow with the same idempotency key, waits for a while.
 async fn begin(store: &Store, new: &NewFlow<'_>) -> Result<FlowCreated, Error> {
     for pause in PAUSES {
         match store.create_flow(new).await.map_err(failed)? {
@@ -162,13 +163,13 @@ async fn begin(store: &Store, new: &NewFlow<'_>) -> Result<FlowCreated, Error> {
     store.create_flow(new).await.map_err(failed)
 }
 
-/// Where a flow is that was made and may have been started.
+/// Returns the state of a flow that was created and may have been started.
 fn begun(flow: FlowId, advanced: Advanced) -> Result<(FlowId, FlowStatus), Error> {
     match advanced {
-        // Somebody else may have started or stopped it meanwhile.
+        // Another client may have started or stopped it meanwhile.
         Advanced::Done(status) | Advanced::More(status) | Advanced::Later(status) | Advanced::Illegal(status) => Ok((flow, status)),
         Advanced::Busy(with) => Err(Error::Busy { flow, with }),
-        // Making it took so long that it was given up.
+        // Creating it took so long that it was given up.
         Advanced::Missing => Err(Error::NotFound(flow)),
     }
 }
@@ -193,7 +194,7 @@ fn check(spec: &FlowSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// The script type of a job: what it says, or that of its runner, which has to be the same.
+/// Returns the script type of a job: its own, or that of its runner. If both are given they must be the same.
 fn script_type(name: &str, job: &FlowJobSpec, types: &BTreeMap<RunnerId, ScriptType>) -> Result<ScriptType, Error> {
     let of_runner = job.runner.and_then(|runner| Some((runner, types.get(&runner)?)));
     match (of_runner, &job.script_type) {
@@ -205,7 +206,7 @@ fn script_type(name: &str, job: &FlowJobSpec, types: &BTreeMap<RunnerId, ScriptT
     }
 }
 
-/// What a job of a flow is as a job. Until its flow has ended it is kept, whatever happens.
+/// Builds the specification of a job of a flow. The job is kept until its flow has ended.
 fn job_spec(flow: &FlowSpec, name: &str, job: &FlowJobSpec, script_type: ScriptType, prerequisites: Vec<JobId>, id: &JobId) -> JobSpec {
     let mut env_vars = flow.env_vars.clone();
     env_vars.extend(job.env_vars.clone());

@@ -1,40 +1,40 @@
 use hero_jobs::dispatch;
 use hero_model::{ContextId, FlowId, FlowStatus, JobError, JobId, RunnerId};
 
-/// Why something with a flow was not done.
+/// The reason why an operation on a flow was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What the flow is to be cannot be meant.
+    /// The specification of the flow is invalid.
     #[error("{0}")]
     Invalid(String),
-    /// One of its jobs was refused, so nothing was made.
+    /// One of its jobs was refused, so nothing was created.
     #[error("jobs.{name}: {error}")]
     Job {
         /// The name of the job.
         name: String,
-        /// Why.
+        /// The reason.
         error: Box<dispatch::Error>,
     },
-    /// There is no such flow (any more).
+    /// The flow does not exist (any more).
     #[error("flow {0} does not exist; list_flows gives those that do")]
     NotFound(FlowId),
-    /// The context has as many flows as it may.
+    /// The context has the maximum number of flows.
     #[error("context {context} has {most} flows and takes no more; delete_flow makes room, and so does a flow whose retention is over")]
     Full {
         /// The context.
         context: ContextId,
-        /// How many it may have.
+        /// The maximum number.
         most: u32,
     },
-    /// Others have taken the numbers that a flow or its jobs would get.
+    /// Other programs have taken the numbers for the flow or its jobs.
     #[error(
         "context {0} has no number left for the flow or one of its jobs (flow:N, job:CALLER:N): other programs have taken those that come next; try again"
     )]
     NoNumber(ContextId),
-    /// The idempotency key stands for a flow with other parameters.
+    /// The idempotency key was used for a flow with other parameters.
     #[error("idempotency_key: was used with other parameters for flow {0}; use another key, or the same parameters")]
     Reused(FlowId),
-    /// Another call has not made the flow yet that the idempotency key stands for.
+    /// Another call is still creating the flow of this idempotency key.
     #[error(
         "flow {0}, which the idempotency key stands for, is still being made by another call; repeat this one in a moment, or within a minute if the server of that one was killed"
     )]
@@ -44,57 +44,57 @@ pub enum Error {
     State {
         /// The flow.
         flow: FlowId,
-        /// The status it has.
+        /// Its status.
         status: FlowStatus,
-        /// What was wanted, as a past participle.
+        /// The requested action, as a past participle.
         action: &'static str,
     },
-    /// Something else is being done with all of its jobs.
+    /// Another operation on all its jobs is under way.
     #[error("flow {flow} is busy {with} its jobs; try again in a moment")]
     Busy {
         /// The flow.
         flow: FlowId,
-        /// What is being done.
+        /// The operation.
         with: String,
     },
-    /// The flow ended badly.
+    /// The flow ended in error.
     #[error("flow {flow} {}", ending(failures, *stopped))]
     Failed {
         /// The flow.
         flow: FlowId,
-        /// Those of its jobs that ended badly by themselves, at most 16.
+        /// Its jobs that failed by themselves, at most 16.
         failures: Vec<Failure>,
-        /// Whether somebody asked to stop it.
+        /// Whether a stop was requested.
         stopped: bool,
     },
-    /// The wait is over, the flow is not.
+    /// The wait ended before the flow.
     #[error("flow {flow} is still {status}, {open} of its jobs have not ended; get_flow shows them{}", without_runner(gone.as_ref()))]
     StillRunning {
         /// The flow.
         flow: FlowId,
-        /// The status it has.
+        /// Its status.
         status: FlowStatus,
-        /// How many of its jobs have not ended.
+        /// The number of its jobs that have not ended.
         open: u32,
-        /// The first of them whose runner was deleted, with the number of that.
+        /// The first of these jobs whose runner was deleted, with the number of the runner.
         gone: Option<(String, RunnerId)>,
     },
-    /// The same as for a runner.
+    /// An error of a runner.
     #[error(transparent)]
     Runner(#[from] crate::Error),
-    /// The same as for a job.
+    /// An error of a job.
     #[error(transparent)]
     Dispatch(#[from] dispatch::Error),
 }
 
-/// A job of a flow that ended badly.
+/// A job of a flow that ended in error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// Its name.
     pub name: String,
     /// Its id.
     pub job_id: JobId,
-    /// Why.
+    /// Its error.
     pub error: JobError,
 }
 

@@ -8,9 +8,9 @@ use super::{Error, Flows, failed};
 use hero_jobs::dispatch::{self, Followed};
 use hero_model::{ContextId, FlowEvent, FlowId, FlowStatus, JobEvent, JobFilter, JobId};
 
-/// After how long without a change of its jobs the flow itself is looked at.
+/// Time without a change of its jobs after which the flow itself is checked.
 const LOOK: Duration = Duration::from_millis(500);
-/// For how long changes of a flow that has ended are waited for that are on their way: until there is nothing new for the first, at most the second.
+/// Timeouts for the last changes of a flow that has ended: for a pause between two changes, and in total.
 const LAST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
 /// A follower of a flow.
@@ -21,22 +21,23 @@ struct Follower {
     /// Its jobs.
     names: HashMap<JobId, String>,
     changes: BoxStream<'static, Result<Followed<JobEvent>, dispatch::Error>>,
-    /// Behind what was told last.
+    /// The cursor after the last item.
     cursor: Option<String>,
-    /// Where the flow was when that was told last.
+    /// The status of the flow in the last item.
     told: Option<FlowStatus>,
-    /// When it is looked at, if none of its jobs changes before. What other jobs do does not put that off.
+    /// The time of the next check, unless one of its jobs changes first. Changes of other jobs do not delay it.
     look_at: Instant,
-    /// It has ended, which is told behind the changes of its jobs.
+    /// Whether the flow has ended. Its end is the last item, after the changes of its jobs.
     ends: bool,
-    /// That was told.
+    /// Whether the last item was returned.
     is_over: bool,
 }
 
 impl Flows {
-    /// Where a flow is, then every change of its jobs, and its end as the last item. It ends without one when the flow is gone.
+    /// Returns the state of a flow, then every change of its jobs, and its end as the last item. If the flow is
+    /// deleted, the stream ends without that item.
     ///
-    /// With the cursor of an item, the changes after that come first, each that comes at all once, then where the flow is.
+    /// With the cursor of an item, the later changes come first, without repetition, and then the state of the flow.
     pub async fn follow(
         &self,
         context: ContextId,
@@ -82,12 +83,12 @@ impl Follower {
         loop {
             let now = Instant::now();
             let deadline = if self.ends { self.look_at.min(now + LAST.0) } else { self.look_at };
-            // A stream that always has something does not let a deadline be seen.
+            // A stream that always has an item would hide the deadline.
             let next = if now < deadline { timeout_at(deadline, self.changes.next()).await.ok() } else { None };
             let change = match next {
                 Some(Some(Ok(Followed::Item(event)))) if self.names.contains_key(&event.job_id) => Some(event),
                 Some(Some(Ok(Followed::Item(_)))) => continue,
-                // Changes of its jobs may be among what was lost.
+                // Changes of its jobs may be among the lost ones.
                 Some(Some(Ok(Followed::Lagged { cursor }))) => {
                     (self.told, self.cursor) = (None, Some(cursor));
                     None

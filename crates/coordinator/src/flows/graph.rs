@@ -1,29 +1,29 @@
-//! What is wrong with the jobs of a flow as a whole, and the order in which they can run.
+//! Checks the jobs of a flow as a whole, and finds the order in which they can run.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
 use hero_model::{FlowJobSpec, FlowSpec};
 
-/// How many jobs a flow may have.
+/// Maximum number of jobs of a flow.
 pub(super) const MOST_JOBS: usize = 1000;
-/// How many relations the jobs of a flow may have among each other.
+/// Maximum number of relations between the jobs of a flow.
 const MOST_RELATIONS: usize = 20_000;
-/// The longest name of a job, in bytes.
+/// Maximum length of the name of a job, in bytes.
 const LONGEST_NAME: usize = 64;
-/// How many jobs of a cycle are named.
+/// Maximum number of jobs of a cycle in a message.
 const MOST_NAMED: usize = 10;
-/// So many problems are told of at a time.
+/// Maximum number of problems that are reported at a time.
 const MOST_TOLD: usize = 20;
 
-/// Something that is wrong with a flow.
+/// An error in a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The job that it is about; none if it is about the whole.
+    /// The job that has the error; `None` if the error concerns the whole flow.
     pub job: Option<String>,
-    /// The name in its `depends_on` that it is about.
+    /// The name in its `depends_on` that has the error.
     pub depends_on: Option<String>,
-    /// What is wrong, and what to do.
+    /// The error, and what to do.
     pub message: String,
 }
 
@@ -47,7 +47,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with the jobs of a flow as a whole: names, what they wait for, cycles. What one job may be the dispatcher says.
+/// Returns all errors in the jobs of a flow as a whole: names, dependencies, cycles. The dispatcher checks each single
+/// job.
 pub fn problems(spec: &FlowSpec) -> Vec<Problem> {
     let jobs = &spec.jobs;
     let mut found = Vec::new();
@@ -113,7 +114,7 @@ fn is_name(name: &str) -> bool {
     begins && name.len() <= LONGEST_NAME && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The name that differs least from another one, if it differs little.
+/// Returns the most similar name, if it is similar enough.
 fn nearest<'j>(name: &str, jobs: &'j BTreeMap<String, FlowJobSpec>) -> Option<&'j str> {
     if name.len() > LONGEST_NAME {
         return None;
@@ -123,8 +124,8 @@ fn nearest<'j>(name: &str, jobs: &'j BTreeMap<String, FlowJobSpec>) -> Option<&'
     (near.0 <= 2 && name.len() > 2).then_some(near.1.as_str())
 }
 
-/// The names of the jobs of a flow, each behind those that it waits for, and otherwise in the order of the alphabet; those that wait for each
-/// other, or for jobs that are not there, are left out.
+/// Returns the names of the jobs of a flow, each after those that it waits for, and otherwise in alphabetical order.
+/// Leaves out jobs that wait for each other, or for missing jobs.
 pub fn order(spec: &FlowSpec) -> Vec<&str> {
     let jobs = &spec.jobs;
     let mut open: BTreeMap<&str, usize> = jobs.iter().map(|(name, job)| (name.as_str(), job.depends_on.len())).collect();
@@ -137,7 +138,7 @@ pub fn order(spec: &FlowSpec) -> Vec<&str> {
     let mut ready: BTreeSet<&str> = open.iter().filter(|(_, open)| **open == 0).map(|(name, _)| *name).collect();
     let mut order = Vec::with_capacity(jobs.len());
     while !ready.is_empty() {
-        // Layer by layer, so that what can run side by side stands side by side.
+        // Layer by layer, so that jobs that can run in parallel are next to each other.
         for name in std::mem::take(&mut ready) {
             order.push(name);
             for dependent in dependents.get(name).into_iter().flatten() {
@@ -152,12 +153,12 @@ pub fn order(spec: &FlowSpec) -> Vec<&str> {
     order
 }
 
-/// Jobs that wait for each other, if there are such.
+/// Returns a cycle of jobs that wait for each other, if there is one.
 fn cycle(jobs: &BTreeMap<String, FlowJobSpec>) -> Option<Problem> {
     let spec = FlowSpec { jobs: jobs.clone(), ..FlowSpec::default() };
     let placed: HashSet<&str> = order(&spec).into_iter().collect();
     let first = jobs.keys().find(|name| !placed.contains(name.as_str()))?;
-    // Whoever is left waits for another one that is left, so going on leads round.
+    // Each remaining job waits for another remaining one, so this path leads into a cycle.
     let (mut path, mut at) = (vec![first.as_str()], first.as_str());
     let (from, last) = loop {
         let job = jobs.get(at)?;

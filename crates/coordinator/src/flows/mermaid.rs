@@ -3,12 +3,13 @@ use std::fmt::Write as _;
 
 use hero_model::{FlowJob, Status};
 
-/// The jobs of a flow as a graph, in the language of Mermaid: each a box in the colour of its status, with an arrow to each that waits for it.
+/// Returns the jobs of a flow as a Mermaid graph: each job is a box in the colour of its status, with an arrow to each
+/// job that waits for it.
 pub fn graph(jobs: &[FlowJob]) -> String {
     let mut text = "flowchart TD\n".to_owned();
     let places: HashMap<&str, usize> = jobs.iter().enumerate().map(|(at, job)| (job.name.as_str(), at)).collect();
     for (at, job) in jobs.iter().enumerate() {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  j{at}[\"{}\"]:::{}", job.name, class(job.status));
     }
     for (at, job) in jobs.iter().enumerate() {

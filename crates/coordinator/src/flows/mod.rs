@@ -1,8 +1,8 @@
-//! Flows: jobs that belong together, and wait for each other.
+//! Flows: jobs that belong together and depend on each other.
 //!
-//! A flow is a hash that counts how many of its jobs have not ended; whatever changes a job counts along, in the same step
-//! (`crates/store/src/lua/flows.lua`). What is done with all jobs of a flow is done in rounds, by whoever asked for it, and by the [`Resumer`] of any
-//! server where that one is gone.
+//! A flow is a hash that counts its jobs that have not ended. Every change of a job updates the count in the same step
+//! (`crates/store/src/lua/flows.lua`). An operation on all jobs of a flow runs in rounds. The caller drives them; if it
+//! is gone, the [`Resumer`] of any server does.
 
 mod create;
 mod error;
@@ -30,26 +30,27 @@ pub struct Flows {
     runners: Runners,
 }
 
-/// So many rounds one call does at most: what is left the resumer does.
+/// Maximum number of rounds of one call. The resumer does the rest.
 const MOST_ROUNDS: usize = 256;
 
 impl Flows {
-    /// Flows whose jobs this dispatcher looks after.
+    /// Creates an interface to the flows of a dispatcher.
     pub fn new(dispatcher: Dispatcher) -> Self {
         Self { runners: Runners::new(dispatcher.clone()), dispatcher }
     }
 
-    /// Starts a flow that was made and not started yet.
+    /// Starts a flow that was created and not started yet.
     pub async fn start(&self, context: ContextId, flow: FlowId) -> Result<FlowStatus, Error> {
         self.advance(context, flow, FlowAction::Start, "started; only one that nobody has started can be").await
     }
 
-    /// Stops all jobs of a flow that have not ended. Running scripts are told to end, and have not obeyed yet when this returns.
+    /// Stops all jobs of a flow that have not ended. Running scripts get a stop request, and may still run when this
+    /// returns.
     pub async fn stop(&self, context: ContextId, flow: FlowId) -> Result<FlowStatus, Error> {
         self.advance(context, flow, FlowAction::Stop, "stopped").await
     }
 
-    /// Runs those jobs of a flow again that ended in error, or never ran because others did.
+    /// Runs the jobs of a flow again that ended in error, or never ran because others did.
     pub async fn retry(&self, context: ContextId, flow: FlowId) -> Result<FlowStatus, Error> {
         self.advance(context, flow, FlowAction::Retry, "retried; only one that has ended in error can be").await
     }
@@ -63,7 +64,7 @@ impl Flows {
         Ok(self.dispatcher.store(context).await?)
     }
 
-    /// Begins something with all jobs of a flow, and does it as far as queues have room.
+    /// Starts an operation on all jobs of a flow, and continues it as far as queues have room.
     async fn advance(&self, context: ContextId, flow: FlowId, action: FlowAction, done: &'static str) -> Result<FlowStatus, Error> {
         match drive(&*self.store(context).await?, flow, action).await? {
             Advanced::Done(status) | Advanced::More(status) | Advanced::Later(status) => Ok(status),
@@ -74,7 +75,7 @@ impl Flows {
     }
 }
 
-/// Does something with all jobs of a flow, round by round.
+/// Runs an operation on all jobs of a flow, round by round.
 async fn drive(store: &Store, flow: FlowId, action: FlowAction) -> Result<Advanced, Error> {
     let mut advanced = store.advance_flow(flow, action).await.map_err(failed)?;
     for _ in 0..MOST_ROUNDS {
@@ -82,7 +83,7 @@ async fn drive(store: &Store, flow: FlowId, action: FlowAction) -> Result<Advanc
             break;
         }
         advanced = match store.advance_flow(flow, FlowAction::On).await.map_err(failed)? {
-            // It was deleted meanwhile, or this deleted it.
+            // It was deleted meanwhile, or this call deleted it.
             Advanced::Missing => return Ok(advanced),
             advanced => advanced,
         };

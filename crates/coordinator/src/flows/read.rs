@@ -6,7 +6,7 @@ use hero_service::away;
 use hero_store::{self as store, FlowAction, Score, StoredFlow};
 
 impl Flows {
-    /// Everything that is known of a flow.
+    /// Returns a flow with all details.
     pub async fn get(&self, context: ContextId, flow: FlowId) -> Result<Flow, Error> {
         let store = self.store(context).await?;
         let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
@@ -34,7 +34,8 @@ impl Flows {
         })
     }
 
-    /// Flows, the newest first: all, or those of one caller. A page may be short, or empty, before the last one.
+    /// Returns flows, the newest first: all, or those of one caller. A page may be short, or empty, before the last
+    /// one.
     pub async fn list(&self, context: ContextId, caller: Option<&str>, cursor: Option<&str>, limit: usize) -> Result<FlowPage, Error> {
         let store = self.store(context).await?;
         let bad =
@@ -45,7 +46,8 @@ impl Flows {
         };
         let (flows, gone, next) = store.flows_before(before, limit).await.map_err(failed)?;
         for flow in gone {
-            // Its time is over, so its entry goes; one that is just being made or deleted stays.
+            // Removes the entry of a flow whose retention has ended. A flow that is being created or deleted keeps its
+            // entry.
             drive(&store, flow, FlowAction::On).await?;
         }
         let flows = flows.into_iter().filter(|flow| caller.is_none_or(|caller| flow.caller_id == caller));

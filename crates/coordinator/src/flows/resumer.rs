@@ -6,37 +6,37 @@ use hero_model::FlowId;
 use hero_service::Service;
 use hero_store::{Error, FlowAction, Score, Store};
 
-/// Goes on with what was begun with all jobs of flows where whoever began it is gone, and has flows stopped whose first job failed.
+/// Continues operations on the jobs of flows whose callers are gone, and stops flows whose first job failed.
 pub struct Resumer {
     store: Store,
-    /// Before which flow the next look for those begins that are listed and gone.
+    /// The position in the list of flows, where the next search for expired ones begins.
     walked_to: Option<Score>,
     walked_at: Instant,
     mended_at: Instant,
-    /// Flows with which it could not go on, so that each is logged once.
+    /// Flows that it could not continue, so that each is logged once.
     failing: HashSet<FlowId>,
 }
 
-/// How many flows are looked at in a round.
+/// Maximum number of flows in a round.
 const BATCH: usize = 16;
-/// How long a flow waits at most until its other jobs are stopped.
+/// Maximum time until the other jobs of a failed flow are stopped.
 const PAUSE: Duration = Duration::from_millis(200);
-/// After how long a flow is looked at again with which it could not go on: others do not wait behind it.
+/// Pause before a flow that could not be continued is tried again. Others do not wait for it.
 const AGAIN: Duration = Duration::from_secs(10);
-/// How many flows that were logged are remembered.
+/// Maximum number of remembered flows that were logged.
 const REMEMBERED: usize = 1000;
-/// How often some of the flows that are listed are looked at, and how many.
+/// The interval at which some of the listed flows are checked, and their number.
 const WALK: (Duration, usize) = (Duration::from_secs(10), 100);
-/// How often it is looked whether the clock of Redis was set back, so that flows would wait for it.
+/// The interval of checks whether the clock of Redis was set back, so that flows would wait too long.
 const MEND: Duration = Duration::from_secs(2);
 
 impl Resumer {
-    /// A resumer for one context.
+    /// Creates a resumer for one context.
     pub fn new(store: Store) -> Self {
         Self { store, walked_to: None, walked_at: Instant::now(), mended_at: Instant::now(), failing: HashSet::new() }
     }
 
-    /// Goes on with one flow. If that cannot be done, it has to wait, unless Redis does nothing else either.
+    /// Continues one flow. If that fails, postpones it, unless Redis fails altogether.
     async fn go_on(&mut self, flow: FlowId) -> Result<(), super::Error> {
         let Err(error) = drive(&self.store, flow, FlowAction::On).await else {
             self.failing.remove(&flow);
@@ -53,7 +53,7 @@ impl Resumer {
         Ok(())
     }
 
-    /// Takes flows out of their list whose time is over.
+    /// Removes expired flows from their list.
     async fn walk(&mut self) -> Result<(), Error> {
         let before = self.walked_to.unwrap_or(Score::HIGHEST);
         let (_, gone, next) = self.store.flows_before(before, WALK.1).await?;

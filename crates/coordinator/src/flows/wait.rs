@@ -9,20 +9,22 @@ use hero_jobs::dispatch;
 use hero_model::{ContextId, ErrorKind, Flow, FlowId, FlowSpec, FlowStatus, JobId, RunnerId, Status};
 use hero_store::{Advanced, FlowAction};
 
-/// How many jobs that failed are named when a flow ends badly.
+/// Maximum number of failed jobs that the error of a flow names.
 const MOST_NAMED: usize = 16;
-/// The first and the longest pause between two looks at a flow whose jobs have all ended, while something is still being done with it.
+/// The first and the maximum pause between two checks of a flow whose jobs have all ended, while an operation on it is
+/// still under way.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
 impl Flows {
-    /// Runs a flow and waits for its end. It cannot hang: `wait` ends it with [`Error::StillRunning`], and the flow goes on.
+    /// Runs a flow and waits for its end. It cannot hang: `wait` ends it with [`Error::StillRunning`], and the flow
+    /// goes on.
     pub async fn run_and_wait(&self, spec: FlowSpec, wait: Duration) -> Result<Flow, Error> {
         let (context, deadline) = (spec.context_id, Instant::now() + wait);
         let (flow, _) = self.run(spec).await?;
         self.wait_until(context, flow, deadline).await
     }
 
-    /// Waits for the end of a flow. A `wait` of zero looks once.
+    /// Waits for the end of a flow. A `wait` of zero checks once.
     pub async fn wait(&self, context: ContextId, flow: FlowId, wait: Duration) -> Result<Flow, Error> {
         self.wait_until(context, flow, Instant::now() + wait).await
     }
@@ -36,7 +38,7 @@ impl Flows {
                 return self.result(context, flow).await;
             }
             if Instant::now() >= deadline || self.dispatcher.is_closing() {
-                // Whoever only looks is not told more than that.
+                // A caller that only checks gets no further explanation.
                 let gone = if only_looks { None } else { self.without_runner(context, flow).await.unwrap_or_default() };
                 return Err(Error::StillRunning { flow, status: state.status, open: state.open, gone });
             }
@@ -59,13 +61,13 @@ impl Flows {
         }
     }
 
-    /// Goes on with what is being done with a flow whose jobs have all ended. Says whether it has ended with that.
+    /// Continues the operation on a flow whose jobs have all ended. Returns true if the flow has ended with it.
     async fn ends(&self, context: ContextId, flow: FlowId) -> Result<bool, Error> {
         let advanced = drive(&*self.store(context).await?, flow, FlowAction::On).await?;
         Ok(matches!(advanced, Advanced::Done(status) if status.is_final()))
     }
 
-    /// The first job of a flow that has not ended and whose runner was deleted.
+    /// Returns the first job of a flow that has not ended and whose runner was deleted.
     async fn without_runner(&self, context: ContextId, flow: FlowId) -> Result<Option<(String, RunnerId)>, Error> {
         let store = self.store(context).await?;
         let Some(stored) = store.flow(flow).await.map_err(failed)? else { return Ok(None) };
@@ -80,7 +82,7 @@ impl Flows {
         Ok(None)
     }
 
-    /// The jobs of a flow for which no other of them waits: when they have ended, all have.
+    /// Returns the jobs of a flow that no other of its jobs waits for: when they have ended, all have.
     async fn last_jobs(&self, context: ContextId, flow: FlowId) -> Result<Vec<JobId>, Error> {
         let store = self.store(context).await?;
         let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
@@ -91,7 +93,7 @@ impl Flows {
         Ok(last.map(|job| job.job_id.clone()).collect())
     }
 
-    /// Waits for the end of one of these jobs, and takes it out. False: there are none left.
+    /// Waits for the end of one of these jobs, and removes it. Returns false if there are none left.
     async fn await_one(&self, context: ContextId, jobs: &mut Vec<JobId>, deadline: Instant) -> Result<bool, Error> {
         let Some(job) = jobs.last() else { return Ok(false) };
         let wait = deadline.saturating_duration_since(Instant::now());
@@ -105,18 +107,18 @@ impl Flows {
         }
     }
 
-    /// A flow that has ended, or why it ended badly.
+    /// Returns a flow that has ended, or its failures as an error.
     async fn result(&self, context: ContextId, flow: FlowId) -> Result<Flow, Error> {
         let ended = self.get(context, flow).await?;
         if ended.status != FlowStatus::Error {
             return Ok(ended);
         }
-        // Those that were stopped, or never ran, because of others say nothing of their own.
+        // Jobs that were stopped, or never ran, because of other jobs are not the cause.
         let by_itself = |kind: ErrorKind| !matches!(kind, ErrorKind::Stopped | ErrorKind::Prerequisite);
         let failures = ended.jobs.into_iter().filter(|job| job.status == Some(Status::Error));
         let mut failures: Vec<Failure> =
             failures.filter_map(|job| Some(Failure { name: job.name, job_id: job.job_id, error: job.error? })).collect();
-        // Where all are such, the cause is none of its jobs, or somebody stopped one.
+        // If there are only such jobs, the cause lies outside, or a client stopped one of them.
         if failures.iter().any(|failure| by_itself(failure.error.kind)) || ended.stop_requested {
             failures.retain(|failure| by_itself(failure.error.kind));
         }

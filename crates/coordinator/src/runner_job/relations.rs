@@ -1,9 +1,10 @@
-//! Which jobs the jobs of a message wait for. They are named by their numbers at the sender, or as `job:{caller}:{n}`.
+//! The relations between the jobs of a message. Jobs are named by their numbers at the sender, or as
+//! `job:{caller}:{n}`.
 
 use hero_jobs::dispatch::MOST_RELATIVES;
 use hero_model::{Json, excerpt};
 
-/// How much of what is no name is told, in characters.
+/// Maximum number of characters of an invalid name in a message.
 const TOLD: usize = 48;
 
 /// Refuses more relations than a job may have.
@@ -11,7 +12,7 @@ pub(super) fn check_number(what: &str, many: usize) -> Result<(), String> {
     if many > MOST_RELATIVES { Err(format!("{what}: names {many} jobs, the limit is {MOST_RELATIVES}")) } else { Ok(()) }
 }
 
-/// The numbers of the jobs that a job of this caller waits for, each once. They are jobs of the same caller.
+/// Returns the numbers of the jobs that a job of this caller waits for, each once. They are jobs of the same caller.
 pub(super) fn prerequisites(named: &[Json], caller: u32) -> Result<Vec<u32>, String> {
     check_number("prerequisites", named.len())?;
     let mut numbers = Vec::with_capacity(named.len());
@@ -36,7 +37,8 @@ fn number_of(named: &Json, caller: u32) -> Result<u32, String> {
     Ok(number)
 }
 
-/// Has the jobs of a message wait for the one with this number which names them as its `dependends`. Those that are elsewhere are told when it is taken.
+/// Makes the jobs of a message that this job names as `dependends` wait for it. Jobs outside of the message are linked
+/// when the job is taken.
 pub(super) fn have_wait(dependends: &[u32], number: u32, numbers: &[u32], waits_for: &mut [Vec<u32>]) -> Result<(), String> {
     for (other, waits_for) in numbers.iter().zip(waits_for) {
         if dependends.contains(other) && !waits_for.contains(&number) {
@@ -47,7 +49,7 @@ pub(super) fn have_wait(dependends: &[u32], number: u32, numbers: &[u32], waits_
     Ok(())
 }
 
-/// Refuses jobs that would wait for each other, and those of which it is not clear which one is meant.
+/// Refuses jobs that would wait for each other, and relations to a number that several jobs have.
 pub(super) fn check(numbers: &[u32], waits_for: &[Vec<u32>]) -> Result<(), String> {
     let place_of = |number: u32| numbers.iter().position(|other| *other == number);
     let others: Vec<Vec<usize>> = waits_for.iter().map(|named| named.iter().filter_map(|number| place_of(*number)).collect()).collect();
@@ -70,7 +72,7 @@ pub(super) fn check(numbers: &[u32], waits_for: &[Vec<u32>]) -> Result<(), Strin
     Ok(())
 }
 
-/// The jobs of a circle that can be reached from one. There are few, so this is not deep.
+/// Returns the jobs of a cycle that can be reached from one. A message has few jobs, so the recursion is not deep.
 fn circle_through(place: usize, others: &[Vec<usize>], done: &mut [bool], path: &mut Vec<usize>) -> Option<Vec<usize>> {
     if let Some(first) = path.iter().position(|before| *before == place) {
         return Some(path[first..].to_vec());

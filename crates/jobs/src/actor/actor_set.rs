@@ -21,25 +21,25 @@ use hero_audit::Audit;
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Timestamp};
 use hero_store::{ActorRoom, AttemptEnd, Claimed, Ended, Registration};
 
-/// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
+/// The actors of a pool, their running and waiting jobs, and the ends to record. It does not use Redis.
 pub(super) struct ActorSet {
     actors: Vec<ActorHandle>,
     start_worker: StartWorker,
     leases: HeldLeases,
     status: Arc<PoolStatus>,
-    /// Jobs that were taken ahead of their run, for the actor that is free first.
+    /// Jobs that were fetched ahead, for the first actor that is free.
     waiting: VecDeque<(Instant, Claimed)>,
-    /// The claims among those and among the actors' own.
+    /// The claims of the jobs in `waiting` and in the actors' own queues.
     claims: WaitingClaims,
-    /// How claims ended, in the order in which it is to be recorded.
+    /// The ends of claims, in the order in which to record them.
     pub(super) ends: Vec<Ended>,
     prefetch: Prefetch,
     to_stop: PendingStops,
-    /// Where attempts are recorded, and their context.
+    /// The audit log for attempts, and their context.
     audit: (Audit, ContextId),
 }
 
-/// Starts one more worker of an actor, given the index of the actor and the worker's index in it, and gives where to send its jobs.
+/// Starts one more worker, given the index of the actor and the worker's index in it. Returns the sender for its jobs.
 pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
 
 impl ActorSet {
@@ -61,32 +61,32 @@ impl ActorSet {
         Self { actors, start_worker, leases, status, waiting, claims, ends: Vec::new(), prefetch: Prefetch::default(), to_stop, audit }
     }
 
-    /// The same, whose attempts of jobs of this context are recorded there.
+    /// Returns the set with an audit log, which gets the attempts of jobs of this context.
     pub(super) fn recorded(self, audit: Audit, context: ContextId) -> Self {
         Self { audit: (audit, context), ..self }
     }
 
-    /// The leases that the pool holds.
+    /// Returns the leases that the pool holds.
     pub(super) fn leases(&self) -> &HeldLeases {
         &self.leases
     }
 
-    /// Whether no actor runs a job.
+    /// True if no actor runs a job.
     pub(super) fn is_idle(&self) -> bool {
         self.actors.iter().all(|actor| actor.running() == 0)
     }
 
-    /// Whether every actor has its next job.
+    /// True if every actor has its next job.
     pub(super) fn has_enough(&self) -> bool {
         self.waiting.len() > self.actors.len()
     }
 
-    /// How many jobs all actors together can take.
+    /// Returns the number of jobs that all actors together can take.
     pub(super) fn room(&self) -> usize {
         self.rooms().iter().map(|of_actor| of_actor.room).sum()
     }
 
-    /// How many jobs each actor can take.
+    /// Returns the number of jobs that each actor can take.
     pub(super) fn rooms(&self) -> Vec<ActorRoom> {
         let depth = self.prefetch.depth();
         let mut waiting = self.waiting.len();
@@ -100,7 +100,7 @@ impl ActorSet {
         rooms
     }
 
-    /// Adds a job that Redis has given to this pool.
+    /// Adds a job that this pool has claimed.
     pub(super) fn add_job(&mut self, job: Claimed, now: Instant) {
         // A job has one lease at a time, so an earlier claim of it is lost.
         self.lose(&job.job, |claim| claim != job.claim);
@@ -115,7 +115,7 @@ impl ActorSet {
         }
     }
 
-    /// Handles what a worker reports. Gives how long a job ran, if one has ended.
+    /// Handles the report of a worker. Returns the running time of the job, if one has ended.
     pub(super) fn handle_report(&mut self, report: Report, now: Timestamp) -> Option<Duration> {
         match report {
             Report::Ready { actor, worker } => {
@@ -148,7 +148,8 @@ impl ActorSet {
         }
     }
 
-    /// Notes how a run ended, to be recorded. Nothing is recorded if its lease was lost: then another server has the job, or its end is recorded already.
+    /// Queues the end of a run to be recorded. Drops it if the lease was lost: then another server has the job, or its
+    /// end is recorded already.
     fn end(&mut self, lost: bool, ended: Ended) {
         if lost {
             self.leases.remove(&ended.job, ended.claim);
@@ -157,7 +158,8 @@ impl ActorSet {
         }
     }
 
-    /// Has waiting jobs begin, in the order in which they were taken. So a job that must run alone is not overtaken by jobs that need not.
+    /// Starts waiting jobs in the order in which they were taken, so that a job that must run alone is not overtaken by
+    /// others.
     pub(super) fn assign(&mut self) {
         for index in 0..self.actors.len() {
             while self.actors[index].own.front().is_some_and(|(_, job)| self.actors[index].accepts(job)) {
@@ -168,7 +170,7 @@ impl ActorSet {
         while let Some((_, job)) = self.waiting.front() {
             let indices = std::iter::once(job.actor_index).chain(0..self.actors.len());
             let mut accepting = indices.filter(|index| self.actors.get(*index).is_some_and(|actor| actor.accepts(job)));
-            // One whose engine would have to start is the last choice.
+            // An actor whose engine would have to start is the last choice.
             let awake = accepting.clone().find(|index| !self.actors[*index].rests());
             let Some(index) = awake.or_else(|| accepting.next()) else { return };
             let next = self.waiting.pop_front();
@@ -186,7 +188,7 @@ impl ActorSet {
         }
     }
 
-    /// Since when the job waits that has waited longest.
+    /// Returns the time since when the oldest waiting job waits.
     pub(super) fn oldest_waiting(&self) -> Option<Instant> {
         let own = self.actors.iter().filter_map(|actor| actor.own.front());
         own.chain(self.waiting.front()).map(|(since, _)| *since).min()
@@ -208,7 +210,7 @@ impl ActorSet {
         self.to_stop.clear();
     }
 
-    /// Drops the claims of a job whose leases were lost. A running script is told to stop, and its end will not be recorded.
+    /// Drops the claims of a job whose leases were lost. A running script is stopped, and its end is not recorded.
     pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) {
         for actor in &mut self.actors {
             if actor.lose(job, &is_lost) {
@@ -220,7 +222,7 @@ impl ActorSet {
         }
     }
 
-    /// Removes a claim of a job from the waiting jobs, and gives it.
+    /// Removes a claim of a job from the waiting jobs, and returns it.
     fn take_out(&mut self, job: &JobId, which: impl Fn(u32) -> bool) -> Option<Claimed> {
         if !self.claims.contain(job) {
             return None;
@@ -236,7 +238,7 @@ impl ActorSet {
     }
 }
 
-/// The end of a job that was to be stopped before it began.
+/// The end of a job that was stopped before it began.
 fn stopped(job: Claimed) -> Ended {
     let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
     let end = AttemptEnd::Failed { error, retry_in: Duration::ZERO };

@@ -1,18 +1,18 @@
 use hero_model::Presence;
 use hero_store::{self as store, Registration};
 
-/// Why a pool does not start.
+/// The reason why a pool does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody else has the instance number.
+    /// Another process holds the instance number.
     #[error("instance {registration} is taken: {} holds it; choose another number or leave the choice to hero", holder(.presence))]
     Taken {
         /// The registration.
         registration: Registration,
-        /// What its holder says of himself.
+        /// The presence of its holder.
         presence: Box<Presence>,
     },
-    /// Redis did not do its part.
+    /// A call to Redis failed.
     #[error(transparent)]
     Store(#[from] store::Error),
     /// A pattern that masks log lines is wrong.
@@ -20,7 +20,7 @@ pub enum Error {
     Mask {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
     },
 }

@@ -16,56 +16,56 @@ use super::worker::Report;
 use hero_model::JobId;
 use hero_store::{AttemptEnd, Claimed, DirectStart, Ended, Error, Fetch, Fetched, LayoutQueues, Registration, Store};
 
-/// The queues are looked at this often, whatever wakes us.
+/// The interval at which the queues are checked, even without a wake-up.
 const POLL: Duration = Duration::from_secs(1);
-/// When fetches have failed for this long, for one reason, it is logged.
+/// Fetches that fail for this long for the same reason are logged.
 const LASTING: Duration = Duration::from_secs(5);
-/// How long to wait after a fetch that failed.
+/// Pause after a fetch that failed.
 const PAUSE: Duration = Duration::from_millis(200);
-/// At most so many ends of jobs are recorded in one fetch.
+/// At most this many ends of jobs are recorded in one fetch.
 const MOST_ENDS: usize = 128;
 
-/// When so many ends of jobs wait to be recorded, the pool fetches even if no actor has room.
+/// With this many ends of jobs to record, the pool fetches even if no actor has room.
 const ENOUGH_ENDS: usize = 24;
 
-/// What a pool is to do.
+/// The operating mode of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Orders {
-    /// Take jobs and run them.
+    /// Takes jobs and runs them.
     Work,
-    /// Take none. Those that run go on.
+    /// Takes no jobs. Running jobs go on.
     Pause,
-    /// Take none, and end when those that run have ended.
+    /// Takes no jobs, and ends when the running jobs have ended.
     Leave,
 }
 
-/// Runs the pool: takes jobs, hands them out, records how they ended. One fetch is under way at a time.
+/// Runs the pool: takes jobs, assigns them to actors, and records their ends. One fetch is under way at a time.
 pub(super) struct Fetcher {
     store: Store,
     settings: Arc<PoolSettings>,
     actors: ActorSet,
-    /// Each with the index of the actor it belongs to, in the order in which they are served.
+    /// Each queue with the index of its actor, in the order in which they are served.
     queues: Arc<[(String, usize)]>,
-    /// Those of them that are of no instance.
+    /// The queues that belong to no instance.
     shared_queues: Arc<[(String, usize)]>,
     layout_queues: Arc<LayoutQueues>,
     reports: mpsc::Receiver<Report>,
     stops: broadcast::Receiver<JobId>,
-    /// Where lost leases are told, each as its job and claim.
+    /// Receives lost leases, each as its job and claim.
     losses: mpsc::Receiver<(JobId, u32)>,
     wake_up: Arc<Notify>,
-    /// The room that this pool offers to jobs that start in the function that stores them.
+    /// The room that this pool offers for direct starts.
     direct_start: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
     orders: watch::Receiver<Orders>,
     /// Whether there may be jobs in the queues, so that a fetch is worthwhile.
     may_have_jobs: bool,
-    /// Whether there may be jobs in the queues of instances: few are put there, so a fetch looks there only then.
+    /// Whether there may be jobs in the queues of instances. They rarely have any, so a fetch looks there only then.
     instances_may_have_jobs: bool,
-    /// How many jobs the fetch that is under way asked for.
+    /// The number of jobs that the fetch under way asked for.
     asked_for: usize,
-    /// Whether Redis may count jobs as taken by this pool that the pool does not know of.
+    /// Whether Redis may count claims for this pool that the pool does not know of.
     unsure: bool,
     reconciler: Reconciler,
     failing: Option<Failing>,
@@ -82,7 +82,7 @@ struct Failing {
 
 /// The answer to a call to Redis.
 enum Answer {
-    /// Of a fetch: the ends that it recorded, how many jobs it asked for, and what Redis answered.
+    /// The answer to a fetch: the ends that it recorded, the number of jobs it asked for, and the result.
     Fetched(Vec<Ended>, usize, Result<Fetched, Error>),
     /// The claims that Redis counts for this pool.
     Held(Result<Vec<(JobId, u32)>, Error>),
@@ -136,9 +136,10 @@ impl Fetcher {
         }
     }
 
-    /// Works until shutdown, or until it is told to leave, and then until all ends are recorded.
+    /// Runs until shutdown, or until it is told to leave, and then until all ends are recorded.
     ///
-    /// At shutdown what runs has the grace period. Who leaves, or pauses, has it run as long as it takes.
+    /// At shutdown, running jobs get the grace period. When the pool leaves or pauses, they may take as long as they
+    /// need.
     pub(super) async fn run(mut self, shutdown: CancellationToken) {
         let (mut call, mut again_at, mut reports): (Option<Call>, Option<Instant>, Vec<Report>) = (None, None, Vec::new());
         let mut poll = tokio::time::interval(POLL);
@@ -160,12 +161,12 @@ impl Fetcher {
                 self.direct_start.set_room(0);
             }
             let asked_for = if call.is_some() { self.asked_for } else { 0 };
-            // A job that took room of a direct start is sent here before `is_closed` says so.
+            // A job that started directly is sent to `started` before `is_closed` returns true.
             let nothing_on_its_way = self.direct_start.is_closed() && self.started.is_empty();
             if nothing_on_its_way && asked_for == 0 {
                 self.actors.forget_stops();
                 if overdue {
-                    // Only when nothing is on its way: a job that comes later would be put into the queue before those that are requeued now.
+                    // Only when nothing is on its way: a job that arrives later would be requeued in front of these.
                     self.actors.requeue_waiting(true);
                     overdue = false;
                 }
@@ -197,7 +198,7 @@ impl Fetcher {
                 () = self.wake_up.notified() => self.look_everywhere(),
                 stop = self.stops.recv() => match stop {
                     Ok(job) => self.actors.stop(&job, Instant::now()),
-                    // A stop request that was missed here is in the control queue, too.
+                    // A missed stop request is in the control queue, too.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
@@ -217,7 +218,8 @@ impl Fetcher {
         }
     }
 
-    /// The next call to Redis, if one is needed: a fetch, or one that asks which claims Redis counts for this pool.
+    /// Returns the next call to Redis, if one is needed: a fetch, or a list of the claims that Redis counts for this
+    /// pool.
     ///
     /// With `full` the fetch takes no jobs.
     fn next_call(&mut self, full: bool) -> Option<Call> {
@@ -227,7 +229,8 @@ impl Fetcher {
             return Some(Box::pin(async move { Answer::Held(store.list_leases(&settings.script_type, &settings.group).await) }));
         }
         if !full && self.actors.has_enough() && self.actors.ends.len() < ENOUGH_ENDS {
-            // Every actor has its next job, so ends can wait until there are more: a fetch with one costs as much as one with many.
+            // Every actor has its next job, so ends can wait for more: a fetch with one end costs as much as one with
+            // many.
             return None;
         }
         let mut rooms = self.actors.rooms();
@@ -236,20 +239,21 @@ impl Fetcher {
             return None;
         }
         if !self.may_have_jobs {
-            // No queue is known to have jobs, so half of the room is kept for jobs that start in the function that stores them.
+            // No queue is known to have jobs, so half of the room is kept for direct starts.
             rooms.iter_mut().for_each(|of_actor| of_actor.room = of_actor.room.div_ceil(2));
         }
-        // Jobs that are requeued have to be in their queues before jobs are taken from there, so a fetch that cannot record all ends takes none.
+        // Requeued jobs must be in their queues before jobs are taken from there, so a fetch that cannot record all
+        // ends takes none.
         let take = take && self.actors.ends.len() <= MOST_ENDS;
         self.asked_for = if take { rooms.iter().map(|of_actor| of_actor.room).sum() } else { 0 };
         let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
         let ends = std::mem::replace(&mut self.actors.ends, rest);
         let (store, settings) = (self.store.clone(), self.settings.clone());
-        // What is to run again may go back to the queue of its actor.
+        // A job that runs again may go back to the queue of its actor.
         self.instances_may_have_jobs |= ends.iter().any(|end| matches!(end.end, AttemptEnd::Crashed | AttemptEnd::Requeued));
         let queues = if self.instances_may_have_jobs { self.queues.clone() } else { self.shared_queues.clone() };
         let layout_queues = self.layout_queues.clone();
-        // What is put into a queue from here on may not be seen by this fetch.
+        // This fetch may miss jobs that are pushed to a queue from here on.
         self.may_have_jobs &= !take;
         self.instances_may_have_jobs &= !take;
         Some(Box::pin(async move {
@@ -260,7 +264,7 @@ impl Fetcher {
         }))
     }
 
-    /// Handles what Redis answered. After a failure it gives the time at which to try again.
+    /// Handles an answer of Redis. After a failure, returns the time of the next try.
     fn handle_answer(&mut self, answer: Answer, leaves: bool, stop_by: Option<Instant>) -> Option<Instant> {
         match answer {
             Answer::Fetched(ends, wanted, Ok(fetched)) => {
@@ -268,7 +272,7 @@ impl Fetcher {
                 for end in &ends {
                     self.actors.leases().remove(&end.job, end.claim);
                 }
-                // If as many jobs were found as were asked for, there may be more.
+                // A fetch that got as many jobs as it asked for may have left some.
                 self.may_have_jobs |= fetched.more || !fetched.taken.is_empty() && fetched.taken.len() >= wanted;
                 self.instances_may_have_jobs |= fetched.more || fetched.instances_left;
                 let now = Instant::now();
@@ -283,7 +287,8 @@ impl Fetcher {
                 self.unsure = true;
                 self.look_everywhere();
                 self.reconciler.note_unanswered(self.store.periods().lease);
-                // When the grace period is over the pool does not wait for Redis any more. The jobs run again when their leases have expired.
+                // After the grace period the pool no longer waits for Redis. The jobs run again when their leases have
+                // expired.
                 if stop_by.is_some_and(|until| Instant::now() >= until) {
                     self.actors.ends.clear();
                     self.unsure = false;
@@ -294,7 +299,7 @@ impl Fetcher {
                 self.unsure = false;
                 let lost = self.reconciler.compare(held, self.actors.leases(), leaves);
                 let now = self.store.clock().now();
-                // Redis says the claim alone, and nobody is told of an attempt that is requeued.
+                // Redis knows the claim only. The attempt can be 0, because a requeued attempt is reported to nobody.
                 let requeued = |(job, claim)| Ended::of(job, 0, claim, now, AttemptEnd::Requeued);
                 self.actors.ends.extend(lost.into_iter().map(requeued));
                 None
@@ -307,12 +312,13 @@ impl Fetcher {
         }
     }
 
-    /// Has the next fetch look into all queues.
+    /// Makes the next fetch look into all queues.
     fn look_everywhere(&mut self) {
         (self.may_have_jobs, self.instances_may_have_jobs) = (true, true);
     }
 
-    /// Notes that a fetch failed, and logs it once when fetches have failed for a while: the pool takes no jobs meanwhile.
+    /// Notes that a fetch failed. Logs it once when fetches have failed for a while, because the pool takes no jobs
+    /// meanwhile.
     fn note_failure(&mut self, error: &Error) {
         let reason = error.to_string();
         let known = self.failing.take_if(|failing| failing.reason == reason);

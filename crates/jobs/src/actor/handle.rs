@@ -9,23 +9,23 @@ use super::worker::Work;
 use hero_model::JobId;
 use hero_store::Claimed;
 
-/// An actor as its fetcher sees it: one worker with an engine, and more workers while concurrent jobs run side by side.
+/// The fetcher's view of an actor: one worker with an engine, and more workers while concurrent jobs run side by side.
 pub(super) struct ActorHandle {
     pub(super) name: String,
-    /// Jobs that were taken ahead of their run, for this actor only.
+    /// Jobs that were fetched ahead, for this actor only.
     pub(super) own: VecDeque<(Instant, Claimed)>,
     workers: Vec<WorkerHandle>,
-    /// How many jobs may run side by side when all of them are concurrent.
+    /// Maximum number of jobs that run side by side if all of them are concurrent.
     most: usize,
-    /// True while a job waits that must run alone: until the running jobs have ended, nothing more is taken.
+    /// True while a job that must run alone waits: no other job starts until the running jobs have ended.
     draining: bool,
 }
 
-/// A worker as its fetcher sees it.
+/// The fetcher's view of a worker.
 struct WorkerHandle {
     work: mpsc::Sender<Work>,
     ready: bool,
-    /// Whether its engine has ended because there was nothing to do. The next job starts another.
+    /// True if its idle engine has ended. The next job starts another.
     rests: bool,
     running: Option<Running>,
 }
@@ -35,13 +35,13 @@ pub(super) struct Running {
     pub(super) job: JobId,
     pub(super) attempt: u32,
     pub(super) claim: u32,
-    /// Who created it.
+    /// The caller that created the job.
     pub(super) caller: Option<String>,
-    /// When it was handed to its worker.
+    /// The time at which its worker got it.
     pub(super) began: Instant,
     stop: CancellationToken,
     concurrent: bool,
-    /// Whether its lease was lost. Such a run is told to stop, and its end is not recorded.
+    /// True if its lease was lost. Such a run is stopped, and its end is not recorded.
     pub(super) lost: bool,
 }
 
@@ -57,7 +57,7 @@ impl ActorHandle {
         }
     }
 
-    /// How many more jobs it can take, if an actor may have `depth` short ones at a time.
+    /// Returns the number of jobs that the actor can take in addition, if it may have `depth` short ones at a time.
     pub(super) fn room(&self, depth: usize) -> usize {
         let ready = self.workers.first().is_some_and(|worker| worker.ready || worker.running.is_some());
         let room = match (self.running(), self.all_concurrent()) {
@@ -68,7 +68,7 @@ impl ActorHandle {
         room.saturating_sub(self.own.len())
     }
 
-    /// How many jobs it runs.
+    /// Returns the number of jobs that it runs.
     pub(super) fn running(&self) -> usize {
         self.runs().count()
     }
@@ -81,7 +81,7 @@ impl ActorHandle {
         self.runs().all(|running| running.concurrent)
     }
 
-    /// Whether a job can begin now: alone, or beside others if it and they are concurrent.
+    /// True if a job can start now: alone, or beside others if it and they are concurrent.
     pub(super) fn accepts(&self, job: &Claimed) -> bool {
         match self.running() {
             0 => self.workers.first().is_some_and(|worker| worker.ready),
@@ -89,11 +89,12 @@ impl ActorHandle {
         }
     }
 
-    /// Begins a job that it accepts. `start_worker` starts one more worker.
+    /// Starts a job that the actor accepts. `start_worker` starts one more worker.
     pub(super) fn begin(&mut self, job: Claimed, start_worker: impl Fn(usize) -> mpsc::Sender<Work>) {
         let free = self.workers.iter().position(|worker| worker.ready && worker.running.is_none() && !worker.work.is_closed());
         let at = free.unwrap_or_else(|| {
-            // A worker that ended because it had no work is replaced, otherwise one is added. The job waits until its engine is ready.
+            // A worker that ended because it was idle is replaced; otherwise one is added. The job waits until its
+            // engine is ready.
             let ended = self.workers.iter().position(|worker| worker.running.is_none() && worker.work.is_closed());
             let at = ended.unwrap_or(self.workers.len());
             let worker = WorkerHandle { work: start_worker(at), ready: false, rests: false, running: None };
@@ -110,7 +111,8 @@ impl ActorHandle {
         let caller = job.caller_id.clone();
         worker.running =
             Some(Running { job: id, attempt, claim, caller, began: Instant::now(), stop: stop.clone(), concurrent, lost: false });
-        // A worker takes one job at a time, so its channel has room. If the worker has just ended, a new one takes its place.
+        // A worker takes one job at a time, so its channel has room. If the worker has just ended, a new one replaces
+        // it.
         if let Err(TrySendError::Closed(work) | TrySendError::Full(work)) = worker.work.try_send(Work { job, stop }) {
             (worker.work, worker.ready) = (start_worker(at), false);
             // The channel of a new worker is empty.
@@ -118,7 +120,7 @@ impl ActorHandle {
         }
     }
 
-    /// Replaces a worker that failed by a new one, and gives what the failed one ran.
+    /// Replaces a worker that failed by a new one. Returns the run of the failed one.
     pub(super) fn replace(&mut self, worker: usize, work: mpsc::Sender<Work>) -> Option<Running> {
         let worker = self.workers.get_mut(worker)?;
         std::mem::replace(worker, WorkerHandle { work, ready: false, rests: false, running: None }).running
@@ -131,19 +133,20 @@ impl ActorHandle {
         }
     }
 
-    /// Notes that a worker has no engine until it has a job.
+    /// Notes that a worker has no engine until its next job.
     pub(super) fn rest(&mut self, worker: usize) {
         if let Some(worker) = self.workers.get_mut(worker) {
             worker.rests = true;
         }
     }
 
-    /// Whether a job would wait for an engine to start.
+    /// True if a job would wait for an engine to start.
     pub(super) fn rests(&self) -> bool {
         self.workers.first().is_some_and(|worker| worker.rests)
     }
 
-    /// Notes that the job of a worker has ended, and whether its engine can take the next one. Gives the run that ended.
+    /// Notes that the job of a worker has ended, and whether its engine can take the next one. Returns the run that
+    /// ended.
     pub(super) fn done(&mut self, worker: usize, ready: bool) -> Option<Running> {
         let ran = self.workers.get_mut(worker).and_then(|worker| {
             worker.ready = ready;
@@ -153,18 +156,18 @@ impl ActorHandle {
         ran
     }
 
-    /// Takes nothing more until all running jobs have ended, because a job waits that must run alone.
+    /// Takes no job until all running jobs have ended, because a job that must run alone waits.
     pub(super) fn drain(&mut self) {
         self.draining = self.running() > 0;
     }
 
-    /// Stops a job if this actor runs it. Gives whether it does.
+    /// Stops a job if this actor runs it. Returns whether it does.
     pub(super) fn stop(&self, job: &JobId) -> bool {
         let running = self.runs().find(|running| running.job == *job && !running.lost);
         running.inspect(|running| running.stop.cancel()).is_some()
     }
 
-    /// Tells the runs of a job whose lease was lost to stop. Gives whether there were any.
+    /// Stops the runs of a job whose lease was lost. Returns whether there were any.
     pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) -> bool {
         let mut some = false;
         for running in self.workers.iter_mut().filter_map(|worker| worker.running.as_mut()) {
@@ -176,7 +179,7 @@ impl ActorHandle {
         some
     }
 
-    /// Drops all workers, and gives what they ran.
+    /// Drops all workers, and returns their runs.
     pub(super) fn drop_workers(&mut self) -> Vec<Running> {
         self.workers.drain(..).filter_map(|worker| worker.running).collect()
     }

@@ -17,36 +17,36 @@ use hero_process::keep::Used;
 use hero_sal::Session;
 use hero_store::{self as store, Store};
 
-/// What one attempt of a job has of the outside: its log, its progress, and what its actor answers it.
+/// The host of one attempt of a job: its log, its progress, and the answers to its host calls.
 ///
-/// Context, caller and rights are fixed here. An engine that was taken over asks for no more than a script of its pool may.
+/// Context, caller and rights are fixed here. A compromised engine can ask for no more than a script of its pool.
 pub(super) struct JobHost {
     pub(super) log: JobLog,
     pub(super) asker: Asker,
     pub(super) capabilities: Vec<Capability>,
-    /// What the job does outside.
+    /// The files, processes and connections of the job.
     pub(super) session: Arc<Session>,
     pub(super) progress: Option<ProgressTeller>,
 }
 
-/// In whose name a script asks.
+/// The job that makes a host call, and its caller.
 #[derive(Clone)]
 pub(super) struct Asker {
     pub(super) dispatcher: Dispatcher,
     pub(super) store: Store,
     pub(super) context: ContextId,
     pub(super) job: JobId,
-    /// The number of the claim, for what only its holder may do.
+    /// The number of the claim, for calls that only its holder may make.
     pub(super) claim: u32,
     pub(super) caller: String,
-    /// How many host calls it has asked in this attempt, and how many jobs it has created.
+    /// The number of host calls in this attempt that need an identity. `created` counts the jobs it has created.
     pub(super) asked: Arc<AtomicU32>,
     pub(super) created: Arc<AtomicU32>,
-    /// How the store is asked.
+    /// Repeats calls while the store is away.
     pub(super) patience: Patience,
-    /// Where it is recorded that it has.
+    /// The audit log for calls.
     pub(super) audit: Audit,
-    /// Who may do what, if anybody has to be asked.
+    /// Checks the rights of callers, where they log in.
     pub(super) authority: Option<Authority>,
 }
 
@@ -85,7 +85,8 @@ impl JobHost {
         self.progress.get_or_insert_with(new).say(progress);
     }
 
-    /// Waits until log and progress are written, and nothing is left running. Says whether there was a log, and what was used outside.
+    /// Waits until log and progress are written and no process is left. Returns whether there was a log, and the
+    /// resources used outside.
     pub(super) async fn finish(mut self) -> (bool, Used) {
         let (used, why_ended) = self.session.finish().await;
         if let Some(text) = why_ended {
@@ -133,13 +134,13 @@ impl Asker {
     }
 }
 
-/// As JSON that an engine reads. What is nested deeper than that may be cannot be told.
+/// Serializes a value as JSON for an engine. Fails if the value is nested too deeply.
 fn written(value: &impl Serialize) -> Result<Json, Error> {
     let text = serde_json::to_string(value).and_then(|text| serde_json::from_str(&text));
     text.map_err(|error| Error::Invalid { param: "answer", message: format!("cannot be told: {error}") })
 }
 
-/// What a script is told. What went wrong in the store stays outside.
+/// Returns the text of an error for a script. Details of the store are left out.
 fn told(error: &Error, uses: Use) -> String {
     if let Error::Store { source, .. } = error {
         tracing::debug!(error = %source, "a host call of a script was not answered");
@@ -150,7 +151,7 @@ fn told(error: &Error, uses: Use) -> String {
         Error::Store { not_done: true, .. } => "the store is unavailable; nothing was done".to_owned(),
         Error::Store { job_id: Some(id), .. } => format!("the store is unavailable; whether it was done is unknown (job {id})"),
         Error::Store { .. } => "the store is unavailable; whether it was done is unknown".to_owned(),
-        // The script gave no parameters of these names.
+        // The script has no parameters with these names.
         Error::Invalid { param: what @ ("object" | "job" | "answer"), message } => format!("the {what} {message}"),
         error => error.to_string(),
     }

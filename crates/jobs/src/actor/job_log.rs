@@ -11,25 +11,25 @@ use hero_engine::LogRecord;
 use hero_model::{JobError, JobId, LogLevel, Secrets, Timestamp, excerpt};
 use hero_store::{self as store, Store};
 
-/// How many lines go to Redis at once.
+/// The number of lines sent to Redis at once.
 const BATCH: usize = 128;
-/// How long the end of a job waits for its log. While the store is away, the end cannot be written either.
+/// Timeout for the log at the end of a job. While the store is away, the end cannot be written either.
 const FLUSH: Duration = Duration::from_secs(30);
-/// How many characters of an error the log file has.
+/// Maximum number of characters of an error in the log file.
 const LONGEST: usize = 1000;
-/// How long a job waits for its log file.
+/// Timeout for opening the log file of a job.
 const OPEN: Duration = Duration::from_secs(5);
 
 /// Takes the log lines of one attempt of a job. They go to the job's stream in Redis and to its log file.
 pub(super) struct JobLog {
     store: Store,
     job: JobId,
-    /// When the attempt began, by the clock of Redis.
+    /// The start of the attempt, by the clock of Redis.
     began: Timestamp,
     masker: Masker,
     file: Option<LogFile>,
     writer: Option<Writer>,
-    /// Whether there were lines.
+    /// True if there were lines.
     has_lines: bool,
 }
 
@@ -38,16 +38,18 @@ struct Writer {
     task: JoinHandle<()>,
 }
 
-/// What the writer of a log is given.
+/// An entry for the writer of a log.
 enum Entry {
     /// A line of the script.
     Line(LogRecord),
-    /// How the attempt failed, without its secrets. Only the file gets it: the function that records the end writes it to the stream.
+    /// The failure of the attempt, without its secrets. Only the file gets it: the function that records the end writes
+    /// it to the stream.
     Failure(String),
 }
 
 impl JobLog {
-    /// A log for one attempt. Opens the log file, if the job names one. Fails only if the job may not have the file that it names.
+    /// Creates the log of one attempt. Opens the log file, if the job names one. Fails only if the job may not have
+    /// that file.
     pub(super) async fn new(
         store: &Store,
         (job, began): (&JobId, Timestamp),
@@ -61,7 +63,7 @@ impl JobLog {
             match open(store, directory, job, path).await {
                 Ok(file) => log.file = Some(file),
                 Err(Unopened::Refused(error)) => return Err(error),
-                // It is better to run the script without its log file than not to run it.
+                // A script runs without its log file rather than not at all.
                 Err(Unopened::Unavailable(why)) => {
                     tracing::debug!(%job, %why, "the log file of a job is not available, so nothing is written there");
                     log.log(vec![LogRecord { level: LogLevel::Warn, text: format!("the log file is not available: {why}") }]);
@@ -71,17 +73,17 @@ impl JobLog {
         Ok(log)
     }
 
-    /// An error of the script with its secrets masked, because others store and show it.
+    /// Masks the secrets in an error of the script, because others store and show it.
     pub(super) async fn masked(&self, error: JobError) -> JobError {
         self.masker.error(error).await
     }
 
-    /// What masks other texts of the script.
+    /// Returns the masker for other texts of the script.
     pub(super) fn masker(&self) -> Masker {
         self.masker.clone()
     }
 
-    /// Waits until every line is written. Gives whether there were any.
+    /// Waits until every line is written. Returns whether there were any.
     pub(super) async fn finish(self) -> bool {
         let Some(Writer { lines, mut task }) = self.writer else { return false };
         drop(lines);
@@ -92,13 +94,14 @@ impl JobLog {
         self.has_lines
     }
 
-    /// Takes what the script logged, in order. Does not block.
+    /// Logs lines of the script, in order. Does not block.
     pub(super) fn log(&mut self, records: Vec<LogRecord>) {
         self.has_lines = true;
         self.take(records.into_iter().map(Entry::Line));
     }
 
-    /// Has the log file, if there is one, say how the attempt failed, in the words of the log in Redis (`attempts.lua`).
+    /// Writes the failure of the attempt to the log file, if there is one, in the words of the log in Redis
+    /// (`attempts.lua`).
     pub(super) fn failed(&mut self, attempt: u32, error: &JobError) {
         if self.file.is_none() && self.writer.is_none() {
             return;
@@ -110,7 +113,7 @@ impl JobLog {
 
     fn take(&mut self, entries: impl Iterator<Item = Entry>) {
         let writer = self.writer.get_or_insert_with(|| {
-            // The log limit of the engine bounds how much can wait here.
+            // The log limit of the engine bounds the number of entries that wait here.
             let (lines, incoming) = mpsc::unbounded_channel();
             let stream = Stream { store: self.store.clone(), job: self.job.clone(), last: before(self.began), failed: false };
             let task = write(stream, self.masker.clone(), self.file.take(), incoming);
@@ -123,9 +126,9 @@ impl JobLog {
     }
 }
 
-/// Why there is no log file.
+/// The reason why there is no log file.
 enum Unopened {
-    /// The job cannot have it.
+    /// The job may not have it.
     Refused(log_file::Error),
     /// It could not be opened, or not in time.
     Unavailable(String),
@@ -176,19 +179,19 @@ async fn write(mut stream: Stream, masker: Masker, file: Option<LogFile>, mut in
 struct Stream {
     store: Store,
     job: JobId,
-    /// The entry behind which everything is of this attempt and not known to be written.
+    /// The last entry that is known to be written. Every later entry is of this attempt.
     last: String,
-    /// Whether it was said that lines are lost.
+    /// Whether the loss of lines was logged.
     failed: bool,
 }
 
 impl Stream {
-    /// Appends lines, each once. While the store is away it goes on trying: whoever logs has no place for more than the log may have.
+    /// Appends lines, each once. Repeats while the store is away; the log limit of the job bounds what waits meanwhile.
     async fn append(&mut self, lines: Vec<(LogLevel, String)>) {
         let (patience, has_tried) = (Patience::default(), AtomicBool::new(false));
         let (this, lines) = (&*self, &lines);
         let append = || async {
-            // What an earlier call has written of which no answer came is not written again.
+            // Lines that an earlier call wrote, although its answer was lost, are not written again.
             let tried = has_tried.swap(true, Ordering::Relaxed);
             let (written, last) = if tried { this.store.appended_to_log(&this.job, &this.last, lines).await? } else { (0, None) };
             Ok(this.store.append_log(&this.job, &lines[written..]).await?.or(last))
@@ -197,7 +200,7 @@ impl Stream {
         match appended {
             Ok(Some(last)) => self.last = last,
             Ok(None) => {}
-            // That Redis is full is logged elsewhere, once for all jobs.
+            // A full Redis is logged elsewhere, once for all jobs.
             Err(error) => {
                 if !error.out_of_memory() && !std::mem::replace(&mut self.failed, true) {
                     tracing::warn!(job = %self.job, %error, "log lines of a job are lost");
@@ -207,12 +210,13 @@ impl Stream {
     }
 }
 
-/// An entry before all that are written from then on.
+/// Returns an entry id before all entries that are written from that time on.
 fn before(time: Timestamp) -> String {
     format!("{}-0", time.as_millis().saturating_sub(1).max(0))
 }
 
-/// Appends lines to the file, away from the threads that serve connections. Gives the file back, or why it cannot be written.
+/// Appends lines to the file, away from the threads that serve connections. Returns the file, or why it cannot be
+/// written.
 async fn append(mut file: LogFile, now: Timestamp, lines: Vec<(LogLevel, String)>) -> Result<LogFile, String> {
     let written = tokio::task::spawn_blocking(move || {
         for (level, text) in &lines {

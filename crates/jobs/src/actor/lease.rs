@@ -8,7 +8,8 @@ use hero_model::JobId;
 use hero_service::Service;
 use hero_store::{Error, Store};
 
-/// The leases that a pool holds, each by its job and claim. While a script still runs whose lease was lost, its job may be there twice.
+/// The leases that a pool holds, each by its job and claim. A job may have two entries while a script runs whose lease
+/// was lost.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HeldLeases(Arc<Mutex<HashSet<(JobId, u32)>>>);
 
@@ -21,7 +22,7 @@ impl HeldLeases {
         self.locked().insert((job.clone(), claim));
     }
 
-    /// Forgets a claim; others of the same job stay.
+    /// Removes a claim. Other claims of the same job stay.
     pub(super) fn remove(&self, job: &JobId, claim: u32) {
         self.locked().remove(&(job.clone(), claim));
     }
@@ -43,7 +44,7 @@ impl HeldLeases {
 pub(super) struct Renewer {
     pub(super) store: Store,
     pub(super) leases: HeldLeases,
-    /// Where lost leases are told. What has no room there is told in the next round.
+    /// The sender for lost leases. Those that do not fit into the channel are sent in the next round.
     pub(super) lost: mpsc::Sender<(JobId, u32)>,
 }
 
@@ -54,7 +55,7 @@ impl Service for Renewer {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         for lost in self.store.renew(&self.leases.all()).await? {
-            // If the pool has recorded the end of the job meanwhile, the lease is gone as it should be.
+            // If the pool has recorded the end of the job meanwhile, the lease is gone as expected.
             if self.leases.contains(&lost) && self.lost.try_send(lost).is_err() {
                 break;
             }

@@ -10,17 +10,17 @@ use hero_service::away;
 
 /// Patterns whose matches never reach a log or the text of an error.
 ///
-/// In a pattern `*` stands for any number of characters but white space, and everything else for itself.
+/// In a pattern, `*` matches any number of characters except white space. Every other character matches itself.
 #[derive(Debug, Clone, Default)]
 pub struct Mask {
     patterns: Arc<[Regex]>,
 }
 
-/// What `*` stands for.
+/// The regular expression for `*`.
 const ANYTHING: &str = r"\S*";
 
 impl Mask {
-    /// A mask of patterns.
+    /// Compiles patterns to a mask.
     pub fn new(patterns: &[String]) -> Result<Self, Error> {
         let compiled = patterns.iter().map(|pattern| {
             let wrong = |why: String| Error::Mask { pattern: pattern.clone(), why };
@@ -33,7 +33,7 @@ impl Mask {
         Ok(Self { patterns: compiled.collect::<Result<Vec<_>, _>>()?.into() })
     }
 
-    /// Whether a pattern reads as if somebody took it for a regular expression, which it is not.
+    /// True if a pattern looks like a regular expression, which it is not.
     pub fn looks_like_a_regular_expression(pattern: &str) -> bool {
         let has = |words: &[&str]| words.iter().any(|word| pattern.contains(word));
         let class = pattern.split_once('[').is_some_and(|(_, rest)| rest.contains(']'));
@@ -50,9 +50,10 @@ impl Mask {
         text
     }
 
-    /// The same for an error, before anybody else gets it. It may repeat what the script was given: the value that is no number, say.
+    /// Masks an error before anybody else gets it. Its text may repeat an argument of the script, such as a value that
+    /// is not a number.
     pub(super) fn of_error(&self, secrets: &Secrets, error: JobError) -> JobError {
-        // The words of these are ours, and others compare them.
+        // Hero wrote the text of these errors, and other programs compare it.
         if matches!(error.kind, ErrorKind::Timeout | ErrorKind::Stopped) {
             return error;
         }
@@ -64,7 +65,7 @@ impl Mask {
         }
     }
 
-    /// The same for everything that is written in JSON. A number that has to be masked becomes a text.
+    /// Masks a JSON value. A number that must be masked becomes a string.
     fn of_data(&self, secrets: &Secrets, data: &Json) -> Option<Json> {
         let masked = |text: String| secrets.without_beginning_at_end(self.apply(secrets, text));
         let mut value = data.to_value().ok()?;
@@ -91,7 +92,7 @@ impl Mask {
     }
 }
 
-/// What must not be told of a job.
+/// Removes the secrets of a job and the matches of patterns.
 #[derive(Debug, Clone)]
 pub(super) struct Masker {
     pub(super) mask: Mask,
@@ -99,13 +100,13 @@ pub(super) struct Masker {
 }
 
 impl Masker {
-    /// A text without it, also where the text was cut.
+    /// Masks a text, also where the text was cut.
     pub(super) async fn text(&self, text: String) -> String {
         let without = |this: &Self, text| this.secrets.without_beginning_at_cut(this.mask.apply(&this.secrets, text));
         self.away(text.len(), text, without).await.unwrap_or_else(|| MASKED.to_owned())
     }
 
-    /// Lines of a log without it.
+    /// Masks lines of a log.
     pub(super) async fn lines(&self, records: Vec<LogRecord>) -> Vec<(LogLevel, String)> {
         let bytes = records.iter().map(|record| record.text.len()).sum();
         let without = |this: &Self, records: Vec<LogRecord>| {
@@ -114,7 +115,7 @@ impl Masker {
         self.away(bytes, records, without).await.unwrap_or_else(|| vec![(LogLevel::Warn, MASKED.to_owned())])
     }
 
-    /// An error without it, before anybody else gets it.
+    /// Masks an error before anybody else gets it.
     pub(super) async fn error(&self, error: JobError) -> JobError {
         let kind = error.kind;
         let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
@@ -123,7 +124,7 @@ impl Masker {
         self.away(bytes, error, without).await.unwrap_or_else(|| JobError::new(kind, MASKED))
     }
 
-    /// Does what takes long away from the threads that serve connections. Nothing, if that failed.
+    /// Runs slow work away from the threads that serve connections. Returns `None` if that failed.
     async fn away<T: Send + 'static, U: Send + 'static>(
         &self,
         bytes: usize,

@@ -1,7 +1,7 @@
-//! Pools of actors: they claim jobs, have them run by engines, and record how they ended.
+//! Pools of actors: they claim jobs, run them in engines, and record their ends.
 //!
-//! A [`Pool`] is the actors of one script type and group in this process. Its fetcher talks to Redis, one fetch at a time; an
-//! actor talks to its engine process. Nothing here knows of a server.
+//! A [`Pool`] has the actors of one script type and group in this process. Its fetcher talks to Redis, one fetch at a
+//! time; an actor talks to its engine process. This module does not know that a server exists.
 
 mod actor_set;
 mod error;

@@ -10,38 +10,38 @@ use crate::dispatch::Error;
 use hero_model::Backoff;
 use hero_store::{self as store, Store};
 
-/// How long to wait before the store is asked again, at first and at most.
+/// Pause before the store is asked again, at first and at most.
 const AGAIN: Backoff = Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(1) };
 
-/// A store that does not answer for so long is away.
+/// A store that does not answer for this long counts as away.
 const ANSWERS: Duration = Duration::from_secs(1);
 
-/// Asks the store on behalf of one attempt, and goes on asking while that is away: whoever asks is dropped with the attempt, whose timeout is
-/// the end of it.
+/// Asks the store on behalf of one attempt, and repeats the call while the store is away. The timeout of the attempt
+/// ends the repetition, because the call is dropped with it.
 ///
-/// What is asked here has to come to the same however often it is: it only reads, or says which host call it is.
+/// Every call must be idempotent: it only reads, or it has the identity of its host call.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Patience(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether a host call is not answered yet, and whether the store was away when it was asked last.
+    /// Whether a host call waits for an answer, and whether the store was away at the last try.
     asks: AtomicBool,
     is_away: AtomicBool,
 }
 
-/// Why something cannot be done, if that may pass by itself.
+/// An error that may be temporary.
 pub(super) trait Passing {
-    /// Whether to ask again.
+    /// True if the call should be repeated.
     fn passes(&self) -> bool;
 
-    /// Whether that is because the store is away.
+    /// True if the store is away.
     fn is_away(&self) -> bool;
 }
 
 impl Passing for store::Error {
     fn passes(&self) -> bool {
-        // A full memory is for people, and jobs wait for what these do.
+        // A full memory needs an operator, and a job can wait for that.
         self.may_pass() && !self.out_of_memory()
     }
 
@@ -54,7 +54,7 @@ impl Passing for Error {
     fn passes(&self) -> bool {
         match self {
             Self::Store { source, .. } => source.passes(),
-            // Others wait for the store, too.
+            // Other calls wait for the store, too.
             Self::Busy { .. } => true,
             _ => false,
         }
@@ -66,7 +66,7 @@ impl Passing for Error {
 }
 
 impl Patience {
-    /// Asks until there is an answer, or an error that does not pass.
+    /// Repeats a call until it succeeds, or fails with a permanent error.
     pub(super) async fn ask<T, E: Passing, Asking>(&self, asking: impl Fn() -> Asking) -> Result<T, E>
     where
         Asking: Future<Output = Result<T, E>>,
@@ -86,7 +86,7 @@ impl Patience {
         }
     }
 
-    /// Whether an attempt that was ended waited for the store because that is away, and not because what it asked takes long.
+    /// True if an attempt that ran out of time was waiting for a store that is away, and not for a slow call.
     pub(super) async fn waited(&self, store: &Store) -> bool {
         if !self.0.asks.load(Ordering::Relaxed) {
             return false;

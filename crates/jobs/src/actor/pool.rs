@@ -20,7 +20,7 @@ use hero_process::{self as process, Spawner};
 use hero_service as service;
 use hero_store::{Registration, Store};
 
-/// The actors of one script type and group that this process runs.
+/// The actors of one script type and group in this process.
 pub struct Pool {
     /// Its settings.
     pub settings: Arc<PoolSettings>,
@@ -35,9 +35,10 @@ pub struct Pool {
 impl Pool {
     /// Claims registrations and starts the actors.
     ///
-    /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this machine and has
-    /// ended, otherwise when it has been silent for some time. The actors work until shutdown, or until they are told to [leave](Self::leave).
-    /// At shutdown running scripts get the grace period, and jobs that do not end in it are requeued.
+    /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this
+    /// machine and has ended, otherwise when it has been silent for some time. The actors work until shutdown, or until
+    /// they are told to [leave](Self::leave). At shutdown running scripts get the grace period, and jobs that do not
+    /// end in it are requeued.
     pub async fn start(
         store: Store,
         dispatcher: Dispatcher,
@@ -89,7 +90,8 @@ impl Pool {
             })
         };
 
-        // These services go on until the fetcher has ended, because it needs the leases and registrations until its last fetch.
+        // These services run until the fetcher has ended, because it needs the leases and registrations until its last
+        // fetch.
         let (services, watching) = (CancellationToken::new(), shutdown.child_token());
         let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
@@ -125,7 +127,7 @@ impl Pool {
         Ok(Self { settings, status, registrations, orders, tasks })
     }
 
-    /// Has the actors take no jobs, or take them again. What runs goes on.
+    /// Makes the actors stop or resume taking jobs. Running jobs go on.
     pub fn pause(&self, paused: bool) {
         self.orders.send_if_modified(|orders| {
             let then = if paused { Orders::Pause } else { Orders::Work };
@@ -137,12 +139,12 @@ impl Pool {
         });
     }
 
-    /// Has the actors take no jobs any more, and end when those that run have ended, however long they take.
+    /// Makes the actors take no more jobs, and end when their running jobs have ended, however long that takes.
     pub fn leave(&self) {
         self.orders.send_replace(Orders::Leave);
     }
 
-    /// Waits until everything has ended, after shutdown, or after it was told to leave.
+    /// Waits until all tasks of the pool have ended, after shutdown or [`leave`](Self::leave).
     pub async fn ended(&self) {
         self.tasks.wait().await;
     }

@@ -1,19 +1,19 @@
 use std::time::Duration;
 
-/// How many jobs an actor may have at a time. While jobs are short these are more than the one that it runs.
+/// The number of jobs that an actor may have at a time. While jobs are short it exceeds the one that runs.
 ///
-/// A round trip to Redis costs as much as several short scripts. While jobs take well under a millisecond, a fetch takes more
-/// of them than can run at once, so that engines need not wait for the next fetch. An actor has about five milliseconds of work at
-/// most, and a pool whose actors are all busy requeues the rest ([`STALE`]).
+/// A round trip to Redis costs as much as several short scripts. While jobs take well under a millisecond, a fetch
+/// takes more of them than can run at once, so that engines do not wait for the next fetch. An actor has about five
+/// milliseconds of work at most, and a pool whose actors are all busy requeues the rest ([`STALE`]).
 #[derive(Debug)]
 pub(super) struct Prefetch {
     /// The moving average of the running times of jobs, in microseconds. Each job counts for an eighth.
     recent: f64,
 }
 
-/// How much work an actor may have, in microseconds.
+/// Maximum work of an actor, in microseconds.
 const WORK: f64 = 5000.0;
-/// How many jobs an actor may have, however short they are.
+/// Maximum number of jobs of an actor, however short they are.
 const MOST: usize = 64;
 /// A job that has waited in the pool for this long is requeued when every actor is busy.
 pub(super) const STALE: Duration = Duration::from_millis(10);
@@ -25,7 +25,7 @@ impl Default for Prefetch {
 }
 
 impl Prefetch {
-    /// Notes how long a job ran.
+    /// Notes the running time of a job.
     pub(super) fn ran(&mut self, time: Duration) {
         self.recent += (time.as_micros() as f64 - self.recent) / 8.0;
     }
@@ -35,7 +35,7 @@ impl Prefetch {
         self.recent = self.recent.max(10_000.0);
     }
 
-    /// How many jobs an actor may have at a time, at least one.
+    /// Returns the number of jobs that an actor may have at a time, at least one.
     pub(super) fn depth(&self) -> usize {
         ((WORK / self.recent.max(1.0)) as usize).clamp(1, MOST)
     }

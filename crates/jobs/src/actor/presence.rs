@@ -12,11 +12,11 @@ use hero_process as process;
 use hero_service::Service;
 use hero_store::{self as store, Registration, RegistrationClaim, Store};
 
-/// How often a presence is renewed.
+/// The interval at which a presence is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Claims a registration for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the previous servers
-/// whose registrations were claimed.
+/// Claims a registration for every actor of a pool: the configured numbers, or the lowest that are free. Also returns
+/// the previous servers whose registrations were claimed.
 pub(super) async fn claim_registrations(
     store: &Store,
     settings: &PoolSettings,
@@ -43,7 +43,7 @@ pub(super) async fn claim_registrations(
             let mut free = (1..).filter(|number| !busy.contains(number));
             while claimed.len() < *count as usize {
                 let number = free.next().expect("numbers do not run out");
-                // If somebody else has taken it just now, the next number is tried.
+                // If another process has taken it meanwhile, the next number is tried.
                 if claim(store, &registration(number), presence, &mut previous_servers).await? == RegistrationClaim::Claimed {
                     claimed.push(registration(number));
                 }
@@ -53,7 +53,8 @@ pub(super) async fn claim_registrations(
     Ok((claimed, previous_servers))
 }
 
-/// Claims a registration that is free, or whose holder died on this machine: then there is no need to wait until the presence of the holder expires.
+/// Claims a registration that is free, or whose holder died on this machine. In the second case it need not wait until
+/// the presence of the holder expires.
 async fn claim(
     store: &Store,
     registration: &Registration,
@@ -64,7 +65,7 @@ async fn claim(
     let RegistrationClaim::Taken(holder) = &held else { return Ok(held) };
     let Some(incarnation) = holder.incarnation.clone().filter(|_| has_ended(holder)) else { return Ok(held) };
     let held = store.take_over(registration, presence, &incarnation).await?;
-    // Whoever has the registration now, the former holder is dead.
+    // Whichever process has the registration now, the former holder is dead.
     previous_servers.add_dead(incarnation);
     Ok(held)
 }
@@ -82,14 +83,14 @@ pub(super) async fn release_registrations(store: &Store, registrations: &[Regist
     }
 }
 
-/// Renews the registrations of a pool's actors every few seconds, which says that they live.
+/// Renews the registrations of a pool's actors every few seconds, as their heartbeat.
 pub(super) struct Heartbeat {
     pub(super) store: Store,
     pub(super) registrations: Vec<Registration>,
     pub(super) presence: Presence,
     pub(super) status: Arc<PoolStatus>,
     pub(super) leases: HeldLeases,
-    /// The previous servers of these actors, as long as leases of theirs remain.
+    /// The previous servers of these actors, while they still hold leases.
     pub(super) previous_servers: Option<PreviousServers>,
 }
 

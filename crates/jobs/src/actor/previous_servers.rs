@@ -4,15 +4,16 @@ use tokio::time::Instant;
 
 use hero_store::{Error, PRESENCE, Recovered, Registration, Store};
 
-/// The servers that ran the actors of a pool before, and died. Their jobs are to run again.
+/// The dead servers that ran the actors of a pool before. Their jobs run again.
 ///
-/// A lease counts as long as its server may be alive. That the server's presence is gone proves nothing, because Redis may have been
-/// unreachable. So a server counts as dead when its process has ended on this machine, or when this process has not heard of it
-/// for as long as a presence lasts. A live server that has lost its registrations still says that it lives.
+/// A lease counts as long as its server may be alive. A missing presence of the server proves nothing, because Redis
+/// may have been unreachable. So a server counts as dead when its process has ended on this machine, or when this
+/// process has not heard of it for as long as a presence lasts. A live server that has lost its registrations still
+/// sends its heartbeat.
 #[derive(Debug, Default)]
 pub(super) struct PreviousServers {
     dead: BTreeSet<String>,
-    /// Servers that hold leases in the name of these actors and say nothing, each with the time since when.
+    /// Silent servers that hold leases in the name of these actors, each with the time since when.
     silent: BTreeMap<String, Instant>,
 }
 
@@ -22,7 +23,8 @@ impl PreviousServers {
         self.dead.insert(incarnation);
     }
 
-    /// Ends the leases of dead ones, so that their jobs run again. Gives whether no other server holds leases of these actors any more.
+    /// Ends the leases of dead servers, so that their jobs run again. Returns true if no other server holds leases of
+    /// these actors any more.
     pub(super) async fn recover(&mut self, store: &Store, registrations: &[Registration]) -> Result<bool, Error> {
         let recovered = store.recover(registrations, &self.dead).await?;
         if recovered.ended > 0 {

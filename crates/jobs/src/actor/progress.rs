@@ -10,16 +10,16 @@ use super::patience::Passing;
 use hero_model::{JobId, Progress, excerpt};
 use hero_store::Store;
 
-/// How often it is written at most. Each is an event, of which there are not more than some.
+/// Minimum time between two writes. Each write is an event, and their number is limited.
 const EVERY: Duration = Duration::from_millis(500);
-/// How long its text may be, in characters; what an engine may send is far longer.
+/// Maximum length of the text, in characters. An engine may send a far longer one.
 const LONGEST: usize = 200;
-/// How much of a longer text is looked at for secrets, in bytes.
+/// Maximum length of the beginning of a text that is searched for secrets, in bytes.
 const LOOKED_AT: usize = 4096;
-/// How long the end of a job waits until the last is written.
+/// Timeout for the last write at the end of a job.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Tells how far a job is: the newest of what it says, twice a second at most, and always the last.
+/// Writes the progress of a job: the newest value, at most twice a second, and always the last.
 pub(super) struct ProgressTeller {
     newest: watch::Sender<Option<Progress>>,
     ending: CancellationToken,
@@ -32,16 +32,16 @@ impl ProgressTeller {
         Self { newest, task: tokio::spawn(tell(store, job, claim, masker, progress, ending.clone())), ending }
     }
 
-    /// Has it told, unless something newer comes first.
+    /// Writes this progress, unless a newer one replaces it first.
     pub(super) fn say(&self, progress: Progress) {
         self.newest.send_replace(Some(progress));
     }
 
-    /// Waits until the last is written.
+    /// Waits until the last progress is written.
     pub(super) async fn finish(self) {
         self.ending.cancel();
         drop(self.newest);
-        // It is of little worth now, so the end of the job is not held up for ever.
+        // Progress matters little by now, so the end of the job waits for it only for a limited time.
         let mut task = self.task;
         if timeout(FLUSH, &mut task).await.is_err() {
             task.abort();
@@ -57,14 +57,14 @@ async fn tell(
     mut progress: watch::Receiver<Option<Progress>>,
     ending: CancellationToken,
 ) {
-    // What was said last is still given when nothing more can be said.
+    // The last value is still received after its sender is dropped.
     while progress.changed().await.is_ok() {
         let Some(newest) = progress.borrow_and_update().clone() else { continue };
         let newest = Progress { text: shown(&masker, newest.text).await, ..newest };
         match store.note_progress(&job, claim, &newest).await {
             Ok(true) => {}
             Ok(false) => return,
-            // It is told as soon as that is possible, unless something newer is said meanwhile.
+            // Written as soon as possible, unless a newer one replaces it meanwhile.
             Err(error) if error.passes() => {
                 progress.mark_changed();
                 tokio::time::sleep(EVERY).await;
@@ -79,11 +79,11 @@ async fn tell(
     }
 }
 
-/// The beginning of a text without secrets.
+/// Returns the beginning of a text, without secrets.
 async fn shown(masker: &Masker, mut text: String) -> String {
     if text.len() > LOOKED_AT {
         text.truncate((0..=LOOKED_AT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
-        // So that a secret that was cut is recognised.
+        // Marks the cut, so that a secret that was cut is recognised.
         text.push('…');
     }
     excerpt(&masker.text(text).await, LONGEST).into_owned()

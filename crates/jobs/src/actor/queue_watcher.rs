@@ -6,11 +6,11 @@ use tokio_util::sync::CancellationToken;
 
 use hero_store::{LayoutQueues, Peek, Store};
 
-/// A pool that has been idle for this long has its queues watched, which takes a blocking connection for each.
+/// The queues of a pool are watched after it has been idle for this long, because each takes a blocking connection.
 const IDLE: Duration = Duration::from_millis(20);
-/// A queue whose jobs this pool may not take is looked at this often.
+/// The interval at which a queue is checked whose jobs this pool may not take.
 const PAUSE: Duration = Duration::from_secs(1);
-/// At most so many queues are watched, because each takes a connection. Jobs in the others are found by the fetcher's poll.
+/// At most this many queues are watched, because each takes a connection. The fetcher's poll finds jobs in the others.
 const MOST_QUEUES: usize = 16;
 
 /// The queues that are watched for a pool: its type queue, and those of other layouts.
@@ -18,7 +18,7 @@ pub(super) fn watched_queues(type_queue: String, layout_queues: &LayoutQueues) -
     std::iter::once(type_queue).chain(layout_queues.keys().cloned()).take(MOST_QUEUES)
 }
 
-/// Watches one queue while the pool has nothing to do, so that a push by any client wakes it at once.
+/// Watches one queue while the pool is idle, so that a push by any client wakes it at once.
 ///
 /// While the pool is busy its next fetch finds the jobs anyway.
 pub(super) async fn watch_queue(
@@ -34,7 +34,7 @@ pub(super) async fn watch_queue(
             if idle.wait_for(|idle| *idle).await.is_err() {
                 return;
             }
-            // Still idle after a moment: no job runs that would bring the next fetch.
+            // Still idle after a moment: no job runs that would cause the next fetch.
             if tokio::time::timeout(IDLE, idle.wait_for(|idle| !idle)).await.is_ok() {
                 continue;
             }
@@ -48,7 +48,7 @@ pub(super) async fn watch_queue(
             match found {
                 Ok(true) => {
                     wake_up.notify_one();
-                    // If the pool does not get busy, it may not take what it sees.
+                    // If the pool stays idle, it may not take this job.
                     let _ = tokio::time::timeout(PAUSE, idle.wait_for(|idle| !idle)).await;
                 }
                 Ok(false) => {}

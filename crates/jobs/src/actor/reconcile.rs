@@ -8,36 +8,36 @@ use hero_store::Fetch;
 
 /// Finds claims that Redis counts for this pool although the pool does not know of them.
 ///
-/// If the answer to a call got lost, the call may have started jobs. It may also do so later: a proxy or a stalled Redis executes
-/// what it kept even when nobody waits for it any more. But a claim that the pool does not know of may also just be on its way
-/// here. So it counts as lost only when it is still unknown after a second.
+/// If the answer to a call was lost, the call may have started jobs. It may also do so later: a proxy or a stalled
+/// Redis executes a call that it kept even when nobody waits for it any more. But a claim that the pool does not know
+/// of may also be on its way here. So it counts as lost only if it is still unknown after a second.
 #[derive(Debug, Default)]
 pub(super) struct Reconciler {
     /// Unknown claims, each with the time at which it was first seen.
     suspects: Vec<(Instant, JobId, u32)>,
-    /// Until when a call without an answer may still start jobs.
+    /// Until then, an unanswered call may still start jobs.
     until: Option<Instant>,
 }
 
 /// A claim may be on its way here for this long.
 const CLAIM_ON_ITS_WAY: Duration = Duration::from_secs(1);
-/// A call that Redis executes later than this after it was sent starts nothing. One second is added to be safe.
+/// A call that Redis executes later than this after it was sent starts nothing. One second is added as a margin.
 const LATE: Duration = Fetch::LATE.saturating_add(Duration::from_secs(1));
 
 impl Reconciler {
-    /// Notes that a call got no answer. As long as the call may still start jobs, and for the length of a lease at least, the pool
-    /// is compared with Redis.
+    /// Notes that a call got no answer. The pool is compared with Redis while that call may still start jobs, and at
+    /// least for the length of a lease.
     pub(super) fn note_unanswered(&mut self, lease: Duration) {
         self.until = Some(Instant::now() + lease.max(LATE));
     }
 
-    /// Whether the pool has to be compared with Redis again.
+    /// True if the pool must be compared with Redis again.
     pub(super) fn has_more_to_compare(&self) -> bool {
         !self.suspects.is_empty() || self.until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Compares the claims that Redis counts with those that the pool knows, and gives the lost ones. With `at_once`, unknown claims
-    /// count as lost without the wait for those on their way.
+    /// Compares the claims that Redis counts with those that the pool knows, and returns the lost ones. With `at_once`,
+    /// unknown claims count as lost immediately.
     pub(super) fn compare(&mut self, held: Vec<(JobId, u32)>, known: &HeldLeases, at_once: bool) -> Vec<(JobId, u32)> {
         let (now, before) = (Instant::now(), std::mem::take(&mut self.suspects));
         let mut lost = Vec::new();

@@ -1,4 +1,4 @@
-//! Whether the caller of a job may do what its script asks for.
+//! The check whether the caller of a job may make the host calls of its script.
 
 use super::host::Asker;
 use hero_access::{Allowed, Concern, Permission, lacking};
@@ -6,10 +6,10 @@ use hero_audit::{Outcome, Record, Who};
 use hero_engine::Use;
 use hero_model::{ContextId, IdentityId, JobId};
 
-/// The code of the wire that such a refusal has in the audit log: permission denied.
+/// The error code of such a refusal in the audit log: permission denied.
 const DENIED: i32 = 1004;
 
-/// What the caller of a job needs to do something by its script, and what that concerns.
+/// Returns the permission that the caller of a job needs for a host call, and the object of that permission.
 pub fn script_right(uses: Use, context: ContextId, job: &JobId) -> (Permission, Concern<'_>) {
     match uses {
         Use::Itself => (Permission::Public, Concern::Job(context, job)),
@@ -21,7 +21,8 @@ pub fn script_right(uses: Use, context: ContextId, job: &JobId) -> (Permission, 
 }
 
 impl Asker {
-    /// Whether the caller of the job may do this by its script, or what it lacks. The job is its own, and so is what its prerequisites gave.
+    /// Checks whether the caller of the job may make this host call, or returns the missing permission. The job may
+    /// always read itself and the outputs of its prerequisites.
     pub(super) async fn may(&self, uses: Use, name: &'static str) -> Result<(), String> {
         let Some(authority) = self.authority.as_ref().filter(|authority| authority.has_login()) else { return Ok(()) };
         let Some(identity) = IdentityId::of_caller(&self.caller) else { return Ok(()) };

@@ -11,7 +11,7 @@ use hero_process::Spawner;
 
 /// Compiles scripts in an engine process of its own, one after another.
 ///
-/// So the process that serves reads no script, and checks and running scripts do not wait for each other.
+/// So the server process parses no script, and checks and running scripts do not wait for each other.
 #[derive(Debug)]
 pub struct ScriptChecker {
     spawner: Spawner,
@@ -21,18 +21,18 @@ pub struct ScriptChecker {
     idle: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// How long a check may take, including the start of the engine and the checks before it.
+/// Timeout for a check, including the start of the engine and the checks before it.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// An engine that has been idle for this long is ended.
 const IDLE: Duration = Duration::from_secs(60);
 
 impl ScriptChecker {
-    /// A checker for the scripts of a pool with these engine settings. It starts its engine at the first check.
+    /// Creates a checker for the scripts of a pool with these engine settings. Its engine starts at the first check.
     pub fn new(spawner: Spawner, settings: EngineSettings) -> Self {
         Self { spawner, settings, engine: Arc::default(), idle: Mutex::default() }
     }
 
-    /// The error in a script, if there is one. Gives `None`, too, where no engine answered within 5 s.
+    /// Returns the error in a script, if there is one. Also returns `None` if no engine answered within 5 s.
     pub async fn check(&self, script: &str) -> Option<JobError> {
         let known = timeout(TIMEOUT, self.compile(script)).await;
         self.end_when_idle().await;

@@ -11,16 +11,16 @@ use hero_model::{Name, ScriptType};
 use hero_sal::Resources;
 use hero_store::Layouts;
 
-/// Which instance numbers the actors of a pool have.
+/// The instance numbers of the actors of a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Instances {
-    /// So many, with the lowest free numbers.
+    /// This number of actors, with the lowest free numbers.
     Count(u32),
-    /// Exactly these.
+    /// Exactly these numbers.
     Numbers(Vec<u32>),
 }
 
-/// What a pool is to be.
+/// The settings of a pool.
 #[derive(Debug, Clone)]
 pub struct PoolSettings {
     /// The script type of its jobs.
@@ -29,47 +29,47 @@ pub struct PoolSettings {
     pub group: Name,
     /// Its actors.
     pub instances: Instances,
-    /// What its scripts may use outside of their engines.
+    /// The resources that its scripts may use outside of their engines.
     pub resources: Resources,
     /// How its engines are started and replaced.
     pub engine: EngineSettings,
-    /// What its scripts may use now, where that changes while the pool runs; in place of the limits of `engine`.
+    /// The current limits of its scripts, if they can change while the pool runs. They replace the limits of `engine`.
     pub bounds: Option<watch::Receiver<Limits>>,
-    /// The timeout of jobs whose hash names none.
+    /// The timeout of jobs whose hash has none.
     pub timeout: Duration,
     /// Whether the callers of its type and group queues take turns.
     pub fair: bool,
-    /// How many concurrent jobs one actor may run side by side, each in an engine of its own.
+    /// Maximum number of concurrent jobs that one actor runs side by side, each in its own engine.
     pub side_by_side: usize,
-    /// How long an engine is kept that has nothing to do, unless it is the first of the pool; zero: as long as the pool.
+    /// Time after which an idle engine ends, except the first of the pool. Zero keeps it as long as the pool.
     pub engine_idle: Duration,
-    /// The queues of other layouts it takes from, too.
+    /// The queues of other layouts that it serves, too.
     pub layouts: Layouts,
-    /// What must not reach a log.
+    /// Masks texts before they reach a log.
     pub mask: Mask,
-    /// Where log files are.
+    /// The directory of log files.
     pub log_directory: LogDirectory,
-    /// How long running scripts may go on when the pool stops.
+    /// Time that running scripts get when the pool stops.
     pub grace: Duration,
-    /// Where it is recorded how attempts of jobs ended.
+    /// The audit log for the ends of attempts.
     pub audit: Audit,
-    /// Who may do what by the scripts of their jobs, where callers log in.
+    /// Checks the rights of callers for the host calls of their jobs, where callers log in.
     pub authority: Option<Authority>,
 }
 
 impl PoolSettings {
-    /// How engines are started now.
+    /// Returns the current engine settings.
     pub(super) fn engine_now(&self) -> EngineSettings {
         let limits = self.bounds.as_ref().map(|bounds| bounds.borrow().clone());
         EngineSettings { limits: limits.unwrap_or_else(|| self.engine.limits.clone()), ..self.engine.clone() }
     }
 
-    /// Whether an engine that was started with these limits may run the next job.
+    /// True if an engine that was started with these limits may run the next job.
     pub(super) fn has_limits(&self, limits: &Limits) -> bool {
         self.bounds.as_ref().is_none_or(|bounds| *bounds.borrow() == *limits)
     }
 
-    /// The names of what an operator granted its scripts, or the script type has by default.
+    /// Returns the names of the grants of its scripts, from the operator or by default of the script type.
     pub(super) fn grants(&self) -> Vec<String> {
         let granted = self.engine.capabilities.iter().filter(|capability| Capability::GRANTS.contains(capability));
         granted.map(|capability| capability.name().to_owned()).collect()

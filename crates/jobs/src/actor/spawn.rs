@@ -11,16 +11,16 @@ use crate::dispatch::{Error, check_relations};
 use hero_audit::{self as audit, Record, Who};
 use hero_model::{ErrorKind, JobId, JobSpec, Json, Status, without_position};
 
-/// How many jobs an attempt of a job may create.
+/// Maximum number of jobs that an attempt may create.
 const MOST_CREATED: u32 = 1000;
 
 impl Asker {
-    /// Creates a relative of the job and starts it: it waits for this one by itself.
+    /// Creates a relative of the job and starts it. It waits for this job by itself.
     pub(super) async fn spawn(&self, spec: &Json, as_continuation: bool) -> Result<JobId, Error> {
         let wrong = |message: String| Error::Invalid { param: "job", message };
-        // Where in a text that the script has not written says nothing.
+        // The position is left out, because the script has not written this text.
         let none = |error: serde_json::Error| wrong(format!("is not what a job may be: {}", without_position(&error.to_string())));
-        // The names alone: a tree would take many times the bytes.
+        // Reads the names only: a tree would take many times the bytes.
         let given: HashMap<String, IgnoredAny> = serde_json::from_str(spec.as_str()).map_err(none)?;
         let relation = if as_continuation { "predecessor_id" } else { "parent_id" };
         for fixed in ["context_id", "caller_id", "parent_id", relation] {
@@ -34,18 +34,18 @@ impl Asker {
         }
         let this = || Some(self.job.clone());
         let mut related = if as_continuation { JobSpec { predecessor_id: this(), ..spec } } else { JobSpec { parent_id: this(), ..spec } };
-        // Before they are looked up.
+        // Before the relatives are looked up.
         check_relations(&mut related)?;
         self.ensure_own(&related).await?;
         let begun = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), "spawn", audit::Outcome::Unknown) };
         let mut doing = self.audit.begin(begun).map_err(|closed| wrong(format!("cannot be created: {closed}")))?;
         let is_keyed = related.idempotency_key.is_some();
-        // A foreign job may name no caller.
+        // A foreign job may have no caller.
         let caller_id = Some(self.caller.clone()).filter(|caller| !caller.is_empty());
         let id = self.run(JobSpec { context_id: self.context, caller_id, ..related }).await;
         doing.end(|record| match &id {
             Ok(id) => (record.outcome, record.object) = (audit::Outcome::Ok, Some(format!("job:{id}"))),
-            // Whether it was created is not known.
+            // It is unknown whether the job was created.
             Err(Error::Store { not_done: false, .. }) => {}
             Err(_) => record.outcome = audit::Outcome::Bad,
         });
@@ -56,22 +56,24 @@ impl Asker {
         Ok(id)
     }
 
-    /// Creates a job and starts it, once, however often that has to be asked.
+    /// Creates a job and starts it, once, however often the call is repeated.
     async fn run(&self, spec: JobSpec) -> Result<JobId, Error> {
-        // The job that an earlier call may have created.
+        // The job that an earlier try may have created.
         let made: Mutex<Option<JobId>> = Mutex::default();
         let known = || made.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (began, lease) = (self.store.clock().now(), [(self.job.clone(), self.claim)]);
         let create = || async {
             let before = known();
-            // A server that slept, or was cut off, for longer than a lease does not act for an attempt that is another server's by now.
+            // If this server slept, or was cut off, for longer than a lease, another server may have the attempt by
+            // now.
             let lost = self.store.renew(&lease).await;
             let lost = lost.map_err(|source| Error::Store { job_id: before.clone(), not_done: before.is_none(), source })?;
             if !lost.is_empty() {
                 let message = "cannot be created: this attempt lost its lease".to_owned();
                 return Err(Error::Invalid { param: "job", message });
             }
-            // Its key finds a keyed job, and stands for just what was asked: with an id it would be another job.
+            // A keyed job is found by its key, which stands for exactly this request: with an id it would be another
+            // job.
             let given = before.clone().filter(|_| spec.idempotency_key.is_none());
             let spec = JobSpec { job_id: given.or_else(|| spec.job_id.clone()), ..spec.clone() };
             match Box::pin(self.dispatcher.run(spec)).await {
@@ -92,7 +94,8 @@ impl Asker {
         self.patience.ask(create).await
     }
 
-    /// Refuses a job that names jobs of other callers: what these gave it would see, and whether they run it would decide.
+    /// Refuses a job that names jobs of other callers: it would see their outputs, and they would decide whether it
+    /// runs.
     async fn ensure_own(&self, spec: &JobSpec) -> Result<(), Error> {
         let others: Vec<&JobId> = spec.named().filter(|id| **id != self.job).collect();
         if others.is_empty() {
@@ -106,7 +109,7 @@ impl Asker {
         Err(Error::Invalid { param: "job", message: "names a job of another caller than that of the job that creates it".to_owned() })
     }
 
-    /// A child that was created by an earlier attempt, and was given up because that failed, is tried again with its parent.
+    /// Retries a child that an earlier attempt created, and that was given up because that attempt failed.
     async fn try_again(&self, id: &JobId) -> Result<(), Error> {
         let job = self.patience.ask(|| self.dispatcher.job(self.context, id)).await?;
         let given_up = job.status == Status::Error && job.error.is_some_and(|error| error.kind == ErrorKind::Prerequisite);

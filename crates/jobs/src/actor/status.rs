@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use hero_engine::Meter;
 use hero_store::PRESENCE;
 
-/// How the actors of a pool are. An actor is named by its index in the pool, a worker by its index in the actor.
+/// The state of the actors of a pool. An actor is identified by its index in the pool, a worker by its index in the
+/// actor.
 #[derive(Debug, Default)]
 pub struct PoolStatus {
     actors: Mutex<Vec<ActorStatus>>,
@@ -16,19 +17,20 @@ struct ActorStatus {
     confinement: Option<String>,
     /// Its engines, by worker.
     engines: BTreeMap<usize, Arc<Meter>>,
-    /// The processor time of those before them.
+    /// The processor time of earlier engines.
     before: Duration,
     live: bool,
-    /// How many jobs it runs.
+    /// The number of jobs it runs.
     running: usize,
-    /// When Redis last took its presence; nothing before the first heartbeat, as its registration was claimed before that.
+    /// The time at which Redis last took its presence. `None` before the first heartbeat: the registration was claimed
+    /// before that.
     seen: Option<Instant>,
-    /// Whether somebody else has its registration.
+    /// Whether another process has its registration.
     displaced: bool,
 }
 
 impl PoolStatus {
-    /// So many actors without an engine.
+    /// Creates the state of actors without an engine.
     pub(super) fn of(actors: usize) -> Self {
         Self { actors: Mutex::new(vec![ActorStatus::default(); actors]) }
     }
@@ -37,25 +39,25 @@ impl PoolStatus {
         self.actors.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// How many actors have an engine, or start one for their next job.
+    /// Returns the number of actors that have an engine, or start one for their next job.
     pub fn live(&self) -> usize {
         self.locked().iter().filter(|actor| actor.live).count()
     }
 
-    /// The same, of those that have a presence.
+    /// Returns the number of live actors that have a presence.
     pub fn present(&self) -> usize {
         let present = |actor: &&ActorStatus| actor.live && !actor.displaced && actor.seen.is_none_or(|seen| seen.elapsed() < PRESENCE);
         self.locked().iter().filter(present).count()
     }
 
-    /// Notes a heartbeat: whether the registration is still the actor's.
+    /// Notes a heartbeat. `held` is true if the actor still has its registration.
     pub(super) fn beat(&self, actor: usize, held: bool) {
         if let Some(status) = self.locked().get_mut(actor) {
             (status.seen, status.displaced) = (Some(Instant::now()), !held);
         }
     }
 
-    /// How many jobs run.
+    /// Returns the number of running jobs.
     pub fn jobs(&self) -> usize {
         self.running().iter().sum()
     }
@@ -64,7 +66,7 @@ impl PoolStatus {
         self.locked().iter().map(|actor| actor.running).collect()
     }
 
-    /// How the engines say they are confined.
+    /// Returns the confinement that each engine reports.
     pub fn confinements(&self) -> Vec<String> {
         self.locked().iter().filter_map(|actor| actor.confinement.clone()).collect()
     }
@@ -73,17 +75,17 @@ impl PoolStatus {
         self.locked().get(actor).and_then(|status| status.confinement.clone())
     }
 
-    /// The processes of the engines.
+    /// Returns the process ids of the engines.
     pub fn engines(&self) -> Vec<u32> {
         self.locked().iter().flat_map(|actor| actor.engines.values().map(|engine| engine.pid())).collect()
     }
 
-    /// The processor time of all engines, also of those that have ended.
+    /// Returns the processor time of all engines, including those that have ended.
     pub fn processor_time(&self) -> Duration {
         self.locked().iter().map(|actor| actor.before + actor.engines.values().map(|engine| engine.read()).sum::<Duration>()).sum()
     }
 
-    /// Notes a fresh engine.
+    /// Notes a new engine.
     pub(super) fn engine(&self, actor: usize, worker: usize, engine: &Arc<Meter>, confinement: &str) {
         if let Some(status) = self.locked().get_mut(actor) {
             (status.confinement, status.live) = (Some(confinement.to_owned()), true);
@@ -92,7 +94,7 @@ impl PoolStatus {
         }
     }
 
-    /// Notes that the engine of a worker has ended because there is nothing to do for it.
+    /// Notes that the idle engine of a worker has ended.
     pub(super) fn engine_ended(&self, actor: usize, worker: usize) {
         if let Some(status) = self.locked().get_mut(actor) {
             let ended = status.engines.remove(&worker);

@@ -38,7 +38,7 @@ impl Service for StopRequests {
         for job in self.store.control(&self.queues).await? {
             self.store.inbox().stop(job);
         }
-        // While scripts run a stop request has to be found soon. Without any, the request can wait.
+        // While scripts run, a stop request must be found soon. Otherwise it can wait.
         Ok(Duration::from_millis(if self.leases.len() > 0 { 25 } else { 1000 }))
     }
 }

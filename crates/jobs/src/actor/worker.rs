@@ -28,24 +28,24 @@ pub(super) struct Work {
     pub(super) stop: CancellationToken,
 }
 
-/// What an actor tells its fetcher.
+/// A message from a worker to its fetcher.
 pub(super) enum Report {
     /// Its engine is ready.
     Ready { actor: usize, worker: usize },
-    /// Its engine has ended because there was nothing to do, and starts again for the next job.
+    /// Its idle engine has ended. It starts again for the next job.
     Rests { actor: usize, worker: usize },
-    /// A job ended. `ready` says whether the worker can take the next one at once.
+    /// A job ended. `ready` is true if the worker can take the next one at once.
     Done { actor: usize, worker: usize, ended: Box<Ended>, ran: Duration, ready: bool },
     /// The worker panicked and has ended.
     Failed { actor: usize, worker: usize },
 }
 
-/// Has jobs run by one engine process after another. An actor is one of them, or several while concurrent jobs run.
+/// Runs jobs in one engine process after another. An actor has one worker, or several while concurrent jobs run.
 pub(super) struct Worker {
     /// The index of its actor in the pool.
     pub(super) actor: usize,
-    /// Its index in the actor. All workers but the first end when they have had nothing to do for a while. The first one of each actor but the first of the pool lets
-    /// its engine end then, and starts another for the next job.
+    /// Its index in the actor. All workers but the first end after some idle time. The first worker ends only its
+    /// engine then, and starts another for the next job; the first worker of the pool's first actor keeps its engine.
     pub(super) worker: usize,
     pub(super) store: Store,
     pub(super) dispatcher: Dispatcher,
@@ -58,15 +58,15 @@ pub(super) struct Worker {
     pub(super) reports: mpsc::Sender<Report>,
 }
 
-/// How long to wait before an engine that did not start is tried again, at first and at most.
+/// Pause before another try to start an engine, at first and at most.
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 
 impl Worker {
-    /// Works until the fetcher ends. If the worker panics, the fetcher is told.
+    /// Runs until the fetcher ends. If the worker panics, it reports that to the fetcher.
     pub(super) async fn supervised(self) {
         let (actor, worker, reports) = (self.actor, self.worker, self.reports.clone());
         if AssertUnwindSafe(self.run()).catch_unwind().await.is_err() {
-            // If the fetcher has ended, there is nobody to tell.
+            // If the fetcher has ended, nobody receives the report.
             let _ = reports.send(Report::Failed { actor, worker }).await;
         }
     }
@@ -89,7 +89,7 @@ impl Worker {
                         () = engine.death() => continue 'engines,
                         work = self.work.recv() => work,
                         () = tokio::time::sleep(idle), if !idle.is_zero() && self.worker > 0 => {
-                            // A job that was sent just before is still run.
+                            // A job that was sent just before still runs.
                             self.work.close();
                             self.work.recv().await
                         }
@@ -123,7 +123,7 @@ impl Worker {
                     // The fetcher has requeued the job and ended, so a result would be refused.
                     () = self.reports.closed() => return,
                 };
-                // An engine that is to be replaced goes on until its successor is ready.
+                // A worn-out engine runs jobs until its successor is ready.
                 if successor.is_none() && engine.worn_out() {
                     let (spawner, settings) = (self.spawner.clone(), self.settings.engine_now());
                     successor = Some(tokio::spawn(async move { Child::start(&spawner, &settings).await.ok() }));
@@ -146,7 +146,7 @@ impl Worker {
         }
     }
 
-    /// Starts an engine, however long that takes. Gives `None` if the fetcher has ended.
+    /// Starts an engine, however long that takes. Returns `None` if the fetcher has ended.
     async fn start_engine(&mut self) -> Option<Child> {
         let mut attempt = 0;
         loop {
@@ -167,7 +167,7 @@ impl Worker {
         }
     }
 
-    /// Requeues a job that waits for an engine that does not start.
+    /// Requeues the job that waits for an engine that does not start.
     async fn requeue(&mut self) {
         if let Some(Work { job, .. }) = self.next.take().or_else(|| self.work.try_recv().ok()) {
             let ended = Ended::of(job.job, job.attempt, job.claim, job.started_at, AttemptEnd::Requeued);
@@ -229,7 +229,7 @@ impl Worker {
                 ended.usage = Some(ran.usage);
                 ended.end = match ran.result {
                     Ok(output) => AttemptEnd::Finished(output),
-                    // Its time went by without its doing.
+                    // The store was away, so the timeout is not the script's fault.
                     Err(error) if error.kind == ErrorKind::Timeout && patience.waited(&self.store).await => {
                         tracing::warn!(job = %job.job, attempt = job.attempt, "the time of a job was over while it waited for the store; it is requeued");
                         AttemptEnd::Requeued
@@ -259,7 +259,7 @@ impl Worker {
         ended
     }
 
-    /// What a job does outside.
+    /// Creates the session for the job's files, processes and connections.
     fn session(&self, run: &EngineJob) -> Arc<Session> {
         let resources = self.settings.resources.clone();
         let variables = match environment::fault(run) {
@@ -270,7 +270,7 @@ impl Worker {
         Session::new(resources, variables)
     }
 
-    /// What the engine gets of a job and where it logs, or why the job cannot be run.
+    /// Returns the job for the engine and its log, or why the job cannot be run.
     async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), AttemptEnd> {
         let unavailable = |message| JobError::new(ErrorKind::Unavailable, message);
         let run = prepare(job, self.store.context(), self.settings.timeout).map_err(|why| AttemptEnd::Refused(unavailable(why)))?;
@@ -287,10 +287,11 @@ impl Worker {
     }
 }
 
-/// What the engine gets of a job, or why the hash of a foreign client cannot be run.
+/// Returns the job for the engine, or why the hash of a foreign client cannot be run.
 fn prepare(job: &Claimed, context: hero_model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
     let script = job.script.clone().ok_or("the job's hash has no field script")?;
-    // Numbers are checked in the text, because reading would round them. Jobs of foreign programs have not been checked before.
+    // Numbers are checked in the text, because parsing would round them. Nobody has checked jobs of foreign programs
+    // before.
     let args = job.args.as_deref().map(|args| exact(args, "args")).transpose().map_err(|beyond| beyond.to_string())?;
     let args = args.map(|args| serde_json::from_str(&args)).transpose().map_err(|error| format!("args can't be read as JSON: {error}"))?;
     let env = match job.env_vars.as_deref() {

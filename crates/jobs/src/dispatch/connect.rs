@@ -7,13 +7,13 @@ use hero_model::{ContextId, ServerId};
 use hero_service as service;
 use hero_store::{self as store, Endpoint, Periods, Store, Subscriber};
 
-/// No queue gets longer, unless a [`Store`] says otherwise.
+/// Maximum length of a queue, unless a [`Store`] sets another.
 const QUEUE_LIMIT: usize = 100_000;
 
-/// The loops of a dispatcher that was connected by [`Dispatcher::connect`]. They end with it.
+/// The loops of a dispatcher that [`Dispatcher::connect`] made. They end when this is dropped.
 pub struct Loops {
     dispatcher: Dispatcher,
-    /// Ends the loops when it is dropped.
+    /// Stops the loops when it is dropped.
     running: DropGuard,
     tasks: TaskTracker,
 }
@@ -28,10 +28,11 @@ impl Loops {
 }
 
 impl Dispatcher {
-    /// A dispatcher for context 0 of the Redis at `url` (`redis://`, `rediss://` or `unix://`), with the defaults of the protocol.
+    /// Connects to context 0 of the Redis at `url` (`redis://`, `rediss://` or `unix://`), with the defaults of the
+    /// protocol.
     ///
-    /// Log files that foreign actors write are read below `logs` in the current directory. Beside the dispatcher come the loops that
-    /// tell its waiters and keep jobs moving; any number of processes may run them on one Redis.
+    /// Log files that foreign actors write are read below `logs` in the current directory. Also starts the loops that
+    /// wake its waiters and keep jobs moving; any number of processes may run them on one Redis.
     pub async fn connect(url: &str) -> Result<(Self, Loops), Error> {
         let settings = store::Settings {
             endpoint: Endpoint { url: url.to_owned(), ..Endpoint::default() },

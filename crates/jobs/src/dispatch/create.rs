@@ -5,37 +5,39 @@ use super::{Dispatcher, Error};
 use hero_model::{ContextId, JobId, JobSpec, ScriptType, Status};
 use hero_store::{Created, NewJob, Store, Weight};
 
-/// How many jobs may be created together.
+/// Maximum number of jobs that are created together.
 const MOST_JOBS: usize = 1000;
-/// How many relations jobs that are created together may have, in all.
+/// Maximum number of relations of jobs that are created together, in total.
 const MOST_RELATIONS: usize = 2000;
-/// How many bytes jobs that are created together may have, in all.
+/// Maximum number of bytes of jobs that are created together, in total.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
-/// What is wrong with one of several jobs.
+/// Wraps the error of one of several jobs.
 fn entry(index: usize) -> impl Fn(Error) -> Error {
     move |error| Error::Entry { index, error: Box::new(error) }
 }
 
-/// A job that is there.
+/// A job in the store.
 pub(super) struct Stored {
     pub(super) id: JobId,
     pub(super) status: Status,
-    /// It was there before, made with the same idempotency key. That says nothing of its id: both calls may name the same.
+    /// True if an earlier call with the same idempotency key made it. The id does not tell: both calls may name the
+    /// same.
     pub(super) earlier: bool,
 }
 
 impl Dispatcher {
-    /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
+    /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key returns the same job.
     pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
         let job = self.prepare(spec).await?;
         self.store_job(job).await.map(|stored| stored.id)
     }
 
-    /// Stores all of these jobs, or none if one of them is refused. Those that have a `job_id` may be named by others.
+    /// Stores all of these jobs, or none if one of them is refused. Other jobs may name those that have a `job_id`.
     ///
-    /// All are of one context. One step in Redis decides that all of them are there. Where they are many they come to their places after it, some at a
-    /// time, so that others may see a part of them for some milliseconds; all are there before this returns.
+    /// All are of one context. One step in Redis decides that all of them exist. Many jobs move to their places after
+    /// that step, some at a time, so that others may see a part of them for some milliseconds; all are there before
+    /// this returns.
     pub async fn create_many(&self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
         let Some(context) = specs.first().map(|spec| spec.context_id) else { return Ok(Vec::new()) };
         if specs.len() > MOST_JOBS {
@@ -68,7 +70,7 @@ impl Dispatcher {
     pub async fn store_together(&self, context: ContextId, jobs: Vec<NewJob>) -> Result<Vec<JobId>, Error> {
         let store = self.store(context).await?;
         let answers = store.create_all_or_none(&jobs).await.map_err(|error| Error::store(error, None))?;
-        // The entry that was refused says why none was stored; `None` only says that another one was.
+        // The error of the refused entry tells why none was stored; `None` only tells that another entry was refused.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
             let is_of_all = matches!(answer, Created::TooFast(_) | Created::ManyStaged | Created::Closed | Created::Busy);
@@ -101,7 +103,7 @@ pub(super) fn log_creation(store: &Store, id: &JobId, script_type: &ScriptType) 
     tracing::debug!(job = %id, %script_type, context = %store.context(), "a job was created");
 }
 
-/// Has jobs that are stored together name each other in one direction only: a dependent gets a prerequisite.
+/// Turns all relations between jobs that are stored together into one direction: a dependent gets a prerequisite.
 fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
     let mut positions: HashMap<JobId, usize> = HashMap::new();
     for (index, job) in jobs.iter().enumerate() {
@@ -123,7 +125,7 @@ fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
         if let Some(other) =
             named.into_iter().find(|other| positions.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some()))
         {
-            // It may turn out to be an older job with another id.
+            // The key may stand for an older job with another id.
             let error = Error::invalid(
                 "idempotency_key",
                 format!("is not possible for {other}, because jobs[{index}] names it; its job_id does the same"),
@@ -143,13 +145,13 @@ fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
     Ok(())
 }
 
-/// Names no job twice.
+/// Removes ids that occur more than once.
 pub(super) fn distinct(ids: &mut Vec<JobId>) {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(id.clone()));
 }
 
-/// What is told to the caller of what became of a job.
+/// Converts the result of storing a job for the caller.
 fn outcome(context: ContextId, id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
     match created {
         Created::Created(status) => Ok(Stored { id, status, earlier: false }),

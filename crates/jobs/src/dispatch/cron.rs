@@ -1,14 +1,14 @@
-//! Reads the patterns of schedules, and says which field of one is wrong.
+//! Parses the patterns of schedules, and names the field of a pattern that is wrong.
 
 use croner::Cron;
 
 use super::Error;
 
-/// The longest pattern.
+/// Maximum length of a pattern, in bytes.
 const LONGEST: usize = 256;
-/// What is shown of one that is wrong.
+/// Maximum number of characters of a wrong pattern in an error.
 const SHOWN: usize = 48;
-/// The fields of a pattern with seconds, and what stands in them.
+/// The fields of a pattern with seconds, and their values.
 const FIELDS: [(&str, &str); 6] = [
     ("second", "0 to 59"),
     ("minute", "0 to 59"),
@@ -18,7 +18,7 @@ const FIELDS: [(&str, &str); 6] = [
     ("weekday", "0 to 7, of which 0 and 7 are Sunday, or SUN to SAT"),
 ];
 
-/// Reads a pattern.
+/// Parses a pattern.
 pub(super) fn cron(pattern: &str) -> Result<Cron, Error> {
     let refuse = |reason: String| Err(Error::invalid("cron", reason));
     if pattern.len() > LONGEST {
@@ -54,7 +54,7 @@ pub(super) fn cron(pattern: &str) -> Result<Cron, Error> {
     }
 }
 
-/// The pattern with one field as it is, and every value in the others.
+/// Returns the pattern with this field as it is, and `*` in all others.
 fn alone(at: usize, fields: &[&str]) -> String {
     (0..fields.len()).map(|other| if other == at { fields[at] } else { "*" }).collect::<Vec<_>>().join(" ")
 }

@@ -3,53 +3,53 @@ use std::time::Duration;
 use hero_model::{ContextId, ErrorKind, JobError, JobId, Name, ObjectId, Reason, ScheduleId, ScriptType, Status};
 use hero_store::{self as store, NO_LIST};
 
-/// When to try again what was refused because something is full.
+/// The retry delay for calls that were refused because something is full.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Why an operation on jobs was not done.
+/// The reason why an operation on jobs was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A parameter that cannot be meant.
+    /// A parameter is invalid.
     #[error("{param}: {message}")]
     Invalid {
         /// The parameter.
         param: &'static str,
-        /// What is wrong with it and what to do.
+        /// The error in it, and what to do.
         message: String,
     },
-    /// There is no such context here.
+    /// The context does not exist here.
     #[error("context {0} does not exist here; list_contexts gives those that do, and create_context makes one")]
     NoContext(ContextId),
     /// The context is being deleted.
     #[error("context {0} is being deleted, and takes no calls")]
     Deleting(ContextId),
-    /// More jobs of a context are created in a second than may be.
+    /// The context creates more jobs per second than it may.
     #[error("as many jobs are created in a second in this context as may be (jobs_per_second); try again in {} ms", retry_after.as_millis())]
     TooFast {
-        /// When there is room.
+        /// Time until there is room.
         retry_after: Duration,
     },
-    /// There is no such job (any more).
+    /// The job does not exist (any more).
     #[error("job {0} does not exist")]
     NotFound(JobId),
-    /// The job has finished, and was gone before its result was read.
+    /// The job has finished, but was gone before its result was read.
     #[error("job {0} finished, but was deleted, or its retention ended, before there was room for its result")]
     Gone(JobId),
-    /// There is no such schedule (any more).
+    /// The schedule does not exist (any more).
     #[error("schedule {0} does not exist; list_schedules gives those that do")]
     NoSchedule(ScheduleId),
-    /// There is no such object (any more).
+    /// The object does not exist (any more).
     #[error("there is no object {id} in {collection}; find_objects gives those that there are")]
     NoObject {
-        /// Where it was looked for.
+        /// Its collection.
         collection: Name,
         /// Its id.
         id: ObjectId,
     },
-    /// A schedule with this id exists already.
+    /// A schedule with this id already exists.
     #[error("schedule {0} exists already; leave schedule_id out for a new one, or delete that one first")]
     ScheduleExists(ScheduleId),
-    /// The idempotency key stands for a schedule with other parameters.
+    /// The idempotency key was used for a schedule with other parameters.
     #[error("idempotency_key: was used with other parameters for schedule {0}; use another key, or the same parameters")]
     ScheduleReused(ScheduleId),
     /// The job's status does not allow this.
@@ -57,12 +57,12 @@ pub enum Error {
     State {
         /// The job.
         job_id: JobId,
-        /// The status it has.
+        /// Its status.
         status: Status,
-        /// What was wanted, as a past participle.
+        /// The requested action, as a past participle.
         action: &'static str,
     },
-    /// A prerequisite of the job is in error.
+    /// A prerequisite of the job ended in error.
     #[error("job {job_id} cannot run again while its prerequisite {prerequisite} is in error; retry that one first")]
     Blocked {
         /// The job.
@@ -70,92 +70,92 @@ pub enum Error {
         /// The prerequisite.
         prerequisite: JobId,
     },
-    /// One of several jobs that were to be created together was refused, so none was.
+    /// One of several jobs to create together was refused, so none was created.
     #[error("jobs[{index}]: {error}")]
     Entry {
-        /// Which one, from 0.
+        /// Its index, from 0.
         index: usize,
-        /// Why.
+        /// The reason.
         error: Box<Error>,
     },
-    /// A job with this id exists already.
+    /// A job with this id already exists.
     #[error("job {job_id} exists already ({status})")]
     Exists {
         /// The job.
         job_id: JobId,
-        /// The status it has.
+        /// Its status.
         status: Status,
     },
-    /// Nobody knows this script type.
+    /// The script type is unknown here.
     #[error("script type {script_type} is not built in, not configured and has no live actor (known: {known}){}", of_programs(script_type))]
     UnknownScriptType {
-        /// The type asked for.
+        /// The requested type.
         script_type: ScriptType,
-        /// The types that would do, as a list for people.
+        /// The known types, as a list for people.
         known: String,
     },
     /// The queue is full, or Redis nearly is.
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
     Full {
-        /// What is full.
+        /// A description of the full resource.
         what: String,
-        /// When to try again.
+        /// The retry delay.
         retry_after: Duration,
     },
-    /// Too many do the same at once.
+    /// Too many calls do the same at once.
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
     Busy {
-        /// What there is too much of.
+        /// The calls that are too many.
         what: &'static str,
-        /// When to try again.
+        /// The retry delay.
         retry_after: Duration,
     },
-    /// Something is larger than allowed.
+    /// A value is larger than allowed.
     #[error("{what} has {size} bytes, the limit is {limit} ({setting})")]
     TooLarge {
-        /// What is too large.
+        /// The value that is too large.
         what: &'static str,
-        /// How large it is.
+        /// Its size.
         size: usize,
-        /// How large it may be.
+        /// The maximum size.
         limit: usize,
-        /// The setting that moves the limit, or that none does.
+        /// The setting for the limit, or a note that the limit is fixed.
         setting: &'static str,
     },
     /// The script does not compile.
     #[error("script: {}{}", .0.message, location(.0))]
     Script(Box<JobError>),
-    /// The idempotency key stands for a job with other parameters.
+    /// The idempotency key was used for a job with other parameters.
     #[error("idempotency key was used with other parameters for job {0}")]
     IdempotencyReused(JobId),
-    /// The job ended badly.
+    /// The job ended in error.
     #[error("job {job_id} {}", ending(error))]
     Failed {
         /// The job.
         job_id: JobId,
-        /// Why.
+        /// The reason.
         error: Box<JobError>,
         /// The attempt that failed.
         attempt: u32,
     },
-    /// The wait is over, the job is not.
+    /// The wait ended before the job.
     #[error("job {job_id} is still {status}: {explanation}")]
     StillRunning {
-        /// The job; `wait_job` waits on.
+        /// The job; `wait_job` continues the wait.
         job_id: JobId,
-        /// The status it has.
+        /// Its status.
         status: Status,
-        /// Why it has not ended.
+        /// The reason why it has not ended.
         explanation: String,
-        /// The same in a word, unless this process ends or the state cannot be read.
+        /// The same as one word, unless this process ends or the state cannot be read.
         reason: Option<Reason>,
     },
-    /// Redis did not do its part.
+    /// A call to Redis failed.
     #[error("store unavailable: {source}")]
     Store {
         /// The job that may or may not have been stored.
         job_id: Option<JobId>,
-        /// Whether it is certain that nothing was done.
+        /// True if it is certain that nothing was done.
         not_done: bool,
         /// The cause.
         source: store::Error,
@@ -163,17 +163,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// A parameter that cannot be meant.
+    /// Returns the error for an invalid parameter.
     pub(super) fn invalid(param: &'static str, message: impl Into<String>) -> Self {
         Self::Invalid { param, message: message.into() }
     }
 
-    /// A cursor that was not given out here.
+    /// Returns the error for a cursor that did not come from hero.
     pub(super) fn bad_cursor(hint: &str) -> Self {
         Self::invalid("cursor", format!("is not a cursor; {hint}"))
     }
 
-    /// A failure of the store in something that concerns a job.
+    /// Returns the error for a failure of the store that concerns a job.
     pub(super) fn store(source: store::Error, job: Option<&JobId>) -> Self {
         if source.out_of_memory() {
             return Self::out_of_memory();
@@ -181,13 +181,13 @@ impl Error {
         Self::Store { job_id: job.cloned(), not_done: source.not_done(), source }
     }
 
-    /// A failure of the store in something that concerns no job.
+    /// Returns the error for a failure of the store that concerns no job.
     #[doc(hidden)]
     pub fn of_store(source: store::Error) -> Self {
         Self::store(source, None)
     }
 
-    /// A store that takes no more.
+    /// Returns the error for a store whose memory is nearly full.
     pub(super) fn out_of_memory() -> Self {
         Self::Full {
             what: "the memory of Redis is nearly full (redis_max_memory, at a Redis of your own maxmemory)".into(),
@@ -195,18 +195,18 @@ impl Error {
         }
     }
 
-    /// So many contexts are open that another one has to wait.
+    /// Returns the error for another context when the maximum number of contexts is open.
     #[doc(hidden)]
     pub const fn many_contexts() -> Self {
         Self::Busy { what: "as many contexts are in use at once as may be here", retry_after: RETRY_AFTER }
     }
 
-    /// The queue of a job that takes no more.
+    /// Returns the error for a job whose queue is full.
     pub(super) fn queue_of_job_full(id: &JobId, length: u64) -> Self {
         Self::Full { what: full(&format!("the queue of job {id}"), length), retry_after: RETRY_AFTER }
     }
 
-    /// Relations that have to wait for those of others to be followed.
+    /// Returns the error for relations that must wait until those of other jobs were checked.
     pub(super) fn relations_busy() -> Self {
         Self::Full {
             what: "so many relations of jobs were followed lately that those of this job have to wait".into(),
@@ -214,13 +214,13 @@ impl Error {
         }
     }
 
-    /// A queue that takes no more.
+    /// Returns the error for a full queue.
     pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
         Self::Full { what: full(&format!("the queue for {script_type}"), length), retry_after: RETRY_AFTER }
     }
 }
 
-/// What is to be said of a script type whose jobs programs run that join by themselves.
+/// A hint for a script type whose jobs are run by independent programs.
 fn of_programs(script_type: &ScriptType) -> &'static str {
     if script_type.as_str() == ScriptType::RUST {
         "; jobs of it are run by programs in Rust that take them from Redis, and none is here: start one that says that it is there (docs/protocol.md), or name the type in the setting script_types so that its jobs wait for one"
@@ -229,7 +229,7 @@ fn of_programs(script_type: &ScriptType) -> &'static str {
     }
 }
 
-/// That a queue takes no more jobs.
+/// The message for a queue that takes no more jobs.
 fn full(queue: &str, length: u64) -> String {
     if length == NO_LIST {
         return format!("{queue} takes no jobs, because somebody made something else of its key; delete that");
@@ -237,7 +237,7 @@ fn full(queue: &str, length: u64) -> String {
     format!("{queue} holds {length} jobs, and takes no more (queue_length)")
 }
 
-/// Where a job is in its life, for people: all bad ends have one word on the wire.
+/// The status of a job, for people: all ends in error have one word on the wire.
 fn standing(status: Status) -> String {
     match status {
         Status::Error => "has ended in error".to_owned(),
@@ -245,7 +245,7 @@ fn standing(status: Status) -> String {
     }
 }
 
-/// How a job ended, for people. The protocol has words of its own for ends that have no message.
+/// The end of a job, for people. The protocol has special words for ends without a message.
 fn ending(error: &JobError) -> String {
     match (error.kind, error.message.as_str()) {
         (ErrorKind::Stopped, "stopped") => "was stopped before it ran".to_owned(),

@@ -5,11 +5,12 @@ use hero_model::{
     ContextId, ErrorKind, Explanation, Job, JobId, MessageStatus, Queue, Reason, RunnerId, Status, Target, Timestamp, WaitsFor,
 };
 
-/// How many jobs a message names.
+/// Maximum number of jobs that a message names.
 const NAMED: usize = 3;
-/// The longest text of prerequisites that is read, in bytes: the ids of as many as a job can have are shorter.
+/// Maximum length of the list of prerequisites that is read, in bytes. The ids of the maximum number of prerequisites
+/// are shorter.
 const LONGEST: usize = 64 * 1024;
-/// What an explanation is made of.
+/// The fields of a job that an explanation needs.
 const FIELDS: [&str; 15] = [
     "status",
     "attempt",
@@ -29,15 +30,15 @@ const FIELDS: [&str; 15] = [
 ];
 
 impl Dispatcher {
-    /// Why a job has not ended: a word, a sentence for people, and the facts behind it.
+    /// Explains why a job has not ended: a word, a sentence for people, and the facts.
     pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
         let (explained, store) = (self.explained(context, id, None).await?, self.store(context).await?);
         let attempts = store.earlier_attempts(id).await.map_err(|error| Error::store(error, Some(id)))?;
         Ok(Explanation { attempts, ..explained })
     }
 
-    /// The same for a waiter that has waited since then. It costs little, because many waits can run out together: they share one list of
-    /// actors, and the position in the queue is not looked for.
+    /// Explains the same for a waiter that waits since `since`. It is cheap, because many waits can time out together:
+    /// they share one list of actors, and the position in the queue is left out.
     pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
         let job = self.part(context, id, &FIELDS, LONGEST).await?;
         let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);
@@ -77,7 +78,7 @@ impl Dispatcher {
         })
     }
 
-    /// Where a job is that went to a runner elsewhere, with a message; nothing if it did not.
+    /// Explains a job that went to a runner elsewhere by a message. Returns `None` for other jobs.
     async fn explain_away(&self, context: ContextId, job: &Job) -> Result<Option<String>, Error> {
         let of_store = |error| Error::store(error, Some(&job.job_id));
         if !job.actor.as_deref().is_some_and(|actor| actor.contains(":runner")) {
@@ -94,7 +95,7 @@ impl Dispatcher {
         }))
     }
 
-    /// The first relation that holds a job back: prerequisites, then its parent, then its predecessor.
+    /// Explains which relation blocks a job: its prerequisites first, then its parent, then its predecessor.
     async fn explain_waiting(&self, context: ContextId, job: &Job) -> Result<Explanation, Error> {
         let mut relatives = job.prerequisites.clone();
         relatives.extend(job.parent_id.iter().chain(&job.predecessor_id).cloned());
@@ -119,7 +120,7 @@ impl Dispatcher {
         let named: Vec<String> = waiting_for.iter().take(NAMED).map(|other| format!("{} ({})", other.job_id, other.status)).collect();
         let more = if waiting_for.len() > NAMED { format!(" and {} more", waiting_for.len() - NAMED) } else { String::new() };
         let named = format!("{}{more}", named.join(", "));
-        // A continuation runs, whatever became of its predecessor.
+        // A continuation runs even if its predecessor is gone or ended in error.
         let ending = &relatives[..relatives.len() - usize::from(job.predecessor_id.is_some())];
         let deleted = if waiting_for.is_empty() { self.deleted(context, job, ending, &statuses).await? } else { None };
         let message = match reason {
@@ -132,7 +133,7 @@ impl Dispatcher {
         Ok(Explanation { waiting_for, ..Explanation::new(job.job_id.clone(), job.status, reason, message) })
     }
 
-    /// What is said of a job that waits for one that is gone: it was deleted before it let this one go.
+    /// Explains a job that waits for a relative that was deleted before it released this job.
     async fn deleted(&self, context: ContextId, job: &Job, others: &[JobId], statuses: &[Option<Status>]) -> Result<Option<String>, Error> {
         let gone: Vec<JobId> = others.iter().zip(statuses).filter(|(_, status)| status.is_none()).map(|(id, _)| id.clone()).collect();
         let waits =
@@ -141,7 +142,7 @@ impl Dispatcher {
         Ok(deleted.map(|id| format!("job {id}, which it waits for, was deleted; that ends it in a moment, else stop_job does")))
     }
 
-    /// Why nobody takes what is in a queue of a runner, if that is because it has another script type, or is gone.
+    /// Explains a queue of a runner that nobody serves, because the runner has another script type, or is gone.
     async fn wrong_runner(&self, context: ContextId, queue: &Queue) -> Result<Option<String>, Error> {
         let (Target::Group(group) | Target::Instance(group, _)) = &queue.target else { return Ok(None) };
         let Some(number) = RunnerId::of_group(group) else { return Ok(None) };

@@ -7,25 +7,25 @@ use super::{Dispatcher, Error};
 use hero_model::{ContextId, JobEvent, JobFilter, JobId};
 use hero_store::{self as store, Moment};
 
-/// What a follower sees next: an item, or that items were missed.
+/// The next value of a stream: an item, or a note that items were missed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Followed<T> {
     /// The next item.
     Item(T),
-    /// Items were missed, because they are older than what is kept.
+    /// Items were missed, because they are older than those that Redis keeps.
     Lagged {
-        /// What follows comes after this cursor.
+        /// The following items come after this cursor.
         cursor: String,
     },
 }
 
-/// How many events are compared with a filter at once.
+/// Maximum number of events that are compared with a filter at once.
 const AT_ONCE: usize = 128;
-/// After how long without a change of a job it is checked that the job still exists.
+/// Time without a change after which a follower checks that its job still exists.
 const QUIET: Duration = Duration::from_secs(5);
 
 impl Dispatcher {
-    /// Every change that passes the filter, after `cursor` or from now on. Goes on for ever.
+    /// Returns every change that passes the filter, after `cursor` or from now on. The stream does not end.
     pub async fn follow_events(
         &self,
         context: ContextId,
@@ -42,12 +42,12 @@ impl Dispatcher {
         Ok(matching.flatten())
     }
 
-    /// The cursor of the newest change: nothing that happens from now on is before it.
+    /// Returns the cursor of the newest change: all later changes are after it.
     pub async fn last_change(&self, context: ContextId) -> Result<String, Error> {
         self.store(context).await?.last_change().await.map_err(|error| Error::store(error, None))
     }
 
-    /// The moments that pass the filter. The jobs of all of them are read together.
+    /// Returns the moments that pass the filter. The jobs of all of them are read together.
     async fn matching(
         &self,
         context: ContextId,
@@ -72,14 +72,15 @@ impl Dispatcher {
             Ok(compared) => compared,
             Err(error) => return vec![Err(error)],
         };
-        // The job as it is now may be further than the event; only what does not change is asked of it.
+        // The stored job may be further than the event, so only fields that do not change are compared.
         let fixed = JobFilter { status: None, ..filter.clone() };
         let passes = |job: &JobId| compared.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.matches(job));
         moments.retain(|moment| item(moment).is_none_or(|job| passes(&job)));
         moments
     }
 
-    /// The changes of one job, after `cursor`, or the current state first. Ends when the job has ended or is gone.
+    /// Returns the changes of one job after `cursor`, or the current state first. Ends when the job has ended or is
+    /// gone.
     pub async fn follow_job(
         &self,
         context: ContextId,
@@ -104,7 +105,8 @@ impl Dispatcher {
         state.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
-    /// The changes after `cursor` of a job that has ended. If its end is forgotten, the current state stands for it.
+    /// Returns the changes after `cursor` of a job that has ended. If the event of its end is gone, the current state
+    /// replaces it.
     async fn past(
         &self,
         context: ContextId,
@@ -125,7 +127,7 @@ impl Dispatcher {
     async fn changes(&self, context: ContextId, cursor: Option<&str>) -> Result<Changes, Error> {
         let store = self.store(context).await?;
         let changes = store.follow(cursor).await.map_err(|error| Error::store(error, None))?;
-        // The context stays open as long as it is followed.
+        // The context stays open while it is followed.
         let followed_there = move |moment| {
             let _ = &store;
             followed(moment)
@@ -133,7 +135,7 @@ impl Dispatcher {
         Ok(changes.ok_or_else(bad_cursor)?.map(followed_there).boxed())
     }
 
-    /// Passes items on up to the one that says that the job has ended, or until the job is gone.
+    /// Passes items on up to the end of the job, or until the job is gone.
     fn until_the_end(
         &self,
         context: ContextId,
@@ -146,7 +148,7 @@ impl Dispatcher {
             let item = loop {
                 match tokio::time::timeout(QUIET, all.next()).await {
                     Ok(item) => break item?,
-                    // That a job is deleted is no change of its state.
+                    // No event reports the deletion of a job.
                     Err(_) => {
                         if let Err(Error::NotFound(_)) = dispatcher.current_state(context, &id).await {
                             return None;
@@ -170,13 +172,13 @@ fn followed(moment: Result<Moment, store::Error>) -> Result<Followed<JobEvent>, 
     }
 }
 
-/// Leaves out the changes of other jobs.
+/// Drops the changes of other jobs.
 fn only(id: &JobId, changes: Changes) -> Changes {
     let id = id.clone();
     changes.filter(move |item| future::ready(!matches!(item, Ok(Followed::Item(event)) if event.job_id != id))).boxed()
 }
 
-/// Whether an item says that the job has ended.
+/// True if an item reports the end of the job.
 fn is_last(item: &Result<Followed<JobEvent>, Error>) -> bool {
     matches!(item, Ok(Followed::Item(event)) if event.status.is_final())
 }

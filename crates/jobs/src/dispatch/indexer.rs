@@ -6,44 +6,48 @@ use hero_model::{ContextId, IdentityId};
 use hero_service::Service;
 use hero_store::{Error, Pace, Score, Store, Unlisted};
 
-/// Finds the jobs and identities that foreign programs wrote, by walking through all jobs again and again.
+/// Finds the jobs and identities that foreign programs wrote, by repeated walks through all keys.
 pub struct Indexer {
     store: Store,
     cursor: u64,
     began: Instant,
     pace: Pace,
-    /// How many keys there were when it looked last.
+    /// The number of keys at the last check.
     keys: u64,
-    /// Whether there were more or fewer since it forgot what it had met.
+    /// Whether the number of keys has changed since the indexer last forgot what it met.
     changed: bool,
     forgot: Instant,
     hasher: RandomState,
-    /// Hashes of the jobs, and of the identities with their keys, met in this round and in the one before: these need not be looked at again.
+    /// Hashes of the jobs, and of the identities with their keys, that were met in this round and the one before. These
+    /// are skipped.
     met: HashSet<u64>,
     met_before: HashSet<u64>,
-    /// Identities of which the log has said that they are not listed.
+    /// Identities whose refusal was logged.
     refused: HashSet<IdentityId>,
-    /// Behind which identities those are that it is looked at next whether they are there; nothing: all are.
+    /// The position of the check for deleted identities; `None` between two checks.
     looked_at: Option<Score>,
 }
 
-/// The pause between two steps, each of which looks at about a thousand keys.
+/// The pause between two steps, each of which reads about a thousand keys.
 const STEP: Duration = Duration::from_millis(100);
-/// The pause between two rounds where keys come, or three times as long as the last one took; and between two looks at whether they do.
+/// Minimum pause between two rounds while keys are added (or three times the duration of the last round), and the
+/// interval at which the number of keys is checked.
 const ROUND: Duration = Duration::from_secs(2);
-/// How many are remembered, at 8 bytes each; others are looked at in every round.
+/// Maximum number of hashes, at 8 bytes each. Further jobs and identities are read in every round.
 const REMEMBERED: usize = 1 << 20;
-/// After this, or so many times what a round takes, everything is looked at once more, because a foreign program may use an id again.
+/// After this time, or this number of rounds if that is longer, every key is read once more, because a foreign program
+/// may reuse an id.
 const FORGET: Duration = Duration::from_secs(60);
 const FORGET_ROUNDS: u32 = 120;
-/// The same where the number of keys has not changed meanwhile: then an id is used again only where its key went and came between two looks.
+/// The same if the number of keys has not changed: then an id was reused only if its key was deleted and written
+/// between two checks.
 const FORGET_AT_REST: Duration = Duration::from_secs(600);
 
-/// Of how many identities the log says that they are not listed.
+/// Maximum number of identities whose refusal is logged.
 const MOST_TOLD: usize = 64;
 
 impl Indexer {
-    /// An indexer for one context.
+    /// Creates an indexer for one context.
     pub fn new(store: Store) -> Self {
         let (hasher, began) = (RandomState::new(), Instant::now());
         Self {
@@ -70,8 +74,8 @@ impl Indexer {
         }
     }
 
-    /// Lists those of some identities that other programs wrote, and has them log in by the public keys that they have now. Nothing new begins while the memory
-    /// of Redis is full.
+    /// Lists the given identities that other programs wrote, so that they can log in by their current public keys.
+    /// Lists no new ones while the memory of Redis is full.
     async fn admit(&mut self, identities: &[IdentityId]) -> Result<(), Error> {
         let mut written = self.store.written_identities(identities).await?;
         let refused = match self.store.admit_identities(&self.new_of(&written)).await {
@@ -81,7 +85,7 @@ impl Indexer {
         };
         for (identity, why) in refused {
             if why == Unlisted::Owned {
-                // That one may give it up, and no key comes or goes then.
+                // The owner may give it up without a change of the number of keys, so it is read again.
                 written.retain(|(id, _)| *id != identity);
             } else if self.refused.len() < MOST_TOLD && self.refused.insert(identity) {
                 tracing::warn!(%identity, "an identity is refused: actor:{identity} was written by another program, and {why}");
@@ -91,8 +95,8 @@ impl Indexer {
         Ok(())
     }
 
-    /// Deletes the identities whose hashes other programs have deleted, so that nobody else comes by their tokens. A step looks at a part of them, until all
-    /// were looked at.
+    /// Deletes the identities whose hashes other programs have deleted, so that nobody else can use their tokens. Each
+    /// step checks a part of them, until all were checked.
     async fn delete_gone(&mut self) -> Result<(), Error> {
         let Some(from) = self.looked_at else { return Ok(()) };
         let (deleted, next) = self.store.delete_gone_identities(from).await?;
@@ -103,7 +107,7 @@ impl Indexer {
         Ok(())
     }
 
-    /// Looks whether a round is due, and begins it. Identities are where context 0 is, and one that was deleted is a key less.
+    /// Starts a round if one is due. Only context 0 has identities, and a deleted one reduces the number of keys.
     async fn begins(&mut self) -> Result<bool, Error> {
         let (keys, now) = (self.store.number_of_keys().await?, Instant::now());
         let is_due = self.pace.is_due(keys, now);
@@ -119,12 +123,12 @@ impl Indexer {
         Ok(is_due)
     }
 
-    /// The pause before it looks again while no round is under way.
+    /// Returns the pause until the next check while no round runs.
     fn pause(&self) -> Duration {
         if self.looked_at.is_some() { STEP } else { ROUND }
     }
 
-    /// Those that were not met lately.
+    /// Returns the items that were not met recently.
     fn new_of<T: Hash + Clone>(&self, met: &[T]) -> Vec<T> {
         let is_new = |one: &&T| {
             let hash = self.hasher.hash_one(one);
@@ -150,7 +154,7 @@ impl Service for Indexer {
         if discovered > 0 {
             metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(discovered as u64);
         }
-        // This comes after the jobs, because ends that are settled may make room in Redis.
+        // After the jobs, because ends that are settled may free memory of Redis.
         self.store.note_walked(&walked).await?;
         self.admit(&walked.identities).await?;
         self.delete_gone().await?;

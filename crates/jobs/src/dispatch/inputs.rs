@@ -1,18 +1,19 @@
 use super::{Dispatcher, Error};
 use hero_model::{ContextId, Input, JobId};
 
-/// How many bytes the outputs of all prerequisites may have together.
+/// Maximum number of bytes of the outputs of all prerequisites together.
 const MOST_BYTES: usize = 4 << 20;
-/// The labels of a job of a schedule: which it is of, and when it was due.
+/// The labels of a job of a schedule: the id of the schedule, and the time of the occurrence.
 const SCHEDULE: &str = "schedule";
 const SLOT: &str = "slot";
 
 impl Dispatcher {
-    /// What the prerequisites of a job gave, in their order. Fails if one of them is gone: what would be made without it would be wrong.
+    /// Returns the outputs of a job's prerequisites, in their order. Fails if one of them is gone, because a result
+    /// without it would be wrong.
     pub async fn inputs(&self, context: ContextId, id: &JobId) -> Result<Vec<Input>, Error> {
         let store = self.store(context).await?;
         let failed = |error| Error::store(error, Some(id));
-        // One that came by a message has them with it.
+        // A job that came by a message carries them.
         if let Some(inputs) = store.far_inputs(id).await.map_err(failed)? {
             return Ok(inputs);
         }
@@ -26,7 +27,7 @@ impl Dispatcher {
         job.prerequisites.iter().zip(outputs).map(of).collect()
     }
 
-    /// When a job of a schedule was due, as its label says; nothing of another job.
+    /// Returns the time at which a job of a schedule was due, from its label. Returns `None` for other jobs.
     pub async fn slot(&self, context: ContextId, id: &JobId) -> Result<Option<String>, Error> {
         let mut labels = self.part(context, id, &["labels"], usize::MAX).await?.labels;
         Ok(labels.remove(SLOT).filter(|_| labels.contains_key(SCHEDULE)))

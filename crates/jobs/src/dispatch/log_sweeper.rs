@@ -4,42 +4,44 @@ use crate::log_file::{self, Kept, LogDirectory, Owner, Walk};
 use hero_service::Service;
 use hero_store::{Error, Store};
 
-/// Removes the log files whose jobs are gone, and the oldest ones when all together are too large.
+/// Removes the log files whose jobs are gone, and the oldest ones if all files together are too large.
 ///
-/// It touches only what our actors wrote, in the directories of this process; each machine with actors has a sweeper of its own.
+/// It touches only files that hero's actors wrote, in the directories of this process. Each machine with actors has its
+/// own sweeper.
 pub struct LogSweeper {
-    /// Gives each open context with its directory.
+    /// Returns the open contexts, each with its directory.
     open: Directories,
-    /// Those of this round.
+    /// The directories of this round.
     directories: Vec<(Store, LogDirectory)>,
     quota: u64,
-    /// The directory that is walked now, by its number.
+    /// The index of the directory that is being walked.
     at: usize,
     walk: Option<Walk>,
-    /// The files met in this round, with the number of their directory; too many are not remembered, but count.
+    /// The files met in this round, each with the index of its directory. Files beyond the limit are not remembered,
+    /// but counted.
     files: Vec<(usize, Kept)>,
     bytes: u64,
 }
 
-/// Gives each context that is open, with its directory.
+/// Returns the open contexts, each with its directory.
 pub(super) type Directories = Box<dyn Fn() -> Vec<(Store, LogDirectory)> + Send>;
 
-/// How many entries are looked at in one step, and how many files are removed.
+/// Maximum number of entries that are read in one step, and of files that are removed.
 const STEP: usize = 500;
 /// The pause between two steps.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The pause between two rounds.
 const ROUND: Duration = Duration::from_secs(60);
-/// How many files are candidates for removal in a round.
+/// Maximum number of files that are remembered for removal in a round.
 const REMEMBERED: usize = 1 << 20;
 
 impl LogSweeper {
-    /// A sweeper for these contexts, whose log files may have `quota` bytes together; 0 is no limit.
+    /// Creates a sweeper for these contexts. Their log files may have `quota` bytes together; 0 is no limit.
     pub fn new(directories: Vec<(Store, LogDirectory)>, quota: u64) -> Self {
         Self::of(Box::new(move || directories.clone()), quota)
     }
 
-    /// A sweeper for the contexts that are open when a round begins.
+    /// Creates a sweeper for the contexts that are open when a round begins.
     pub(super) fn of(open: Directories, quota: u64) -> Self {
         for reason in ["job", "quota"] {
             metrics::counter!("hero_log_files_removed_total", "reason" => reason).increment(0);
@@ -48,7 +50,7 @@ impl LogSweeper {
         Self { open, directories, quota, at: 0, walk: None, files: Vec::new(), bytes: 0 }
     }
 
-    /// Looks at the next entries of a directory. True: they were the last.
+    /// Reads the next entries of a directory. Returns true if there are no more.
     async fn look(&mut self, store: &Store, directory: &LogDirectory) -> Result<bool, Error> {
         let mut walk = self.walk.take().unwrap_or_else(|| directory.walk());
         let stepped = tokio::task::spawn_blocking(move || (walk.step(STEP), walk)).await;
@@ -71,10 +73,10 @@ impl LogSweeper {
         Ok(false)
     }
 
-    /// Removes the oldest files until the rest is small enough, in steps. True: it is.
+    /// Removes the oldest files until the rest is small enough, in steps. Returns true when it is.
     async fn shrink(&mut self) -> bool {
         let (mut oldest, mut left) = (Vec::new(), self.bytes);
-        // The oldest stand at the end.
+        // The oldest files are at the end.
         while self.quota > 0 && left > self.quota && oldest.len() < STEP {
             let Some((at, file)) = self.files.pop() else { break };
             left -= file.bytes.min(left);
@@ -92,20 +94,20 @@ impl LogSweeper {
     }
 }
 
-/// Those of some owners whose jobs are gone. Jobs of another Redis are not known here, and count as present.
+/// Returns the owners whose jobs are gone. Jobs of another Redis are unknown here, and count as present.
 async fn gone(store: &Store, owners: Vec<Owner>) -> Result<Vec<Owner>, Error> {
     let identity = store.known_redis_id().await?;
     let ours: Vec<Owner> = owners.into_iter().filter(|owner| Some(&owner.identity) == identity.as_ref()).collect();
     let jobs: Vec<_> = ours.iter().map(|owner| owner.job.clone()).collect();
     let exist = store.exist(&jobs).await?;
-    // Another Redis may have taken the place of the one that was asked before.
+    // Another Redis may have replaced the one that was asked before.
     if store.known_redis_id().await? != identity {
         return Ok(Vec::new());
     }
     Ok(ours.into_iter().zip(exist).filter(|(_, exists)| !exists).map(|(owner, _)| owner).collect())
 }
 
-/// Removes files, and gives those that went. One that cannot be removed is tried again in the next round.
+/// Removes files, and returns those that were removed. A file that cannot be removed is tried again in the next round.
 fn removed<T>(files: Vec<T>, remove: impl Fn(&T) -> Result<bool, log_file::Error>) -> Vec<T> {
     let mut went = Vec::new();
     for file in files {
@@ -114,7 +116,7 @@ fn removed<T>(files: Vec<T>, remove: impl Fn(&T) -> Result<bool, log_file::Error
             Ok(false) => {}
             Err(error) => {
                 tracing::warn!(%error, "a log file cannot be removed");
-                // Each of the others would wait as long.
+                // The other files would wait equally long.
                 if matches!(error, log_file::Error::Busy { .. }) {
                     break;
                 }

@@ -3,31 +3,33 @@ use crate::log_file;
 use hero_model::{ContextId, JobId, LogLine, LogPage, Status};
 use hero_store::{LogLines, is_cursor};
 
-/// The longest path of a log file.
+/// Maximum length of the path of a log file.
 const LONGEST: usize = 4096;
-/// The most bytes of a page of a log, unless its first line is longer.
+/// Maximum number of bytes of a page of a log, unless its first line is longer.
 const LARGEST_PAGE: usize = 1024 * 1024;
 
 impl Dispatcher {
-    /// Removes the log file of a job that is gone, if no other has it.
+    /// Removes the log file of a job that is gone, if no other job owns it.
     pub(super) async fn remove_log_file(&self, context: ContextId, id: &JobId, path: String) {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
         let Ok(store) = self.store(context).await else { return };
-        // Without an identity no file was written; what could not be removed the sweeper removes.
+        // Without an identity no file was written. The sweeper removes files that remain.
         let Ok(Some(identity)) = store.known_redis_id().await else { return };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
             tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
         }
     }
 
-    /// Lines that a job logged behind `cursor`, at most `limit`. There may be fewer, because a page holds no more than about a megabyte.
+    /// Returns the lines of a job's log after `cursor`, at most `limit`. There may be fewer, because a page has at most
+    /// about a megabyte.
     ///
-    /// Read from the stream that every actor writes; for a foreign actor that only wrote the file at `log_path`, from there.
+    /// They come from the stream that every actor writes. For a foreign actor that only wrote the file at `log_path`,
+    /// they come from there.
     pub async fn logs(&self, context: ContextId, id: &JobId, cursor: Option<&str>, limit: usize) -> Result<LogPage, Error> {
         self.logs_within(context, id, cursor, limit, LARGEST_PAGE).await
     }
 
-    /// The same with a limit on the bytes, which also holds no more than about a megabyte.
+    /// Returns the same with a limit on the bytes, which is at most about a megabyte.
     pub async fn logs_within(
         &self,
         context: ContextId,
@@ -39,7 +41,7 @@ impl Dispatcher {
         self.log_page(context, id, cursor, limit, bytes.min(LARGEST_PAGE)).await.map(|(page, _)| page)
     }
 
-    /// A page of the log, and whether lines between it and `cursor` are gone.
+    /// Returns a page of the log, and whether lines between it and `cursor` are lost.
     pub(super) async fn log_page(
         &self,
         context: ContextId,
@@ -48,7 +50,7 @@ impl Dispatcher {
         limit: usize,
         bytes: usize,
     ) -> Result<(LogPage, bool), Error> {
-        // The job first: lines that come after it ended are not missed that way.
+        // The job is read first, so that lines written before its end are not missed.
         let job = self.part(context, id, &["status", "actor", "log_path"], LONGEST).await?;
         let of_file = is_of_file(cursor)?;
         let LogLines { mut lines, mut lost, mut full } = LogLines::default();
@@ -57,7 +59,7 @@ impl Dispatcher {
             LogLines { lines, lost, full } =
                 store.read_log(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         }
-        // What our actors log is in the stream; the file is read for a job that a foreign actor ran.
+        // Hero's actors write to the stream; the file is read only for a job that a foreign actor ran.
         let foreign = job.actor.is_none() && (job.status == Status::Started || job.status.is_final());
         if foreign
             && lines.is_empty()
@@ -82,7 +84,7 @@ impl Dispatcher {
     }
 }
 
-/// Whether a cursor is a position in a file. A text that is no cursor is refused.
+/// True if a cursor is a position in a file. Refuses a text that is not a cursor.
 pub(super) fn is_of_file(cursor: Option<&str>) -> Result<bool, Error> {
     match cursor {
         None => Ok(false),

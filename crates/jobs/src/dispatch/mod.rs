@@ -1,6 +1,6 @@
 //! Creates, starts, waits for and stops jobs.
 //!
-//! [`Dispatcher`] is the library's front door; the loops beside it keep jobs moving, whichever server made them.
+//! [`Dispatcher`] is the entry point of the library. The loops beside it keep jobs moving, whichever server made them.
 
 mod connect;
 mod create;
@@ -72,32 +72,32 @@ use hero_model::{Backoff, ContextId, JobError, Queue, ScriptType, Standing};
 use hero_store::{self as store, Store};
 use served::{Contexts, Served};
 
-/// What a dispatcher needs to know beside its stores.
+/// The settings of a dispatcher.
 #[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Script types that the operator configured, beside the built-in ones.
+    /// Script types that the operator configured, in addition to the built-in ones.
     pub script_types: BTreeSet<ScriptType>,
-    /// Of these types actors were to be here, but cannot; and why.
+    /// Types whose actors are configured here but cannot run, each with the reason.
     pub absent: BTreeMap<ScriptType, String>,
-    /// The longest script of a built-in type in a context, in bytes; 64 KB where none is named.
+    /// Maximum length of a script of a built-in type in each context, in bytes. The default is 64 KB.
     pub longest_scripts: BTreeMap<ContextId, usize>,
-    /// What `timeout` is by default.
+    /// The default of `timeout`.
     pub timeout: Duration,
-    /// What `retry_backoff` is by default.
+    /// The default of `retry_backoff`.
     pub retry_backoff: Duration,
-    /// Where log files are.
+    /// The directory of log files.
     pub log_directory: LogDirectory,
-    /// How many bytes all log files may have together; then the oldest go. 0 is no limit.
+    /// Maximum number of bytes of all log files together; beyond it the oldest are removed. 0 is no limit.
     pub log_quota: u64,
-    /// What objects have to fit.
+    /// The schemas of objects.
     pub schemas: Arc<Schemas>,
-    /// Where it is recorded which jobs schedules make.
+    /// The audit log for jobs that schedules make.
     pub audit: Audit,
 }
 
 impl Settings {
-    /// The defaults of the protocol, with log files below `log_directory`.
+    /// Returns the defaults of the protocol, with log files below `log_directory`.
     pub fn new(log_directory: LogDirectory) -> Self {
         Self {
             script_types: BTreeSet::new(),
@@ -113,23 +113,25 @@ impl Settings {
     }
 }
 
-/// Says what is wrong with a script of a type, as far as that is known. It is for whoever has an engine: no script is read here.
+/// Returns the error in a script of a type, if one is known. The server sets it, because it has engines: the dispatcher
+/// parses no script.
 #[doc(hidden)]
 pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
 
-/// An answer that takes a look at Redis.
+/// An answer that needs a call to Redis.
 type Looked<T> = Pin<Box<dyn Future<Output = Result<T, store::Error>> + Send>>;
 
-/// What is known of the callers of schedules. It is for whoever knows identities.
+/// Answers questions about the callers of schedules. The server sets it, because it knows identities.
 #[doc(hidden)]
 pub struct Callers {
-    /// Whether a `caller_id` is that of somebody who was deleted.
+    /// True if this `caller_id` belongs to a deleted identity.
     pub is_deleted: Box<dyn Fn(String) -> Looked<bool> + Send + Sync>,
-    /// Whether it may create jobs in a context; whether it is looked for what was granted just now.
+    /// Checks whether the caller may create jobs in a context. The last argument asks Redis for recent grants, too.
     pub standing: Box<dyn Fn(ContextId, String, bool) -> Looked<Standing> + Send + Sync>,
 }
 
-/// Why the actors of this process take no jobs from a queue that they take later: contexts and runners take turns. It is for whoever has actors.
+/// Explains why the actors of this process take no jobs from a queue yet, because contexts and runners take turns. The
+/// server sets it.
 #[doc(hidden)]
 pub type Turns = Box<dyn Fn(ContextId, &Queue) -> Option<String> + Send + Sync>;
 
@@ -149,7 +151,7 @@ struct Inner {
 }
 
 impl Dispatcher {
-    /// A dispatcher for the contexts of these stores.
+    /// Creates a dispatcher for the contexts of these stores.
     #[doc(hidden)]
     pub fn new(stores: impl IntoIterator<Item = Store>, settings: Settings) -> Self {
         let contexts = Contexts::default();
@@ -162,48 +164,51 @@ impl Dispatcher {
         Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, callers, turns }))
     }
 
-    /// Where the log files of jobs are. All clones know whether they can be written.
+    /// Returns the directory of log files. All clones share whether it can be written.
     pub fn log_directory(&self) -> &LogDirectory {
         &self.0.settings.log_directory
     }
 
-    /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
+    /// Sets the compiler for the scripts of schedules. Only the first call has an effect.
     #[doc(hidden)]
     pub fn compile_with(&self, compiler: Compiler) {
-        // A second one would be of the same pools.
+        // A second one would use the same pools.
         let _ = self.0.compiler.set(compiler);
     }
 
-    /// Has schedules end whose callers were deleted, and leave out runs while their callers may not create jobs. Who is told first is asked.
+    /// Makes schedules end whose callers were deleted, and skip runs while their callers may not create jobs. Only the
+    /// first call has an effect.
     #[doc(hidden)]
     pub fn ask_of_callers(&self, callers: Callers) {
         // A second one would know the same identities.
         let _ = self.0.callers.set(callers);
     }
 
-    /// Has jobs be explained that wait because contexts and runners take turns. Who is told first is asked.
+    /// Explains jobs that wait because contexts and runners take turns. Only the first call has an effect.
     #[doc(hidden)]
     pub fn explain_turns(&self, turns: Turns) {
         // There are no other actors in this process.
         let _ = self.0.turns.set(turns);
     }
 
-    /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
+    /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go
+    /// on.
     pub fn close(&self) {
         self.0.closing.cancel();
     }
 
-    /// The audit log of this process.
+    /// Returns the audit log of this process.
     pub fn audit(&self) -> &Audit {
         &self.0.settings.audit
     }
 
-    /// Whether this process is about to end.
+    /// True if this process is about to end.
     pub fn is_closing(&self) -> bool {
         self.0.closing.is_cancelled()
     }
 
-    /// The loops that keep the jobs of all contexts moving that are open now, and one that removes log files of all that are open then.
+    /// Starts the loops that keep the jobs of all open contexts moving, and one that removes log files of the contexts
+    /// that are open in each round.
     #[doc(hidden)]
     pub fn start_services(&self, shutdown: &CancellationToken) -> TaskTracker {
         let tasks = TaskTracker::new();
@@ -220,7 +225,7 @@ impl Dispatcher {
         tasks
     }
 
-    /// The loops that keep the jobs of one open context moving.
+    /// Starts the loops that keep the jobs of one open context moving.
     #[doc(hidden)]
     pub fn start_services_of(&self, context: ContextId, shutdown: &CancellationToken) -> TaskTracker {
         let tasks = TaskTracker::new();

@@ -4,9 +4,10 @@ use hero_model::{ContextId, Queue};
 use hero_store::Pausing;
 
 impl Dispatcher {
-    /// Has nothing taken from the queues of a type and target, whatever their priority, until they are resumed.
+    /// Pauses the queues of a type and target, whatever their priority, until they are resumed.
     ///
-    /// Running jobs go on and new ones wait. It holds for every server and actor, and across restarts. Doing it twice changes nothing.
+    /// Running jobs go on and new ones wait. It applies to every server and actor, and across restarts. Calling it
+    /// twice changes nothing.
     pub async fn pause(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
         let store = self.store(context).await?;
         self.check_script_type(context, &queue.script_type).await?;
@@ -18,10 +19,11 @@ impl Dispatcher {
         }
     }
 
-    /// Has queues served again that were paused, at once. Of one that was not paused nothing changes; its type has to be a known one.
+    /// Resumes queues that were paused, at once. A queue that was not paused does not change, but its type must be
+    /// known.
     pub async fn resume(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
         if self.store(context).await?.resume(queue).await.map_err(|error| Error::store(error, None))? {
-            return Ok(()); // Also a type that nobody knows any more.
+            return Ok(()); // This also resumes a type that is no longer known.
         }
         self.check_script_type(context, &queue.script_type).await
     }

@@ -1,18 +1,18 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How short the memory of a Redis is.
+/// The memory pressure of a Redis.
 #[derive(Debug, Default)]
 pub(super) struct Pressure(AtomicU8);
 
-/// From this share of `maxmemory` the oldest finished jobs go.
+/// From this share of `maxmemory` on, the oldest finished jobs are deleted.
 const SHORT: f64 = 0.7;
-/// From this share on new jobs are refused; what is left is for the ends of those that are there.
+/// From this share on, new jobs are refused. The rest is for the ends of existing jobs.
 pub(super) const FULL: f64 = 0.9;
 
-/// How much less has to be in use than where a step began until it is over.
+/// A step ends when memory use is this far below the share at which it began.
 const BACK: f64 = 0.02;
 
-/// Steps of shortage, each with what follows from it.
+/// The steps of memory pressure, each with its consequences.
 const STEPS: [&str; 4] = [
     "memory of Redis is there again: new jobs are taken",
     "memory of Redis is short: finished jobs are deleted before their time, the oldest first; jobs with a retention or an idempotency key stay",
@@ -22,22 +22,22 @@ const STEPS: [&str; 4] = [
 ];
 
 impl Pressure {
-    /// Whether new jobs are taken.
+    /// True if new jobs are accepted.
     pub(super) fn admits_jobs(&self) -> bool {
         self.0.load(Ordering::Relaxed) < 2
     }
 
-    /// Whether jobs have to go before their time.
+    /// True if jobs must be deleted before their time.
     pub(super) fn is_short(&self) -> bool {
         self.0.load(Ordering::Relaxed) >= 1
     }
 
-    /// Takes note of how full Redis is. What follows from a change is logged once.
+    /// Notes how full Redis is. Logs each change of the step once.
     pub(super) fn note(&self, used: u64, limit: u64) {
         let share = if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
         let before = self.0.load(Ordering::Relaxed);
         let reached = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= *limit).count();
-        // It is over a little below where it began, so that the log does not tell of it to and fro.
+        // A step ends slightly below the share at which it began, so that the log does not flap.
         let left = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= limit - BACK).count();
         let step = u8::try_from(reached.max(left.min(before.into()))).unwrap_or(3);
         self.0.store(step, Ordering::Relaxed);

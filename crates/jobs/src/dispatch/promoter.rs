@@ -3,25 +3,25 @@ use std::time::{Duration, Instant};
 use hero_service::Service;
 use hero_store::{Error, Store};
 
-/// Puts jobs into their queues when their time has come.
+/// Moves due jobs to their queues.
 pub struct Promoter {
     store: Store,
-    /// When it was looked last. A round counts from when it was begun: Redis may have stood still.
+    /// The start of the last round. The start counts, because Redis may have stalled during the round.
     looked: Option<Instant>,
 }
 
-/// How many jobs are promoted by one call.
+/// Maximum number of jobs that one call promotes.
 const BATCH: usize = 128;
-/// How late a due job may be.
+/// Maximum delay of a due job.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How late a due job may be when nothing was scheduled before.
+/// Maximum delay of a due job if nothing was scheduled before.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// Rounds that are further apart than this mean that something stood still.
+/// A longer time between two rounds means that something stalled.
 const A_WHILE: Duration = Duration::from_secs(1);
 
 impl Promoter {
-    /// A promoter for one context.
+    /// Creates a promoter for one context.
     pub fn new(store: Store) -> Self {
         Self { store, looked: None }
     }
@@ -37,7 +37,7 @@ impl Service for Promoter {
         let promoted = self.store.promote_after(BATCH, before.is_none_or(|before| before.elapsed() >= A_WHILE)).await?;
         Ok(match promoted.next_due {
             _ if promoted.handled >= BATCH => Duration::ZERO,
-            // A nearer time may be added meanwhile, so far ones are looked at again soon.
+            // An earlier job may be added meanwhile, so the pause is short even if the next one is far away.
             Some(due) => due.since(self.store.clock().now()).clamp(Duration::from_millis(1), PAUSE),
             None => IDLE,
         })

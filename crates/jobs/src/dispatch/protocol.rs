@@ -3,38 +3,38 @@ use std::time::Duration;
 use super::{Dispatcher, Error};
 use hero_model::{ContextId, JobFilter, JobId, JobSpec, Seconds, Status};
 
-/// The context of those operations that do not name one.
+/// The context of the operations that do not name one.
 const HOME: ContextId = ContextId(0);
-/// No list of jobs is longer.
+/// Maximum length of a list of jobs.
 const MOST_JOBS: usize = 100_000;
-/// How many jobs or lines are read at a time.
+/// Maximum number of jobs or lines that are read at a time.
 const PAGE: usize = 500;
-/// No log is given further than to this line; streams and files of logs are shorter.
+/// Maximum number of lines of a log. Streams and files of logs are shorter.
 const MOST_LINES: usize = 1_000_000;
-/// A job that runs is waited for beyond its timeout, because it may have to wait for an actor first.
+/// Extra time to wait for a job beyond its timeout, because it may wait for an actor first.
 const IN_QUEUE: Duration = Duration::from_secs(60);
-/// No pause between two attempts is longer.
+/// Maximum pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// What a clock can still count.
+/// Maximum wait, so that a clock can represent its end.
 const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// The operations that programs for the legacy layout know, by the names that they have there. They concern
-/// context 0, except that the specification of a new job names its own. The methods without `job` in their names do the same in any context.
+/// The operations of the legacy layout, by their names there. They concern context 0, except that the specification of
+/// a new job names its own. The methods without `job` in their names do the same in any context.
 impl Dispatcher {
-    /// Stores a job, which [`Dispatcher::start_job`] starts, and gives its id.
+    /// Stores a job and returns its id. [`Dispatcher::start_job`] starts it.
     pub async fn create_job(&self, job: JobSpec) -> Result<JobId, Error> {
         self.create(job).await
     }
 
-    /// Puts a created job on its way, and says how far it got: its queue, or what it waits for.
+    /// Starts a created job. Returns whether it is queued or waits for other jobs.
     pub async fn start_job(&self, job_id: &JobId) -> Result<Status, Error> {
         self.start(HOME, job_id).await
     }
 
-    /// Runs a job and gives its output.
+    /// Runs a job and returns its output.
     ///
-    /// `worker_id` is noted in the job; where it is a number, only the actor with that number runs it. The wait ends with
-    /// [`Error::StillRunning`] a minute after the time that all attempts of the job may take; the job goes on.
+    /// Stores `worker_id` in the job. If it is a number, only the actor with that number runs the job. The wait ends
+    /// with [`Error::StillRunning`] a minute after the maximum time of all attempts of the job; the job goes on.
     pub async fn run_job_and_await_result(&self, mut job: JobSpec, worker_id: &str) -> Result<String, Error> {
         let worker = worker_id.parse().map_err(|error| Error::invalid("worker_id", format!("{error}")))?;
         job.worker_id = Some(worker);
@@ -42,17 +42,18 @@ impl Dispatcher {
         Ok(self.run_and_wait(job, wait).await?.output)
     }
 
-    /// Stops a job that has not ended. One that runs has been asked to when this returns, and mostly has obeyed.
+    /// Stops a job that has not ended. A running job has received the stop request when this returns, and has usually
+    /// ended.
     pub async fn stop_job(&self, job_id: &JobId) -> Result<(), Error> {
         self.stop(HOME, job_id).await.map(drop)
     }
 
-    /// Where a job is in its life.
+    /// Returns the status of a job.
     pub async fn get_job_status(&self, job_id: &JobId) -> Result<Status, Error> {
         self.status(HOME, job_id).await
     }
 
-    /// Everything that a job has logged so far, line by line; nothing if it has logged nothing.
+    /// Returns everything that a job has logged so far, line by line, or `None` if it has logged nothing.
     pub async fn get_job_logs(&self, job_id: &JobId) -> Result<Option<String>, Error> {
         let (mut text, mut lines, mut cursor): (Option<String>, usize, Option<String>) = (None, 0, None);
         loop {
@@ -71,7 +72,7 @@ impl Dispatcher {
         }
     }
 
-    /// The ids of all jobs, newest first; of very many the newest 100,000.
+    /// Returns the ids of all jobs, newest first, at most 100,000.
     pub async fn list_jobs(&self) -> Result<Vec<JobId>, Error> {
         let (mut ids, mut cursor): (Vec<JobId>, Option<String>) = (Vec::new(), None);
         loop {
@@ -85,7 +86,7 @@ impl Dispatcher {
         }
     }
 
-    /// How long all attempts of a job may take, and the wait for an actor.
+    /// Returns the maximum time of all attempts of a job, and of the wait for an actor.
     fn longest(&self, job: &JobSpec) -> Duration {
         let timeout = job.timeout.map_or(self.0.settings.timeout, Seconds::duration);
         let pause = if job.retries == 0 { Duration::ZERO } else { LONGEST_PAUSE };

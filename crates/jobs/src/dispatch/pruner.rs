@@ -5,7 +5,8 @@ use super::pressure::Pressure;
 use hero_service::Service;
 use hero_store::{Error, Pace, Pruning, Store};
 
-/// Keeps Redis from growing: takes jobs that are gone out of the indexes, and the oldest finished ones away when memory is short.
+/// Keeps Redis from growing: removes jobs that are gone from the indexes, and deletes the oldest finished jobs when
+/// memory is short.
 pub struct Pruner {
     store: Store,
     pressure: Arc<Pressure>,
@@ -13,12 +14,12 @@ pub struct Pruner {
     relief: Relief,
     tidied: Option<Instant>,
     tidied_libraries: Option<Instant>,
-    /// What was last said of sets that hold too much.
+    /// The last warnings about sets that are too large.
     overfull: Vec<String>,
     pace: Pace,
 }
 
-/// Where in the indexes the pruner is: first all hours, the oldest first, then those by status.
+/// The pruner's position in the indexes: first all hours, the oldest first, then the indexes by status.
 #[derive(Debug, Clone, PartialEq)]
 enum Walk {
     Hour(String, Pruning),
@@ -27,43 +28,44 @@ enum Walk {
 
 /// The search for jobs that may be deleted before their time.
 ///
-/// It goes on from round to round where it stopped, so that many jobs that have to stay do not hide those that may go.
+/// Each round continues where the last one stopped, so that many jobs that must stay do not hide those that may be
+/// deleted.
 #[derive(Debug, Default)]
 struct Relief {
     position: Option<(String, usize)>,
-    /// How many jobs went since the walk through the index began.
+    /// The number of jobs deleted since the walk through the index began.
     gone: usize,
-    /// Whether those that ended in error may go, too: there was nothing else, and new jobs are refused.
+    /// Whether jobs that ended in error may be deleted, too: there was nothing else, and new jobs are refused.
     errors: bool,
-    /// When the last walk that found nothing ended.
+    /// The end of the last walk that found nothing.
     in_vain: Option<Instant>,
 }
 
-/// How long one round deletes.
+/// Maximum time that one round deletes jobs.
 const ROUND: Duration = Duration::from_millis(300);
 /// The pause after a walk that found nothing to delete.
 const IN_VAIN: Duration = Duration::from_secs(5);
-/// Actors and queues that are gone are forgotten this often.
+/// The interval at which actors and queues that are gone are forgotten.
 const TIDY: Duration = Duration::from_secs(5);
-/// Functions of other versions are taken away this often.
+/// The interval at which functions of other versions are removed.
 const TIDY_LIBRARIES: Duration = Duration::from_secs(60);
 /// The index by status of jobs that ended in error.
 const ERROR: &str = "error";
-/// The index of foreign jobs that were left long ago.
+/// The index of foreign jobs that were abandoned long ago.
 const LEFT: &str = "left";
-/// The indexes are walked this often where keys come. Where none do, jobs go all the same, but what is left of them in a list grows no more: then they are
-/// walked more and more seldom, up to this.
+/// The indexes are walked at this interval while keys are added. Otherwise jobs still expire, but their remains in a
+/// list do not grow, so the interval increases, up to `RARE`.
 const WALK: Duration = Duration::from_secs(60);
 const RARE: Duration = Duration::from_secs(900);
 
 impl Pruner {
-    /// A pruner for one context, whose look at the memory tells nobody.
+    /// Creates a pruner for one context that shares its measure of memory with no other part.
     #[doc(hidden)]
     pub fn alone(store: Store) -> Self {
         Self::new(store, Arc::default())
     }
 
-    /// A pruner for one context.
+    /// Creates a pruner for one context.
     pub(super) fn new(store: Store, pressure: Arc<Pressure>) -> Self {
         Self {
             store,
@@ -77,7 +79,7 @@ impl Pruner {
         }
     }
 
-    /// Looks how full Redis is, and deletes jobs before their time while it is too full.
+    /// Checks how full Redis is, and deletes jobs before their time while it is too full.
     async fn relieve(&mut self) -> Result<(), Error> {
         let began = Instant::now();
         let mut gone = 0;
@@ -103,7 +105,7 @@ impl Pruner {
         Ok(self.pressure.is_short())
     }
 
-    /// Looks at the next few jobs. Gives how many went; nothing at the end of the index.
+    /// Checks the next few jobs. Returns the number of deleted jobs, or `None` at the end of the index.
     async fn relieve_a_little(&mut self) -> Result<Option<usize>, Error> {
         let relief = &mut self.relief;
         let (hour, from) = match relief.position.take() {
@@ -128,7 +130,7 @@ impl Pruner {
         Ok(Some(evicted.gone))
     }
 
-    /// Looks whether a walk is due, and begins it.
+    /// Starts a walk if one is due.
     async fn begins_walk(&mut self) -> Result<bool, Error> {
         let keys = self.store.number_of_keys().await?;
         let is_due = self.pace.is_due(keys, Instant::now());
@@ -138,7 +140,7 @@ impl Pruner {
         Ok(is_due)
     }
 
-    /// One chunk of one index. True: the walk is over.
+    /// Walks through one chunk of one index. Returns true if the walk is over.
     async fn walk(&mut self) -> Result<bool, Error> {
         let position = match self.position.take() {
             Some(position) => position,
@@ -149,7 +151,7 @@ impl Pruner {
                 Some(at) => Walk::Hour(hour, at),
                 None => self.hour_or_status(Some(&hour)).await?,
             }),
-            // When it begins, all hours have put in what was missing.
+            // When this walk begins, the walks through all hours have added missing entries.
             Walk::Status(status, from) => match self.store.clean_status_index(status, from, status == ERROR && from == 0).await? {
                 Some(from) => Some(Walk::Status(status, from)),
                 None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
@@ -164,7 +166,7 @@ impl Pruner {
     }
 }
 
-/// The first hour of the index that is later than this one; without one the first of all.
+/// Returns the first hour of the index after this one, or the first of all without one.
 async fn hour_after(store: &Store, hour: Option<&str>) -> Result<Option<String>, Error> {
     Ok(store.index_hours().await?.into_iter().find(|later| hour.is_none_or(|hour| later.as_str() > hour)))
 }
@@ -177,7 +179,7 @@ impl Service for Pruner {
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.relieve().await?;
         if self.position.is_some() || self.begins_walk().await? {
-            // At most so many chunks a round; the rest comes in the next.
+            // Limits the number of chunks in one round; the rest comes in the next.
             for _ in 0..32 {
                 if self.walk().await? {
                     self.pace.end(WALK, Instant::now());
@@ -186,9 +188,9 @@ impl Service for Pruner {
             }
         }
         if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
-            // Also if it fails: what this user of Redis has no right to is not tried each second.
+            // Also if it fails: a command that this Redis user may not run is not tried every second.
             self.tidied = Some(Instant::now());
-            // First, so that whatever else cannot be done now is no reason not to say why.
+            // First, so that a failure of the later steps does not hide this warning.
             self.store.name_spoilt().await?;
             self.store.keep_public_functions().await?;
             self.store.tidy().await?;
@@ -208,7 +210,7 @@ impl Service for Pruner {
 mod tests {
     use super::*;
 
-    /// How many walks there are in this time, where there are so many keys after each second.
+    /// Returns the number of walks in this time, for the number of keys after each second.
     fn walks(pace: &mut Pace, time: std::ops::Range<u64>, began: Instant, keys: impl Fn(u64) -> u64) -> usize {
         let mut walks = 0;
         for second in time {
@@ -225,7 +227,8 @@ mod tests {
     #[test]
     fn indexes_are_walked_each_minute_where_keys_come_and_hardly_ever_at_rest() {
         let (mut pace, began, hour) = (Pace::up_to(RARE), Instant::now(), 3600);
-        // The first walk, those with growing pauses, and one each quarter of an hour; also while replies and jobs go.
+        // The first walk, those with growing pauses, and one each quarter of an hour; also while replies and jobs are
+        // deleted.
         let at_rest = walks(&mut pace, 0..10 * hour, began, |second| 50_000 - second);
         assert!((40..=45).contains(&at_rest), "{at_rest} walks");
         let busy = walks(&mut pace, 10 * hour..11 * hour, began, |second| 50_000 + second % 7);

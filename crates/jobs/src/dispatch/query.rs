@@ -4,27 +4,27 @@ use super::{Dispatcher, Error, error, spec, wait};
 use hero_model::{Actor, ContextId, Job, JobFilter, JobId, JobPage, JobResult, Name, Presence, QueueInfo, Status};
 use hero_store::{JobView, StoreInfo};
 
-/// How many lists of jobs are made at once. Others wait.
+/// Maximum number of lists of jobs that are made at once. Others wait.
 pub(super) const LISTS: usize = 4;
-/// How long a list of jobs waits for others to be made; then it is refused.
+/// Timeout of a list of jobs that waits for others. After it, the list is refused.
 const LIST_WAITS: Duration = Duration::from_secs(2);
-/// The most bytes of JSON that a page of jobs has.
+/// Maximum number of bytes of JSON of a page of jobs.
 const LARGEST_PAGE: usize = 1024 * 1024;
 
 impl Dispatcher {
-    /// Where a job is in its life.
+    /// Returns the status of a job.
     pub async fn status(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         let status = self.store(context).await?.status(id).await.map_err(|error| Error::store(error, Some(id)))?;
         status.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
-    /// Everything that is known of a job.
+    /// Returns all fields of a job.
     pub async fn job(&self, context: ContextId, id: &JobId) -> Result<Job, Error> {
         let job = self.store(context).await?.job(id).await.map_err(|error| Error::store(error, Some(id)))?;
         job.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
-    /// A few fields of a job; what is longer is as if it were not there.
+    /// Returns a few fields of a job. Fields that are longer than `longest` are left out.
     pub(super) async fn part(&self, context: ContextId, id: &JobId, fields: &[&str], longest: usize) -> Result<Job, Error> {
         let parts = self
             .store(context)
@@ -35,19 +35,19 @@ impl Dispatcher {
         parts.into_iter().flatten().next().ok_or_else(|| Error::NotFound(id.clone()))
     }
 
-    /// Everything that is known of a job that has so many bytes at most.
+    /// Returns all fields of a job of at most `bytes` bytes.
     pub async fn job_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Job, Error> {
         let job = self.store(context).await?.job_within(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         let too_large = |size| Error::TooLarge { what: "the job", size, limit: bytes, setting: "max_response" };
         job.ok_or_else(|| Error::NotFound(id.clone()))?.map_err(too_large)
     }
 
-    /// The result of a job that has ended.
+    /// Returns the result of a job that has ended.
     pub async fn result(&self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
         self.result_within(context, id, usize::MAX).await
     }
 
-    /// The same for an output of so many bytes at most. A longer one is not read.
+    /// Returns the same for an output of at most `bytes` bytes. A longer one is not read.
     pub async fn result_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobResult, Error> {
         let mut look = self.look(context, id).await?;
         if look == JobView::Long {
@@ -66,12 +66,13 @@ impl Dispatcher {
         self.store(context).await?.look(id).await.map_err(|error| Error::store(error, Some(id)))
     }
 
-    /// A page of jobs, newest first, without what is long. It may end before `limit`, because it holds no more than about a megabyte.
+    /// Returns a page of jobs, newest first, without long fields. It may have fewer than `limit`, because a page has at
+    /// most about a megabyte.
     pub async fn list(&self, context: ContextId, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<JobPage, Error> {
         self.list_within(context, filter, cursor, limit, LARGEST_PAGE).await
     }
 
-    /// The same with a limit on the bytes of JSON, which also holds no more than about a megabyte.
+    /// Returns the same with a limit on the bytes of JSON, which is at most about a megabyte.
     pub async fn list_within(
         &self,
         context: ContextId,
@@ -88,13 +89,13 @@ impl Dispatcher {
         page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))
     }
 
-    /// Every live actor, those of other programs included.
+    /// Returns every live actor, including those of other programs.
     pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
         let actors = self.store(context).await?.actors_now().await.map_err(|error| Error::store(error, None))?;
         Ok(actors.to_vec())
     }
 
-    /// The script types of which actors were to be here and cannot, as entries that say why.
+    /// Returns an entry with the reason for each script type whose actors are configured here but cannot run.
     pub fn absent_actors(&self) -> impl Iterator<Item = Actor> {
         self.0.settings.absent.iter().map(|(script_type, why)| Actor {
             script_type: script_type.clone(),
@@ -106,12 +107,12 @@ impl Dispatcher {
         })
     }
 
-    /// Every work queue in use.
+    /// Returns every work queue in use.
     pub async fn queues(&self, context: ContextId) -> Result<Vec<QueueInfo>, Error> {
         self.store(context).await?.queues().await.map_err(|error| Error::store(error, None))
     }
 
-    /// How the store of the default context is.
+    /// Returns the state of the store of the default context.
     pub async fn store_info(&self) -> Result<StoreInfo, Error> {
         self.store(ContextId::default()).await?.store_info().await.map_err(|error| Error::store(error, None))
     }

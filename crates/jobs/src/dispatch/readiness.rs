@@ -8,12 +8,13 @@ use super::{Dispatcher, StoreInfo};
 use hero_model::ContextId;
 use hero_store::{Error, Store};
 
-/// A Redis that does not answer within this is not ready. Well within the time that a probe has, so that it can name the reason.
+/// A Redis that does not answer within this time is not ready. It is shorter than the timeout of a probe, so that the
+/// answer can name the reason.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How old the news of its memory may be.
+/// Maximum age of the cached memory state.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// What was last heard of the memory of a Redis.
+/// The last known memory state of a Redis.
 #[derive(Debug, Default)]
 pub(super) struct Memory(Mutex<Option<(Instant, StoreInfo)>>);
 
@@ -32,14 +33,14 @@ impl Memory {
 }
 
 impl Dispatcher {
-    /// Why jobs cannot be taken now, a reason for each context in which they cannot; nothing if they can.
+    /// Returns a reason for each context that cannot take jobs now; none if all can.
     pub async fn readiness(&self) -> Vec<String> {
         let contexts = self.0.contexts.all();
         join_all(contexts.iter().map(|served| lack(served.store(), &served.memory))).await.into_iter().flatten().collect()
     }
 }
 
-/// Why a context cannot be used now, if it cannot.
+/// Returns why a context cannot be used now, if it cannot.
 async fn lack(store: &Store, memory: &Memory) -> Option<String> {
     let of_context = in_context(store.context());
     let look = async {
@@ -55,11 +56,11 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(match (error.disk_fault(), store.refusal().await) {
             (Some(why), _) => format!("Redis{of_context} refuses to write: {why}"),
-            // A call on a connection that breaks does not say that there is no other.
+            // A call on a connection that breaks does not tell whether a new connection is possible.
             (None, Some(why)) => format!("Redis{of_context} cannot be reached: {why}"),
             (None, None) => format!("Redis{of_context} does not answer: {error}"),
         }),
-        // Calls are tried again until their own deadline, so they do not say soon that nobody listens.
+        // Calls are repeated until their own deadline, so they do not report a refused connection soon.
         Err(_) => Some(match store.refusal().await {
             Some(why) => format!("Redis{of_context} cannot be reached: {why}"),
             None => format!("Redis{of_context} does not answer within {} s", PATIENCE.as_secs()),

@@ -4,35 +4,35 @@ use hero_audit::{Audit, Execution, Outcome, Record, Who};
 use hero_service::Service;
 use hero_store::{Error, Lost, Store};
 
-/// Takes jobs back from servers that died, and looks after those that lie in queues or run with foreign actors.
+/// Takes jobs back from servers that died, and checks those that are in queues or run with foreign actors.
 pub struct Reaper {
     store: Store,
-    /// Whether Redis was away. Its servers then need a moment to renew what they still run.
+    /// Whether Redis was away. Then its servers need a moment to renew the leases of running jobs.
     was_away: bool,
-    /// When the next look is due.
+    /// The time at which the next check is due.
     due: Option<Instant>,
     audit: Audit,
 }
 
-/// How many jobs are looked at by one call.
+/// Maximum number of jobs that one call checks.
 const BATCH: usize = 32;
-/// The pause between two calls of a round. Many jobs may be in queues, and looking after them shall not keep Redis busy.
+/// The pause between two calls of a round. Many jobs may be in queues, and checking them must not keep Redis busy.
 const BUSY: Duration = Duration::from_millis(15);
 
 impl Reaper {
-    /// A reaper for one context.
+    /// Creates a reaper for one context.
     pub fn new(store: Store) -> Self {
         Self { store, was_away: false, due: None, audit: Audit::default() }
     }
 
-    /// The same, with the audit log that has the attempts whose servers died.
+    /// Returns the reaper with an audit log, which gets the attempts whose servers died.
     pub(super) fn recorded(self, audit: Audit) -> Self {
         Self { audit, ..self }
     }
 }
 
 impl Reaper {
-    /// What the audit log has of an attempt that was taken from who ran it.
+    /// Returns the audit record of an attempt whose server lost its lease.
     fn record(&self, lost: Lost) -> Record {
         Record {
             context: Some(self.store.context()),
@@ -44,11 +44,11 @@ impl Reaper {
         }
     }
 
-    /// Whether this round is so late that this process may not have renewed its own leases either. Never true twice in a row, so that jobs
-    /// of dead servers are not kept waiting.
+    /// True if this round is so late that this process may not have renewed its own leases either. Never true twice in
+    /// a row, so that jobs of dead servers do not wait too long.
     fn was_held_up(&mut self) -> bool {
         let lease = self.store.periods().lease;
-        // As long as a lease that was renewed in time lasts at least, without the pause between two looks.
+        // The minimum remaining time of a lease that was renewed in time, without the pause between two checks.
         let most = (lease * 2 / 3).saturating_sub(Duration::from_millis(450)).max(Duration::from_millis(100));
         self.due.take().is_some_and(|due| due.elapsed() > most)
     }
@@ -71,9 +71,9 @@ impl Service for Reaper {
             self.was_away = true;
             return Ok(Duration::ZERO);
         };
-        // Whoever ran them may not live to record it.
+        // The process that ran them may be dead and unable to record it.
         lost.into_iter().for_each(|lost| self.audit.note(|| self.record(lost)));
-        // Servers that share a Redis shall not all call at once.
+        // Random, so that servers that share a Redis do not all call at once.
         let pause = if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) };
         self.due = Some(Instant::now() + pause);
         Ok(pause)

@@ -8,13 +8,14 @@ pub struct Releaser {
     store: Store,
 }
 
-/// How many relatives are released by one call, which holds Redis for one to two milliseconds then.
+/// Maximum number of relatives that one call releases. Such a call blocks Redis for one to two milliseconds.
 const BATCH: usize = 48;
-/// How long it takes until jobs are seen that ended in another process, or whose process died. Those that end in this process are seen at once.
+/// Maximum delay for jobs that ended in another process, or whose process died. Jobs that end in this process are
+/// released at once.
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Releaser {
-    /// A releaser for one context.
+    /// Creates a releaser for one context.
     pub fn new(store: Store) -> Self {
         Self { store }
     }

@@ -4,12 +4,13 @@ use hero_model::{ContextId, JobSpec, Schedule, ScheduleId, SchedulePage, Schedul
 use hero_service::away;
 use hero_store::{self as store, Scheduling, StoredSchedule};
 
-/// How many of the next runs are shown.
+/// Maximum number of next runs that are shown.
 const SHOWN: usize = 5;
 
 impl Dispatcher {
-    /// Stores a schedule, which makes jobs from then on, in the context of its job. What a job lacks gets its default now. A script that does not
-    /// compile is refused, where an engine for its type is at hand. The same idempotency key gives the same schedule.
+    /// Stores a schedule, which makes jobs from then on, in the context of its job. Fields that the job lacks get their
+    /// defaults now. Refuses a script that does not compile, if an engine for its type is available. The same
+    /// idempotency key returns the same schedule.
     pub async fn create_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
         let store = self.store(spec.job.context_id).await?;
         if let Some(field) = of_single_jobs(&spec.job) {
@@ -39,7 +40,7 @@ impl Dispatcher {
             }
             Scheduling::Same(id, occurrence) => {
                 let stored = store.stored_schedule(id.clone(), occurrence).await.map_err(|error| Error::store(error, None))?;
-                // Somebody deletes it meanwhile.
+                // Another client may delete it meanwhile.
                 stored.and_then(shown).ok_or(Error::NoSchedule(id))
             }
             Scheduling::Reused(id) => Err(Error::ScheduleReused(id)),
@@ -51,7 +52,8 @@ impl Dispatcher {
         }
     }
 
-    /// A page of schedules, in the order of their next runs. One that runs meanwhile may be on two pages; none is left out.
+    /// Returns a page of schedules, in the order of their next runs. A schedule that runs meanwhile may be on two
+    /// pages; none is missing.
     pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
         let page = self.store(context).await?.schedules(cursor, limit).await.map_err(|error| Error::store(error, None))?;
         let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
@@ -70,7 +72,7 @@ impl Dispatcher {
         Ok(SchedulePage { schedules, next_cursor })
     }
 
-    /// Deletes a schedule. Jobs that it has made stay.
+    /// Deletes a schedule. Its jobs stay.
     pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
         let id = id.clone().spelled();
         match self.store(context).await?.unschedule(&id).await.map_err(|error| Error::store(error, None))? {
@@ -80,7 +82,7 @@ impl Dispatcher {
     }
 }
 
-/// How many bytes are looked at to show a schedule without the secrets of its jobs.
+/// Returns the number of bytes that are processed to show a schedule without the secrets of its jobs.
 fn bytes_of(spec: &ScheduleSpec) -> usize {
     spec.job.env_vars.values().map(String::len).sum()
 }
@@ -89,7 +91,7 @@ fn closed() -> Error {
     Error::store(store::Error::Closed, None)
 }
 
-/// A schedule as it is shown; none for one that another version wrote.
+/// Returns a schedule in its public form, or `None` if another version wrote it.
 fn shown(stored: StoredSchedule) -> Option<Schedule> {
     let spec = stored.spec?;
     let table = Timetable::new(&spec, stored.created_at).ok()?;
@@ -105,7 +107,7 @@ fn shown(stored: StoredSchedule) -> Option<Schedule> {
     Some(shown)
 }
 
-/// The field of a job that only one job can have.
+/// Returns the first field that is set although only a single job can have it.
 fn of_single_jobs(job: &JobSpec) -> Option<&'static str> {
     let fields = [
         ("job_id", job.job_id.is_some()),

@@ -13,70 +13,73 @@ use hero_model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Standing, Ti
 use hero_service::Service;
 use hero_store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
 
-/// Makes the jobs of schedules when they are due.
+/// Creates the jobs of due schedules.
 ///
-/// Any number of servers do so for one context. An occurrence is fired in the call that stores its job, so it has one job, whichever server is
-/// first and whichever dies meanwhile.
+/// Any number of servers do so for one context. The call that stores the job also fires its occurrence, so each
+/// occurrence has one job, whichever server is first and whichever dies meanwhile.
 pub struct Scheduler {
     store: Store,
     pressure: Arc<Pressure>,
-    /// How many due schedules are left out this time, because they could not be served the last time.
+    /// The number of due schedules to skip this time, because they could not be served the last time.
     stuck: usize,
     /// Schedules that could not be read, so that each is logged once.
     unreadable: HashSet<ScheduleId>,
-    /// From when to when this server has looked for occurrences without a break.
+    /// The start and the end of the time in which this server checked for occurrences without a break.
     looked: Option<(Timestamp, Timestamp)>,
-    /// Whether Redis has not answered since then.
+    /// Whether a call to Redis has failed since then.
     failed: bool,
-    /// Where it is recorded what was fired.
+    /// The audit log for fired occurrences.
     audit: Audit,
-    /// Who says which callers were deleted, and which may create jobs.
+    /// Tells which callers were deleted, and which may create jobs.
     callers: Arc<OnceLock<Callers>>,
     /// Schedules whose callers may not create jobs, so that each is logged once.
     refused: Mutex<HashSet<ScheduleId>>,
 }
 
-/// How many schedules are served in one round.
+/// Maximum number of schedules that are served in one round.
 const BATCH: usize = 64;
-/// How many schedules are served at a time.
+/// Maximum number of schedules that are served at the same time.
 const AT_ONCE: usize = 32;
-/// How late an occurrence may be fired.
+/// Maximum delay of an occurrence.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A server that has not looked for occurrences for so long was not there: its process was stopped, or Redis was nearly full.
+/// A server that has not checked for occurrences for this long was away: its process was stopped, or Redis was nearly
+/// full.
 const BREAK: Duration = Duration::from_secs(15);
-/// The same where Redis did not answer for so long.
+/// The same limit after Redis did not answer.
 const OUTAGE: Duration = Duration::from_secs(5);
-/// After how long a schedule is tried again that could not be served.
+/// Time after which a schedule that could not be served is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// The code of the wire that a run has in the audit log whose caller may not create jobs: permission denied.
+/// The error code in the audit log for a run whose caller may not create jobs: permission denied.
 const DENIED: i32 = 1004;
-/// How many schedules that were logged are remembered.
+/// Maximum number of remembered schedules that were logged.
 const REMEMBERED: usize = 1000;
 
 impl Scheduler {
-    /// A scheduler for one context.
+    /// Creates a scheduler for one context.
     pub fn new(store: Store) -> Self {
         let (pressure, unreadable, audit, callers, refused) = Default::default();
         Self { store, pressure, stuck: 0, unreadable, looked: None, failed: false, audit, callers, refused }
     }
 
-    /// The same, that makes no jobs while Redis is nearly full.
+    /// Returns the scheduler with a memory limit: it creates no jobs while Redis is nearly full.
     pub(super) fn minding(self, pressure: Arc<Pressure>) -> Self {
         Self { pressure, ..self }
     }
 
-    /// The same, whose jobs are recorded there.
+    /// Returns the scheduler with an audit log for its jobs.
     pub(super) fn recorded(self, audit: Audit) -> Self {
         Self { audit, ..self }
     }
 
-    /// The same, that ends schedules of callers who were deleted, and fires none of those who may not create jobs.
+    /// Returns the scheduler with a check of callers: it ends schedules of deleted callers, and fires none whose
+    /// callers may not create jobs.
     #[doc(hidden)]
     pub fn asking(self, callers: Arc<OnceLock<Callers>>) -> Self {
         Self { callers, ..self }
     }
 
-    /// Ends a schedule if its caller was deleted: nobody is there who may create its jobs. It is kept for a while, so that it can be looked at.
+    /// Ends a schedule if its caller was deleted, because nobody may create its jobs. It is kept for a while, so that
+    /// it can be inspected.
     async fn end_of_deleted(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<bool, Error> {
         let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(false) };
         if !(callers.is_deleted)(caller.clone()).await? {
@@ -92,7 +95,7 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// Whether the caller of a schedule may create its jobs now.
+    /// Returns whether the caller of a schedule may create its jobs now.
     async fn standing(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<Standing, Error> {
         let (Some(callers), Some(caller)) = (self.callers.get(), &spec.job.caller_id) else { return Ok(Standing::May) };
         let standing = (callers.standing)(self.store.context(), caller.clone(), true).await?;
@@ -102,7 +105,7 @@ impl Scheduler {
         Ok(standing)
     }
 
-    /// Tells that runs of a schedule were left out, because its caller may not create jobs.
+    /// Records that runs of a schedule were skipped, because its caller may not create jobs.
     fn tell_refusal(&self, due: &StoredSchedule, why: &str) {
         let context = self.store.context();
         self.audit
@@ -116,7 +119,7 @@ impl Scheduler {
         }
     }
 
-    /// Serves a schedule whose occurrence has come. False: its occurrence stays due.
+    /// Serves a due schedule. Returns false if its occurrence stays due.
     async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>, here_since: Timestamp) -> Result<bool, Error> {
         if due.lost || due.ended {
             return self.store.clear_schedule(&due.id).await.map(|_| true);
@@ -128,7 +131,7 @@ impl Scheduler {
         let lacks = match self.standing(due, spec).await? {
             Standing::May => None,
             Standing::Lacks(why) => Some(why),
-            // What is left out now would be lost, and the caller may have had the right to it all the time.
+            // A run that is skipped now would be lost, although the caller may have had the right all the time.
             Standing::Unread => return Ok(false),
         };
         let now = self.store.clock().now();
@@ -151,7 +154,7 @@ impl Scheduler {
         let following = plan.occurrences.iter().skip(1).copied().map(Some).chain([plan.next]);
         for (occurrence, next) in plan.occurrences.iter().copied().zip(following) {
             let firing = Firing { expected, occurrence, next, missed, ..firing.clone() };
-            // What cannot be recorded stays due.
+            // An occurrence that cannot be recorded stays due.
             let begun =
                 || Record { context: Some(self.store.context()), ..Record::new(Who::Schedule(due.id.clone()), "fire", Outcome::Unknown) };
             let Ok(mut doing) = self.audit.begin(begun) else { return Ok(false) };
@@ -159,7 +162,7 @@ impl Scheduler {
             let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
             let created = self.store.create(job).await?;
             if !matches!(created, Created::Created(_)) {
-                // Nothing was made here.
+                // Nothing was created here.
                 doing.give_up();
             }
             match created {
@@ -172,7 +175,7 @@ impl Scheduler {
                 Created::NotFired(NotFired::Skipped) => count(&self.store, "skipped", 1),
                 // Another server has fired it.
                 Created::NotFired(NotFired::Done) => return Ok(true),
-                // There is no room, or the job before has gone at this moment.
+                // There is no room, or the previous job was deleted at this moment.
                 _ => return Ok(false),
             }
             count(&self.store, "missed", missed);
@@ -181,11 +184,11 @@ impl Scheduler {
         Ok(true)
     }
 
-    /// The job of an occurrence.
+    /// Returns the job of an occurrence.
     async fn job(&self, spec: &JobSpec, firing: Firing, last_job: Option<&JobId>) -> Result<NewJob, Error> {
         let mut spec = spec.clone();
         spec.labels.entry("schedule".to_owned()).or_insert_with(|| firing.schedule.to_string());
-        // Whatever the schedule was given: scripts see it as SLOT.
+        // Replaces a label of the schedule with this name: scripts read it as SLOT.
         spec.labels.insert("slot".to_owned(), firing.occurrence.to_string());
         if let (Overlap::Queue, Some(last)) = (firing.overlap, last_job)
             && self.store.look(last).await? != JobView::Missing
@@ -195,7 +198,7 @@ impl Scheduler {
         Ok(NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: Some(firing), flow: None })
     }
 
-    /// When a schedule that is due runs; none for one that another version wrote.
+    /// Returns the timetable of a due schedule, or `None` if another version wrote the schedule.
     fn timetable(&mut self, due: &StoredSchedule) -> Option<Timetable> {
         let table = due.spec.as_ref().and_then(|spec| Timetable::new(spec, due.created_at).ok());
         if table.is_none() && !due.lost && !due.ended {
@@ -225,7 +228,7 @@ impl Service for Scheduler {
         let here_since = self.looked.filter(|(_, last)| began.since(*last) <= most).map_or(began, |(since, _)| since);
         let due: Vec<(StoredSchedule, Option<Timetable>)> =
             due.into_iter().map(|due| (self.timetable(&due), due)).map(|(table, due)| (due, table)).collect();
-        // These are left alone, and keep no other waiting.
+        // These are skipped, and do not delay others.
         let unreadable = due.iter().filter(|(due, table)| table.is_none() && !due.lost && !due.ended).count();
         let serving: Vec<_> = due.iter().map(|(due, table)| self.serve(due, table.as_ref(), here_since)).collect();
         let mut served = futures_util::stream::iter(serving).buffer_unordered(AT_ONCE);
@@ -244,7 +247,7 @@ impl Service for Scheduler {
         match failure {
             Some(error) => Err(error),
             None if full => {
-                // Those that are stuck stand before others that may not be.
+                // The stuck schedules come first, so skip them to reach the others.
                 self.stuck = stuck;
                 Ok(Duration::ZERO)
             }
@@ -254,7 +257,7 @@ impl Service for Scheduler {
     }
 }
 
-/// A nearer occurrence may be added meanwhile, so far ones are looked at again soon.
+/// Returns the pause until the next round. It is short, because an earlier occurrence may be added meanwhile.
 fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
     next.map_or(PAUSE, |next| next.since(now).clamp(Duration::from_millis(1), PAUSE))
 }

@@ -13,18 +13,18 @@ use super::{Dispatcher, Error, Objects, Schemas};
 use hero_model::ContextId;
 use hero_store::Store;
 
-/// A context that is open in this process: its store, and what is kept beside it.
+/// A context that is open in this process: its store, and its other state.
 pub(super) struct Served {
     store: Store,
     pub(super) objects: Objects,
-    /// Contexts can be in different Redis, one full and another not.
+    /// Per context, because contexts can be in different Redis, one full and another not.
     pub(super) pressure: Arc<Pressure>,
     pub(super) memory: Memory,
-    /// The followers of logs, for each context: contexts can be in different Redis, one silent and another not.
+    /// The followers of logs, per context: contexts can be in different Redis, one silent and another not.
     pub(super) tails: Tails,
-    /// The longest script of a built-in type, in bytes; none is that of the protocol.
+    /// Maximum length of a script of a built-in type, in bytes. `None` is the limit of the protocol.
     pub(super) longest_script: Option<usize>,
-    /// Whether the context is being deleted, and takes no calls.
+    /// Whether the context is being deleted, and accepts no calls.
     is_closed: AtomicBool,
     used: Mutex<Instant>,
 }
@@ -35,7 +35,7 @@ impl Served {
     }
 }
 
-/// An open context, which stays open as long as somebody has this.
+/// An open context, which stays open while this is held.
 #[derive(Clone)]
 pub struct InUse(pub(super) Arc<Served>);
 
@@ -47,17 +47,18 @@ impl Deref for InUse {
     }
 }
 
-/// Opens a context that is not open: has the dispatcher [serve](Dispatcher::serve) it. It is for whoever knows which contexts there are.
+/// Opens a closed context: makes the dispatcher [serve](Dispatcher::serve) it. The server sets it, because it knows
+/// which contexts exist.
 pub type Opener = Arc<dyn Fn(ContextId) -> Pin<Box<dyn Future<Output = Result<(), Error>> + Send>> + Send + Sync>;
 
-/// Those that are open.
+/// The open contexts.
 #[derive(Default)]
 pub(super) struct Contexts {
     open: RwLock<BTreeMap<ContextId, Arc<Served>>>,
     opener: OnceLock<Opener>,
 }
 
-/// How often a context may be shut between its opening and its use.
+/// Maximum number of tries if a context is shut between its opening and its use.
 const TRIES: usize = 3;
 
 impl Contexts {
@@ -93,19 +94,19 @@ impl Contexts {
 }
 
 impl Dispatcher {
-    /// Has contexts that are not open opened when they are named. The first opener counts.
+    /// Sets the function that opens a context when a call names it. Only the first call has an effect.
     pub fn open_with(&self, opener: Opener) {
         // A second one would know the same contexts.
         let _ = self.0.contexts.opener.set(opener);
     }
 
-    /// Serves a context from now on. Its services are for whoever asks for it: [`Dispatcher::start_services_of`].
+    /// Serves a context from now on. Call [`Dispatcher::start_services_of`] to start its services.
     pub fn serve(&self, store: Store, longest_script: Option<usize>) {
         self.0.contexts.add(store, Arc::clone(&self.0.settings.schemas), longest_script);
     }
 
-    /// Serves a context no more, if nobody uses it and nobody has for `idle`; or whoever does, where that is not given. Calls that are under way end as they
-    /// can. Gives whether it is shut.
+    /// Stops serving a context if nobody uses it, and nobody has used it for `idle`. Without `idle`, stops serving it
+    /// in any case, and running calls end as they can. Returns whether it is shut.
     pub fn shut(&self, context: ContextId, idle: Option<Duration>) -> bool {
         let mut open = self.0.contexts.write();
         let Some(served) = open.get(&context) else { return true };
@@ -124,13 +125,13 @@ impl Dispatcher {
         }
     }
 
-    /// A context that is open.
+    /// Returns an open context.
     #[doc(hidden)]
     pub fn opened(&self, context: ContextId) -> Result<InUse, Error> {
         self.0.contexts.get(context).ok_or(Error::NoContext(context))
     }
 
-    /// A context, which is opened if need be.
+    /// Returns a context, and opens it if necessary.
     #[doc(hidden)]
     pub async fn store(&self, context: ContextId) -> Result<InUse, Error> {
         for _ in 0..TRIES {
@@ -144,17 +145,17 @@ impl Dispatcher {
         Err(Error::many_contexts())
     }
 
-    /// The objects of a context.
+    /// Returns the objects of a context.
     pub async fn objects(&self, context: ContextId) -> Result<Objects, Error> {
         Ok(self.store(context).await?.0.objects.clone())
     }
 
-    /// The contexts that are open.
+    /// Returns the open contexts.
     pub fn contexts(&self) -> Vec<ContextId> {
         self.0.contexts.all().iter().map(|served| served.store.context()).collect()
     }
 
-    /// The stores of the contexts that are open.
+    /// Returns the stores of the open contexts.
     #[doc(hidden)]
     pub fn stores(&self) -> Vec<Store> {
         self.0.contexts.all().iter().map(|served| served.store.clone()).collect()

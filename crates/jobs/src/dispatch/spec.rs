@@ -3,19 +3,19 @@ use super::{Dispatcher, Error, InUse};
 use hero_model::{Actor, ContextId, JobError, JobFilter, JobId, JobSpec, Name, RunnerId, ScriptType};
 use hero_store::NewJob;
 
-/// The longest text field, but for the script, in bytes.
+/// Maximum length of a text field other than the script, in bytes.
 pub(super) const LONGEST_TEXT: usize = 1024;
-/// The longest script of a built-in type where no other limit is set, in bytes.
+/// Default maximum length of a script of a built-in type, in bytes.
 const LONGEST_SCRIPT: usize = 64 << 10;
-/// How many labels, and how many environment variables, a job may have.
+/// Maximum number of labels of a job, and of environment variables.
 const MOST_ENTRIES: usize = 256;
-/// How many labels a filter may have.
+/// Maximum number of labels of a filter.
 const MOST_FILTERED: usize = 16;
-/// How many other jobs a job may wait for, and how many it may keep waiting.
+/// Maximum number of other jobs that a job may wait for, and of jobs that may wait for it.
 pub const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {
-    /// Checks what a job is to be and fills in the defaults: a job that somebody starts later.
+    /// Checks a job and fills in the defaults. Another call starts it later.
     #[doc(hidden)]
     pub async fn prepare(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
         let open = self.store(spec.context_id).await?.0;
@@ -24,7 +24,7 @@ impl Dispatcher {
             return Err(Error::out_of_memory());
         }
         check_bounds(&spec, open.longest_script.unwrap_or(LONGEST_SCRIPT))?;
-        // Before any of them is looked up; and then those that were written in two ways count once.
+        // Before any of them is looked up, and again afterwards, because one id may have been spelled in two ways.
         check_relations(&mut spec)?;
         self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
@@ -37,7 +37,7 @@ impl Dispatcher {
         spec.timeout.get_or_insert(settings.timeout.into());
         spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
         spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
-        // A worker whose name is a number is an instance here.
+        // A numeric worker id is an instance number here.
         spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());
         if spec.instance.is_some() {
             spec.group.get_or_insert_with(Name::default_group);
@@ -46,12 +46,12 @@ impl Dispatcher {
         Ok(NewJob { id, spec, start: false, waited: false, occurrence: None, flow: None })
     }
 
-    /// The same for a job that starts as it is stored, and for which its caller waits.
+    /// Prepares a job that starts when it is stored, and whose caller waits for it.
     pub(super) async fn prepare_to_run(&self, spec: JobSpec) -> Result<NewJob, Error> {
         Ok(NewJob { start: true, waited: true, ..self.prepare(spec).await? })
     }
 
-    /// Whether a job is for a runner of its script type elsewhere. What that knows need not be known here.
+    /// True if a job is for a runner of its script type elsewhere. Its script type need not be known here.
     async fn is_of_runner(&self, spec: &JobSpec) -> Result<bool, Error> {
         let Some(number) = spec.group.as_ref().and_then(RunnerId::of_group) else { return Ok(false) };
         if spec.script_type.is_built_in() {
@@ -61,19 +61,19 @@ impl Dispatcher {
         Ok(runner.is_some_and(|runner| !runner.local && runner.script_type == spec.script_type))
     }
 
-    /// What is wrong with a script of a context, as far as an engine for its type is at hand to say so.
+    /// Returns the error in a script of a context, if an engine for its type is available to find one.
     #[doc(hidden)]
     pub async fn check_script(&self, context: ContextId, script_type: &ScriptType, script: &str) -> Result<Option<JobError>, Error> {
         self.store(context).await?;
         Ok(self.compiled(script_type, script).await)
     }
 
-    /// The same, wherever the script is to run.
+    /// Returns the same for any context.
     pub(super) async fn compiled(&self, script_type: &ScriptType, script: &str) -> Option<JobError> {
         self.0.compiler.get()?(script_type, script).await
     }
 
-    /// Refuses a script type that nobody knows here. One is known if it is built in, configured, or has a live actor somewhere.
+    /// Refuses an unknown script type. A type is known if it is built in, configured, or has a live actor somewhere.
     pub async fn check_script_type(&self, context: ContextId, script_type: &ScriptType) -> Result<(), Error> {
         if script_type.is_built_in() || self.0.settings.script_types.contains(script_type) {
             return Ok(());
@@ -83,7 +83,7 @@ impl Dispatcher {
         if has_actor(&seen) {
             return Ok(());
         }
-        // Its first actor may have come just now.
+        // Its first actor may have just started.
         let actors = self.actors(context).await?;
         if has_actor(&actors) {
             return Ok(());
@@ -98,13 +98,13 @@ impl Dispatcher {
 }
 
 impl InUse {
-    /// The longest script of a built-in type that a job of this context may have, in bytes.
+    /// Returns the maximum length of a script of a built-in type in this context, in bytes.
     pub fn longest_script(&self) -> usize {
         self.0.longest_script.unwrap_or(LONGEST_SCRIPT)
     }
 }
 
-/// Refuses a job that is more than any may be, by whichever door it comes.
+/// Refuses a job that exceeds a fixed limit, whether it comes by a call or a message.
 pub fn check_bounds(spec: &JobSpec, longest_script: usize) -> Result<(), Error> {
     check_texts(spec)?;
     let size = spec.script.len();
@@ -147,7 +147,7 @@ fn check_texts(spec: &JobSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every label costs the functions that look for jobs a comparison for each that they look at.
+/// Each label of a filter costs the functions in Redis one comparison per job.
 pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
     for (param, text) in [("filter.name", &filter.name), ("filter.caller_id", &filter.caller_id)] {
         if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
@@ -164,7 +164,8 @@ pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bounds how many jobs a job names, each counted once: every relation costs the function that links it a few microseconds.
+/// Limits the number of jobs that a job names, each counted once: each relation costs the function that links it a few
+/// microseconds.
 #[doc(hidden)]
 pub fn check_relations(spec: &mut JobSpec) -> Result<(), Error> {
     for (param, ids) in [("prerequisites", &mut spec.prerequisites), ("dependents", &mut spec.dependents)] {

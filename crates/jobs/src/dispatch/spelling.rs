@@ -2,15 +2,15 @@ use super::{Dispatcher, Error};
 use hero_model::{ContextId, JobId, JobSpec};
 
 impl Dispatcher {
-    /// The id of a job as the store has it, however a client writes it.
+    /// Returns the id of a job as the store has it, however the client spelled it.
     ///
-    /// That is in lower case, unless a foreign program wrote the job under an id in another case, which is that of its keys.
+    /// It is in lower case, unless a foreign program wrote the job under an id in another case, as in its keys.
     pub async fn spelled(&self, context: ContextId, mut id: JobId) -> Result<JobId, Error> {
         self.spell(context, vec![&mut id]).await?;
         Ok(id)
     }
 
-    /// The same for all ids that a job names.
+    /// Does the same for all ids that a job names.
     pub(super) async fn spell_relations(&self, spec: &mut JobSpec) -> Result<(), Error> {
         let JobSpec { context_id, job_id, parent_id, predecessor_id, prerequisites, dependents, .. } = spec;
         let ids = prerequisites.iter_mut().chain(dependents).chain(job_id).chain(parent_id).chain(predecessor_id);

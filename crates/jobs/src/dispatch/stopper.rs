@@ -5,19 +5,20 @@ use hero_model::ScriptType;
 use hero_service::Service;
 use hero_store::{Error, Store};
 
-/// Looks for stop requests that foreign programs pushed for jobs of script types that no pool here may have: their actors are programs of others.
+/// Finds stop requests that foreign programs pushed for jobs of script types without a pool here, whose actors are
+/// other programs.
 pub struct Stopper {
     store: Store,
     script_types: BTreeSet<ScriptType>,
 }
 
-/// A pool looks sooner while it runs something.
+/// The interval of the check. A pool checks more often while it runs jobs.
 const OFTEN: Duration = Duration::from_secs(1);
-/// So many queues are looked into by one call.
+/// Maximum number of queues that one call reads.
 const AT_ONCE: usize = 128;
 
 impl Stopper {
-    /// A stopper for one context. Beside these script types it looks after all that have jobs or actors.
+    /// Creates a stopper for one context. In addition to these script types it checks all that have jobs or actors.
     pub fn new(store: Store, script_types: BTreeSet<ScriptType>) -> Self {
         Self { store, script_types }
     }

@@ -3,17 +3,17 @@ use std::time::Duration;
 use hero_service::Service;
 use hero_store::{Error, Pace, Store};
 
-/// Looks for actors of other programs, and says which script types have none.
+/// Finds actors of other programs, and logs which script types have none.
 pub struct Surveyor {
     store: Store,
     pace: Pace,
 }
 
-/// No walk is put off for longer where no keys come: an actor that another program announces is a key more.
+/// Maximum interval between two walks while no keys are added: an actor that another program announces is a new key.
 const AT_REST: Duration = Duration::from_secs(300);
 
 impl Surveyor {
-    /// A surveyor for one context.
+    /// Creates a surveyor for one context.
     pub fn new(store: Store) -> Self {
         Self { store, pace: Pace::up_to(AT_REST) }
     }

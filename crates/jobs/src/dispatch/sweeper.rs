@@ -3,18 +3,18 @@ use std::time::Duration;
 use hero_service::Service;
 use hero_store::{Error, Store};
 
-/// Reads the state of jobs that somebody has waited for longer than a second.
+/// Reads the state of jobs whose waiters have waited for longer than a second.
 ///
-/// So a message that got lost, or an actor that only writes the hash, costs a wait a second and not its result.
+/// So a lost message, or an actor that only writes the hash, delays a wait by a second and does not lose its result.
 pub struct Sweeper {
     store: Store,
 }
 
-/// How long a waiter waits before the sweeper looks for its job.
+/// Time after which the sweeper checks the job of a waiter.
 const AGE: Duration = Duration::from_secs(1);
 
 impl Sweeper {
-    /// A sweeper for one context.
+    /// Creates a sweeper for one context.
     pub fn new(store: Store) -> Self {
         Self { store }
     }

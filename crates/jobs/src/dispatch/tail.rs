@@ -1,4 +1,4 @@
-//! Following the log of a job.
+//! Streams of the log of a job.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use super::served::InUse;
 use super::{Dispatcher, Error, Followed, error, logs};
 use hero_model::{ContextId, JobId, LogLine};
 
-/// How long a follower waits to read. It takes so long only if Redis is silent.
+/// Timeout of a follower that waits to read. It is reached only if Redis does not answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The most lines of a page.
+/// Maximum number of lines of a page.
 const LINES: usize = 64;
-/// The most bytes of a page, unless its first line has more.
+/// Maximum number of bytes of a page, unless its first line has more.
 const PAGE: usize = 64 * 1024;
-/// The most bytes of a page for the others.
+/// Maximum number of bytes of a page when no permit for a full page is free.
 const SHORT: usize = 4 * 1024;
 
 /// The follower of one log.
 struct Tail {
     dispatcher: Dispatcher,
     context: ContextId,
-    /// The context stays open as long as the log is followed.
+    /// Keeps the context open while the log is followed.
     open: InUse,
     job: JobId,
     cursor: Option<String>,
-    /// What was read and not taken yet. Nothing more is read before it is.
+    /// Items that were read and not taken yet. The next page is read when they are taken.
     items: VecDeque<Followed<LogLine>>,
     ended: bool,
     _page: Option<OwnedSemaphorePermit>,
@@ -37,9 +37,10 @@ struct Tail {
 }
 
 impl Dispatcher {
-    /// The log of a job, after `cursor` or from its first line. Ends when the job has ended and its last line was given.
+    /// Returns the log of a job, after `cursor` or from its first line. Ends after the last line of a job that has
+    /// ended.
     ///
-    /// It is read only as fast as it is taken.
+    /// The log is read only as fast as the stream is consumed.
     pub async fn follow_logs(
         &self,
         context: ContextId,
@@ -81,9 +82,9 @@ impl Dispatcher {
 }
 
 impl Tail {
-    /// Reads the next page. False: it is empty and the job can still log.
+    /// Reads the next page. Returns false if it is empty and the job can still log.
     async fn read(&mut self) -> Result<bool, Error> {
-        // What the last page took goes before this one is waited for.
+        // Frees the last page before it waits for the next one.
         (self._page, self.items) = (None, VecDeque::new());
         let tails = &self.open.0.tails;
         let busy = || Error::Busy { what: "too many follow logs at once", retry_after: error::RETRY_AFTER };

@@ -3,16 +3,16 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-/// How many followers read at once. Others wait.
+/// Maximum number of followers that read at once. Others wait.
 const READERS: usize = 4;
-/// How many followers may have a page of that size that was not taken yet: 16 MB in all.
+/// Maximum number of followers with a full page that was not taken yet: 16 MB in total.
 const PAGES: usize = 256;
 /// The pause between two reads of the log of a running job.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How much longer that pause is for each follower, if they are many: all logs together are read a thousand times a second.
+/// The pause per follower if there are many: all logs together are read at most a thousand times a second.
 const EACH: Duration = Duration::from_millis(1);
 
-/// The followers of logs of a context. What they hold and read together is bounded, however many they are.
+/// The followers of logs of a context. Their memory and their reads are limited, however many they are.
 #[derive(Debug)]
 pub(super) struct Tails {
     pub(super) readers: Semaphore,

@@ -3,14 +3,14 @@ use std::time::Duration;
 use hero_service::Service;
 use hero_store::{Error, Store};
 
-/// Sets the store's clock by Redis, and so sees that Redis' own was set back, also while no server ran.
+/// Sets the store's clock by Redis. So it detects that the clock of Redis was set back, even while no server ran.
 pub struct Timekeeper {
     store: Store,
     looked_back: bool,
 }
 
 impl Timekeeper {
-    /// A timekeeper for one context.
+    /// Creates a timekeeper for one context.
     pub fn new(store: Store) -> Self {
         Self { store, looked_back: false }
     }
@@ -28,7 +28,7 @@ impl Service for Timekeeper {
             set = self.store.set_clock().await?;
             self.looked_back = true;
         }
-        // After a slow answer it is looked again soon.
+        // After a slow answer the clock is read again soon.
         Ok(Duration::from_secs(if set { 10 } else { 1 }))
     }
 }

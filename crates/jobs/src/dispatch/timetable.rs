@@ -1,4 +1,4 @@
-//! When a schedule runs. Nothing here reads a clock or the store.
+//! The occurrences of schedules. This module reads neither a clock nor the store.
 
 use std::time::Duration;
 
@@ -19,46 +19,48 @@ pub(super) struct Timetable {
     /// No occurrence is after this.
     end: Option<Timestamp>,
     missed: Missed,
-    /// How many missed occurrences are made up for at a time.
+    /// Maximum number of missed occurrences that are made up for at a time.
     limit: usize,
 }
 
 #[derive(Debug, Clone)]
 enum Rule {
     Cron(Box<Cron>, Tz),
-    /// The first occurrence and the milliseconds between two. Counted from the first, so that they do not drift.
+    /// The first occurrence and the milliseconds between two. Occurrences are computed from the first, so that they do
+    /// not drift.
     Every(i64, i64),
 }
 
-/// What a schedule does about occurrences that have come.
+/// The plan of a schedule for due occurrences.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
-    /// How many are left out, as far as they were counted.
+    /// The number of skipped occurrences, up to a limit.
     pub(super) missed: u64,
-    /// Those to fire, in their order.
+    /// The occurrences to fire, in order.
     pub(super) occurrences: Vec<Timestamp>,
-    /// The one after all these.
+    /// The first occurrence after all these.
     pub(super) next: Option<Timestamp>,
 }
 
-/// After how long an occurrence that no server has fired is missed.
+/// An occurrence that no server has fired for this long is missed.
 const LATE: Duration = Duration::from_secs(30);
-/// How long an occurrence that came while this server did not look is left to another server, before it counts as missed under [`Missed::Skip`].
+/// Time that other servers get to fire an occurrence that came while this server was away, before it counts as missed
+/// under [`Missed::Skip`].
 const LEFT_TO_OTHERS: Duration = Duration::from_secs(5);
-/// How many occurrences are planned at a time, unless they were missed.
+/// Maximum number of occurrences in a plan, unless they were missed.
 const AT_ONCE: usize = 128;
-/// How many of the occurrences that are left out are counted at a time.
+/// Maximum number of skipped occurrences that are counted at a time.
 const COUNTED: usize = 1000;
-/// The shortest time from one occurrence to the next.
+/// Minimum time between two occurrences.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// The most missed occurrences that can be made up for at a time.
+/// Maximum number of missed occurrences that can be made up for at a time.
 const MOST_MISSED: u16 = 1000;
 
 impl Timetable {
-    /// The occurrences of a schedule that is created at this time.
+    /// Creates the timetable of a schedule with this creation time.
     pub(super) fn new(spec: &ScheduleSpec, created_at: Timestamp) -> Result<Self, Error> {
         let start = spec.start_at.unwrap_or(created_at);
-        // Periods are the same in every time zone: for them the zone only says how times are shown.
+        // Periods are the same in every time zone. For them the zone only affects how times are shown.
         let zone = spec.time_zone.as_deref().map_or(Ok(Tz::UTC), zone)?;
         let rule = match (&spec.cron, spec.every) {
             (Some(pattern), None) => Rule::Cron(Box::new(cron(pattern)?), zone),
@@ -67,7 +69,7 @@ impl Timetable {
                     return Err(Error::invalid("every", format!("is {every} s; a schedule runs once a second at most")));
                 }
                 let period = i64::try_from(every.duration().as_millis()).unwrap_or(i64::MAX);
-                // Without a start of its own the first run comes one period after the creation.
+                // Without `start_at` the first run comes one period after the creation.
                 Rule::Every(spec.start_at.map_or(created_at.as_millis().saturating_add(period), Timestamp::as_millis), period)
             }
             (Some(_), Some(_)) => return Err(Error::invalid("every", "and cron are both given; a schedule has one of them")),
@@ -83,7 +85,7 @@ impl Timetable {
         Ok(Self { rule, start, end: spec.end_at, missed: spec.missed, limit: limit.into() })
     }
 
-    /// The first occurrence after a time.
+    /// Returns the first occurrence after a time.
     pub(super) fn after(&self, time: Timestamp) -> Option<Timestamp> {
         let time = if time < self.start { self.start.minus(Duration::from_millis(1)) } else { time };
         let occurrence = match &self.rule {
@@ -98,12 +100,12 @@ impl Timetable {
         (occurrence > time && self.end.is_none_or(|end| occurrence <= end)).then_some(occurrence)
     }
 
-    /// The occurrences after a time, one after the other.
+    /// Returns the occurrences after a time, in order.
     pub(super) fn occurrences_after(&self, time: Timestamp) -> impl Iterator<Item = Timestamp> {
         std::iter::successors(self.after(time), |occurrence| self.after(*occurrence))
     }
 
-    /// The last occurrence at or before a time.
+    /// Returns the last occurrence at or before a time.
     fn at_or_before(&self, time: Timestamp) -> Option<Timestamp> {
         let time = self.end.map_or(time, |end| time.min(end));
         let occurrence = match &self.rule {
@@ -116,10 +118,12 @@ impl Timetable {
         (occurrence <= time && occurrence >= self.start).then_some(occurrence)
     }
 
-    /// What to do about the occurrences from the expected one up to now; nothing yet where another server may be about to fire them.
+    /// Plans the occurrences from the expected one up to now. Returns `None` if another server may be about to fire
+    /// them.
     ///
-    /// `tried_at`: when a server was there, but had no room. `here_since`: from when on this server has looked without a break. What came
-    /// before is missed under [`Missed::Skip`], however short the break was, while the other policies make up for it anyway.
+    /// `tried_at` is the time at which a server tried, but had no room. `here_since` is the start of the time in which
+    /// this server checked without a break. Earlier occurrences are missed under [`Missed::Skip`], however short the
+    /// break was, while the other policies make up for them anyway.
     pub(super) fn plan(&self, expected: Timestamp, tried_at: Option<Timestamp>, here_since: Timestamp, now: Timestamp) -> Option<Plan> {
         let before = expected.minus(Duration::from_millis(1));
         let noticed = tried_at.map_or(expected, |tried_at| tried_at.max(expected));
@@ -155,7 +159,7 @@ impl Timetable {
 }
 
 impl Timetable {
-    /// What to do about the occurrences from the expected one up to now where none of them may be fired.
+    /// Plans the occurrences from the expected one up to now if none of them may be fired.
     pub(super) fn plan_for_none(&self, expected: Timestamp, now: Timestamp) -> Plan {
         let come = self.occurrences_after(expected.minus(Duration::from_millis(1))).take_while(|occurrence| *occurrence <= now);
         Plan { missed: come.take(COUNTED).count() as u64, occurrences: Vec::new(), next: self.after(now) }
@@ -173,7 +177,7 @@ fn zone(name: &str) -> Result<Tz, Error> {
 }
 
 fn to(time: Timestamp, zone: Tz) -> Option<DateTime<Tz>> {
-    // Whole seconds, because an occurrence has nothing else.
+    // Whole seconds, because occurrences have no fraction.
     Some(DateTime::from_timestamp(time.as_millis().div_euclid(1000), 0)?.with_timezone(&zone))
 }
 

@@ -5,7 +5,7 @@ use super::{Dispatcher, Error};
 use hero_model::{ContextId, JobId, Status};
 use hero_store::{Deleted, JobView, Numbered, Retried, Started, Stopping};
 
-/// How long `stop` waits for a running script to obey.
+/// Time that `stop` gives a running script to stop.
 const OBEYS_WITHIN: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
@@ -19,7 +19,7 @@ impl Dispatcher {
         }
     }
 
-    /// Runs a job again that has ended. Its attempts count on; its retries begin anew.
+    /// Runs a job again that has ended. Its attempts are counted on; its retries start again.
     pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         match self.store(context).await?.retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Retried::OnItsWay(status) => Ok(status),
@@ -44,7 +44,7 @@ impl Dispatcher {
         }
     }
 
-    /// Has a job be seen in the runner layout, too, and gives its name there: `job:{caller}:{n}`.
+    /// Makes a job visible in the runner layout, too, and returns its name there: `job:{caller}:{n}`.
     pub async fn number(&self, context: ContextId, id: &JobId) -> Result<String, Error> {
         match self.store(context).await?.number_job(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Numbered::Named(name) => Ok(name),
@@ -61,7 +61,7 @@ impl Dispatcher {
         }
     }
 
-    /// Stops a job that has not ended. A running job gets a second to obey; then its status is given as it is.
+    /// Stops a job that has not ended. Waits up to a second for a running job to stop, then returns its current status.
     pub async fn stop(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         let store = self.store(context).await?;
         let failed = |error| Error::store(error, Some(id));
@@ -72,7 +72,7 @@ impl Dispatcher {
             Stopping::Missing => Err(Error::NotFound(id.clone())),
             Stopping::Asked => {
                 if let JobView::Open(_) = store.wait(id).await.map_err(failed)? {
-                    // Running out of time is an answer, too: the job has not obeyed yet.
+                    // A timeout is an answer, too: the job still runs.
                     let _ = tokio::time::timeout(OBEYS_WITHIN, waiter.reply()).await;
                 }
                 self.status(context, id).await
@@ -80,12 +80,13 @@ impl Dispatcher {
         }
     }
 
-    /// Deletes a job that does not run, with its log and its reply. Its log file goes at once where it is in this server's directory.
+    /// Deletes a job that does not run, with its log and its reply. A log file in this server's directory is removed at
+    /// once.
     pub async fn delete(&self, context: ContextId, id: &JobId) -> Result<(), Error> {
         let (store, failed) = (self.store(context).await?, |error| Error::store(error, Some(id)));
         let path = match store.job(id).await {
             Ok(job) => job.and_then(|job| job.log_path),
-            // What a foreign program made of the key has no log file.
+            // A key that a foreign program overwrote has no log file.
             Err(error) if error.is_spoilt() => None,
             Err(error) => return Err(failed(error)),
         };

@@ -5,7 +5,7 @@ use super::{Dispatcher, Error};
 use hero_model::{ContextId, JobId, JobResult, JobSpec, Reason, Status};
 use hero_store::{JobEnd, JobView, Waiter};
 
-/// The result of a job that has ended, or the error that says why there is none.
+/// Returns the result of a job that has ended, or its failure as an error.
 pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
     match end {
         JobEnd::Finished(result) => Ok(result),
@@ -13,12 +13,12 @@ pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
     }
 }
 
-/// What a wait gives when its job has finished.
+/// The outcome of a wait whose job has finished.
 #[derive(Debug)]
 pub enum Awaited {
     /// The result.
     Whole(JobResult),
-    /// Its output is long and was not read, because that takes memory for each waiter: [`Dispatcher::whole`] does.
+    /// Its output is long and was not read, because that takes memory for each waiter. [`Dispatcher::whole`] reads it.
     Long(JobId),
 }
 
@@ -32,21 +32,22 @@ impl Dispatcher {
     /// Runs a job and waits for its result.
     ///
     /// It cannot hang: `wait` ends it with [`Error::StillRunning`], and the job goes on. It cannot lose the result: the
-    /// waiter stands before the job is enqueued, a sweep reads what no message told, and the hash keeps the result.
+    /// waiter is registered before the job is enqueued, a sweep finds ends whose message was lost, and the hash keeps
+    /// the result.
     pub async fn run_and_wait(&self, spec: JobSpec, wait: Duration) -> Result<JobResult, Error> {
         let (context, deadline) = (spec.context_id, tokio::time::Instant::now() + wait);
         let awaited = self.run_until_end(spec, wait, |_| {}).await?;
         self.read(context, awaited, deadline).await
     }
 
-    /// Waits for the result of a job. A `wait` of zero looks once.
+    /// Waits for the result of a job. A `wait` of zero checks once.
     pub async fn wait(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<JobResult, Error> {
         let deadline = tokio::time::Instant::now() + wait;
         let awaited = self.wait_until_end(context, id, wait).await?;
         self.read(context, awaited, deadline).await
     }
 
-    /// The result of a wait, read if need be.
+    /// Returns the result of a wait, and reads it if necessary.
     async fn read(&self, context: ContextId, mut awaited: Awaited, deadline: tokio::time::Instant) -> Result<JobResult, Error> {
         loop {
             let id = match awaited {
@@ -61,12 +62,12 @@ impl Dispatcher {
         }
     }
 
-    /// The result of a job that was seen to have finished, or nothing if it runs again.
+    /// Returns the result of a job that has finished, or `None` if it runs again.
     pub async fn whole(&self, context: ContextId, id: &JobId) -> Result<Option<JobResult>, Error> {
         self.whole_within(context, id, usize::MAX).await
     }
 
-    /// The same for an output of so many bytes at most. A longer one is not read.
+    /// Returns the same for an output of at most `bytes` bytes. A longer one is not read.
     pub async fn whole_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Option<JobResult>, Error> {
         match self.look_within(context, id, bytes).await? {
             JobView::Ended(end) => result(id, end).map(Some),
@@ -75,7 +76,7 @@ impl Dispatcher {
         }
     }
 
-    /// How a job ended, if it has, with an output of so many bytes at most.
+    /// Returns the end of a job, if it has ended, with an output of at most `bytes` bytes.
     pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobView, Error> {
         let store = self.store(context).await?;
         let look = store.whole(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
@@ -86,7 +87,8 @@ impl Dispatcher {
         Ok(look)
     }
 
-    /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store. `told` is told the job as soon as it is stored.
+    /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store. Calls `told` with the job's id when it
+    /// is stored.
     pub async fn run_until_end(&self, spec: JobSpec, wait: Duration, told: impl FnOnce(&JobId) + Send) -> Result<Awaited, Error> {
         let job = self.prepare_to_run(spec).await?;
         let (context, id) = (job.spec.context_id, job.id.clone());
@@ -95,14 +97,14 @@ impl Dispatcher {
         let stored = self.store_job(job).await?;
         told(&stored.id);
         if stored.earlier || stored.status.is_final() {
-            // Nobody may have asked for the result of the earlier job.
+            // The earlier job may not have been started, and nobody may have waited for its result.
             self.start_earlier(context, &stored).await?;
             return self.wait_until_end(context, &stored.id, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
         }
         self.await_end(context, &id, &mut waiter, began, deadline).await
     }
 
-    /// Runs a job and gives its id, without a wait. The same idempotency key gives the same job.
+    /// Runs a job and returns its id, without a wait. The same idempotency key returns the same job.
     pub async fn run(&self, spec: JobSpec) -> Result<JobId, Error> {
         let mut job = self.prepare_to_run(spec).await?;
         job.waited = false;
@@ -112,7 +114,7 @@ impl Dispatcher {
         Ok(stored.id)
     }
 
-    /// Starts a job that was there before and may still wait for that.
+    /// Starts an earlier job that was created but not started.
     async fn start_earlier(&self, context: ContextId, stored: &Stored) -> Result<(), Error> {
         if !stored.earlier || stored.status != Status::Created {
             return Ok(());
@@ -148,14 +150,14 @@ impl Dispatcher {
         let look = tokio::select! {
             biased;
             look = waiter.reply() => match look {
-                // The sweeper may have looked for the job while it was being stored, which takes long when Redis was away.
+                // The sweeper may have checked the job while it was being stored, which takes long when Redis was away.
                 JobView::Missing => {
                     let rest = deadline.saturating_duration_since(tokio::time::Instant::now());
                     return Box::pin(self.wait_until_end(context, id, rest)).await;
                 }
                 look => look,
             },
-            // The last look, in case that the job ended just now.
+            // A last check, in case that the job ended just now.
             () = tokio::time::sleep_until(deadline) => self.look(context, id).await?,
             () = self.0.closing.cancelled() => self.look(context, id).await?,
         };
@@ -169,7 +171,7 @@ impl Dispatcher {
                     return Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason: None });
                 }
                 let (explanation, reason) = match self.explained(context, id, Some(began)).await {
-                    // It has ended between the two looks.
+                    // It ended between the two checks.
                     Ok(explanation) if explanation.reason == Reason::Ended => {
                         return Box::pin(self.wait_until_end(context, id, Duration::ZERO)).await;
                     }

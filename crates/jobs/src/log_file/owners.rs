@@ -1,9 +1,9 @@
-//! Which jobs have which log file, so that a file is removed when the last of its jobs is gone.
+//! The jobs that own each log file, so that a file is removed when the last of its jobs is gone.
 //!
-//! For each job there is an entry `.jobs/{digest of the path}/{identity}@{job}`, and `.jobs/{digest}.path` contains the path. The identity is
-//! that of the Redis that has the job: several may share a directory, and only servers that use that Redis know whether the job is gone.
-//! A file without such an entry was not written by us and is never touched. A lock in the same directory keeps processes that create
-//! files from processes that remove them.
+//! Each job has an entry `.jobs/{digest of the path}/{identity}@{job}`, and `.jobs/{digest}.path` contains the path.
+//! The identity is that of the Redis that has the job: several may share a directory, and only servers that use that
+//! Redis know whether the job is gone. A file without such an entry was not written by hero and is never touched. A
+//! lock in the same directory keeps processes that create files from processes that remove them.
 
 use std::fs::{DirBuilder, File, ReadDir};
 use std::io;
@@ -20,9 +20,9 @@ use hero_model::{JobId, hex};
 
 /// The directory of the entries. No `log_path` leads there.
 pub(super) const OWNERS: &str = ".jobs";
-/// What separates identity and job in the name of an entry. Neither contains it.
+/// Separates identity and job in the name of an entry. Neither contains it.
 const OF: char = '@';
-/// How long to wait for the lock. It is needed for a few system calls only, so a process that has it longer hangs.
+/// Timeout for the lock. It is needed for a few system calls only, so a process that holds it longer hangs.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
 /// The pause between two attempts to get the lock.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -40,9 +40,9 @@ pub struct Owner {
 /// A log file and the older one that was rotated.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kept {
-    /// When something was last written to it.
+    /// The time of the last write.
     pub written: SystemTime,
-    /// How many bytes it takes on the disk, with its directories and entries.
+    /// The number of bytes it takes on the disk, with its directories and entries.
     pub bytes: u64,
     digest: String,
 }
@@ -58,9 +58,10 @@ pub struct Walk {
 }
 
 impl LogDirectory {
-    /// Opens the log file of a job to append to, and writes an entry for the job. `identity` is that of the Redis that has the job.
+    /// Opens the log file of a job to append to, and writes an entry for the job. `identity` is that of the Redis with
+    /// the job.
     ///
-    /// It waits for the lock, so it must not be called on a thread that serves connections.
+    /// Waits for the lock, so it must not be called on a thread that serves connections.
     pub fn append_for(&self, identity: &str, job: &JobId, path: &str) -> Result<LogFile, Error> {
         let resolved = self.resolve(path)?;
         self.make_root()?;
@@ -76,7 +77,8 @@ impl LogDirectory {
         self.append(path)
     }
 
-    /// Removes the entry of a job that does not exist any more, and the file if no other job has it. Gives whether the file was removed.
+    /// Removes the entry of a job that no longer exists, and the file if no other job owns it. Returns whether the file
+    /// was removed.
     pub fn forget(&self, identity: &str, job: &JobId, path: &str) -> Result<bool, Error> {
         self.forget_owner(&Owner { digest: digest(&self.resolve(path)?), identity: identity.to_owned(), job: job.clone() })
     }
@@ -99,13 +101,13 @@ impl LogDirectory {
         Ok(removed)
     }
 
-    /// Removes a file although its jobs still exist. Gives its bytes.
+    /// Removes a file although its jobs still exist. Returns the number of bytes it freed.
     pub fn remove_kept(&self, file: &Kept) -> Result<u64, Error> {
         let _lock = self.lock()?;
         self.remove(&file.digest)
     }
 
-    /// Begins a walk through all entries.
+    /// Starts a walk through all entries.
     pub fn walk(&self) -> Walk {
         Walk { directory: self.clone(), paths: std::fs::read_dir(self.owners()).ok(), jobs: None, files: Vec::new() }
     }
@@ -128,7 +130,7 @@ impl LogDirectory {
         }
     }
 
-    /// The file of a digest and the older one. Another job may use the path of the older one for its own file.
+    /// The paths of the file of a digest and of its rotated file. The latter is left out if another job owns that path.
     fn names(&self, digest: &str) -> Vec<PathBuf> {
         let Some(path) = path_in(&self.owners().join(format!("{digest}.path")), digest) else { return Vec::new() };
         let mut older = path.clone().into_os_string();
@@ -138,11 +140,11 @@ impl LogDirectory {
         [path].into_iter().chain((!taken).then_some(older)).collect()
     }
 
-    /// Removes the files of a digest, and the directories that are empty then. Gives their bytes.
+    /// Removes the files of a digest, and the directories that become empty. Returns the number of bytes it freed.
     fn remove(&self, digest: &str) -> Result<u64, Error> {
         let mut bytes = 0;
         for path in self.names(digest) {
-            // If something else is at the path, such as a symbolic link, it is not ours.
+            // Anything else at the path, such as a symbolic link, is not ours.
             let Ok(file) = self.open(&path, OFlags::RDONLY) else { continue };
             let size = file.metadata()?.len();
             match self.unlink(&path) {
@@ -186,22 +188,22 @@ impl Owner {
 }
 
 impl Walk {
-    /// Drops the file of an entry from those found, because it was removed.
+    /// Drops the file of an entry from the files found, because it was removed.
     pub fn removed(&mut self, owner: &Owner) {
-        // It was met a short while ago.
+        // The search starts at the end, because the walk found the file a short while ago.
         if let Some(at) = self.files.iter().rposition(|file| file.digest == owner.digest) {
             self.files.remove(at);
         }
     }
 
-    /// The next entries, at most so many; none at the end of the walk.
+    /// Returns the next entries, at most `limit`; none at the end of the walk.
     pub fn step(&mut self, limit: usize) -> Vec<Owner> {
         let mut found = Vec::new();
         while found.len() < limit {
             if let Some((digest, jobs)) = &mut self.jobs {
                 match jobs.next() {
                     Some(Ok(entry)) => {
-                        // Entries with other names are skipped: nobody knows whether their jobs are gone.
+                        // Entries with other names are skipped, because nobody knows whether their jobs are gone.
                         found.extend(entry.file_name().to_str().and_then(|name| Owner::named(digest, name)));
                     }
                     Some(Err(_)) | None => self.jobs = None,
@@ -215,7 +217,7 @@ impl Walk {
             let around = names.first().map_or(0, |path| around(path));
             let sizes = names.into_iter().filter_map(|path| {
                 let metadata = self.directory.open(&path, OFlags::RDONLY).ok()?.metadata().ok()?;
-                // What it takes, not what it says: a file may have holes.
+                // The space on the disk, not the length: a file may have holes.
                 Some((metadata.modified().ok()?, metadata.blocks() * 512))
             });
             let (written, bytes) = sizes.fold((None, 0), |(last, sum), (written, bytes)| (last.max(Some(written)), sum + bytes));
@@ -228,7 +230,7 @@ impl Walk {
     }
 }
 
-/// The bytes that the directories of a file take, which other files may share, and its entries.
+/// The number of bytes that the directories of a file take, which other files may share, and its entries.
 fn around(path: &Path) -> u64 {
     const BLOCK: u64 = 4096;
     const ENTRIES: usize = 2;
@@ -243,7 +245,7 @@ fn is_digest(name: &str) -> bool {
     name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The path in a `.path` file, if it has this digest. One that was written by halves has not.
+/// Returns the path in a `.path` file, if it has this digest. A half-written file has another digest.
 fn path_in(file: &Path, digest: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
     let path = PathBuf::from(std::ffi::OsString::from_vec(std::fs::read(file).ok()?));
@@ -258,7 +260,7 @@ fn private_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Counts it as success if a file was already removed by another process.
+/// Treats a file that is already gone as removed.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }

@@ -5,7 +5,7 @@ use super::{AddError, Job, Step};
 use hero_model::{JobId, Name, Timestamp};
 use hero_store::{AddTo, ConveyorKeys, ConveyorProducer, Endpoint, Error};
 
-/// How many bytes a message may have by default.
+/// Default maximum size of a message, in bytes.
 const LONGEST: usize = 4 << 20;
 
 /// A client of one Redis that adds jobs under one namespace. Cheap to clone, and shared by any number of tasks.
@@ -17,25 +17,25 @@ pub struct Conveyor {
 }
 
 impl Conveyor {
-    /// Connects. Without a namespace the keys are exactly those of the original conveyor.
+    /// Connects to Redis. Without a namespace the keys are exactly those of the original conveyor.
     pub async fn connect(endpoint: &Endpoint, namespace: Option<&Name>) -> Result<Self, Error> {
         Ok(Self { redis: ConveyorProducer::connect(endpoint).await?, keys: ConveyorKeys::new(namespace), longest: LONGEST })
     }
 
-    /// Sets how many bytes a job may have; 4 MiB by default.
+    /// Sets the maximum size of a job in bytes; the default is 4 MiB.
     #[must_use]
     pub fn with_longest(mut self, bytes: usize) -> Self {
         self.longest = bytes;
         self
     }
 
-    /// The keys that this client uses.
+    /// Returns the keys that this client uses.
     pub fn keys(&self) -> &ConveyorKeys {
         &self.keys
     }
 }
 
-/// What a call of [`add`] needs: the client, a deadline, and a way to cancel. Cheap to clone.
+/// The client, the deadline and the cancellation of a call of [`add`]. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
     conveyor: Conveyor,
@@ -44,7 +44,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context without a deadline of its own. Each command to Redis may still take 5 seconds at most.
+    /// Creates a context without a deadline. Each command to Redis still times out after 5 seconds.
     pub fn new(conveyor: Conveyor) -> Self {
         Self { conveyor, deadline: None, cancellation: CancellationToken::new() }
     }
@@ -64,14 +64,15 @@ impl Context {
     }
 }
 
-/// Adds a job: to its parent's children, else to its predecessor's continuations, else to the scheduled jobs, else to its queue.
+/// Adds a job: to its parent's children, else to its predecessor's continuations, else to the scheduled jobs, else to
+/// its queue.
 ///
-/// As in the original conveyor, only the first that applies is done, and a job without a `uuid` gets one. `dead_parent` says that the
-/// parent's script has returned and the predecessor is closed. Then the job becomes an active child and goes into its queue at once,
-/// unless it is to run later: then it is only scheduled.
+/// As in the original conveyor, only the first that applies is done, and a job without a `uuid` gets one. `dead_parent`
+/// means that the parent's script has returned and the predecessor is closed. Then the job becomes an active child and
+/// goes into its queue at once. If it is to run later, it is only scheduled.
 ///
-/// After an error, Redis has what the steps before it wrote and nothing else. If the error [is recoverable](AddError::is_recoverable), the
-/// same call can be repeated.
+/// After an error, Redis has only what the steps before it wrote. If the error [is
+/// recoverable](AddError::is_recoverable), the same call can be repeated.
 pub async fn add(context: &Context, job: Option<&mut Job>, dead_parent: bool) -> Result<(), AddError> {
     let job = job.ok_or(AddError::NilJob)?;
     if job.uuid.is_empty() {
@@ -103,11 +104,11 @@ pub async fn add(context: &Context, job: Option<&mut Job>, dead_parent: bool) ->
 }
 
 impl Context {
-    /// One step of an addition, unless the caller cancels or its deadline comes first.
+    /// Does one step of an addition, unless the caller cancels or the deadline comes first.
     async fn step(&self, step: Step, uuid: &str, to: AddTo, key: String, element: &[u8]) -> Result<(), AddError> {
         let out_of_time = async {
             match self.deadline {
-                // A sleep takes a millisecond at least.
+                // A sleep takes at least a millisecond.
                 Some(deadline) if deadline <= Instant::now() => {}
                 Some(deadline) => sleep_until(deadline).await,
                 None => std::future::pending().await,

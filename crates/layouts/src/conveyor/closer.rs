@@ -7,27 +7,28 @@ use hero_model::JobId;
 use hero_service::Service;
 use hero_store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
 
-/// Closes conveyor jobs that have ended. Their children run, or end if the parent failed. Once all descendants are closed, the continuations run,
-/// and the job is removed from the children of its parent, which may then close, too.
+/// Closes conveyor jobs that have ended. Their children run, or end if the parent failed. Once all descendants are
+/// closed, the continuations run, and the job is removed from the children of its parent, which may then close, too.
 ///
-/// An end stays in Redis until it is worked off. So any server can do that, and a server that dies meanwhile does no harm.
+/// An end stays in Redis until it is processed. So any server can process it, and a server that dies meanwhile does no
+/// harm.
 pub struct Closer {
     store: Store,
-    /// How many rounds found nothing.
+    /// The number of rounds in a row that found nothing.
     quiet: u32,
 }
 
-/// How many ends of jobs are worked off in one round.
+/// Maximum number of ends of jobs that are processed in one round.
 const ENDS: usize = 64;
-/// How many children and continuations of each such job are handled in one round.
+/// Maximum number of children and continuations of each such job that are handled in one round.
 const BATCH: usize = 128;
-/// How long an idle closer pauses.
+/// Pause of an idle closer.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause, to which the pauses grow while no conveyor job ends.
+/// Maximum pause, to which the pauses grow while no conveyor job ends.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Closer {
-    /// A closer for one context, whatever namespaces its conveyor clients have.
+    /// Creates a closer for one context. It serves all namespaces of conveyor clients.
     pub fn new(store: Store) -> Self {
         Self { store, quiet: 0 }
     }
@@ -39,12 +40,12 @@ impl Closer {
         };
         let end = self.store.read_conveyor_end(&keys, &id, BATCH).await?;
         let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
-        // If the hash has another status, the job was run again meanwhile.
+        // If the hash has another status, the job ran again meanwhile.
         let finished = end.status.map_or(ended, |status| status == hero_model::Status::Finished);
         let parent = if end.parent.is_empty() { job.as_ref().map_or("", Job::parent) } else { &end.parent };
         let failed = (!finished).then(|| match &job {
             Some(job) if end.status.is_some() => Some(job.as_failed(&end.error, end.failures)),
-            // The job never ran, and its message says why.
+            // The job never ran, and its message contains the reason.
             _ => end.bytes.clone(),
         });
         let reason = format!("its parent {id} failed");
@@ -74,7 +75,7 @@ impl Service for Closer {
         let ends = self.store.conveyor_ends(ENDS).await?;
         let mut failed = Ok(());
         for entry in &ends {
-            // If one end cannot be worked off, the others still are.
+            // If one end cannot be processed, the others still are.
             failed = failed.and(self.close(entry).await);
         }
         failed?;
@@ -83,12 +84,13 @@ impl Service for Closer {
             return Ok(Duration::ZERO);
         }
         self.quiet = self.quiet.saturating_add(1);
-        // Ten rounds take a second. After that the pauses grow, so only the first job after a long time waits longer.
+        // Ten rounds take a second. After that the pauses grow, so only the first job after a long idle time waits
+        // longer.
         Ok((PAUSE * (self.quiet / 10).max(1)).min(LONGEST_PAUSE))
     }
 }
 
-/// The job that an entry names, whether it finished, and its keys.
+/// Parses an entry: its job, whether the job finished, and its keys.
 fn parse(entry: &str) -> Option<(JobId, bool, ConveyorKeys)> {
     let mut words = entry.split(' ');
     let id = words.next()?.parse().ok()?;
@@ -96,7 +98,7 @@ fn parse(entry: &str) -> Option<(JobId, bool, ConveyorKeys)> {
     Some((id, finished, ConveyorKeys::parse_relation(words.next()?)?))
 }
 
-/// An element of a list of children or continuations.
+/// Parses an element of a list of children or continuations.
 fn relative(bytes: &[u8], reason: &str) -> Relative {
     let job = Job::decode(bytes).ok().filter(|job| !job.queue.is_empty() && job.uuid.parse::<JobId>().is_ok());
     Relative {

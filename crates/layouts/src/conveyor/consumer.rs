@@ -8,25 +8,27 @@ use hero_model::{JobId, JobSpec, Name, ScriptType, Seconds};
 use hero_service::Service;
 use hero_store::{ConveyorKeys, Due, Error, Import, Imported, Store};
 
-/// What a [`Consumer`] takes.
+/// The settings of a [`Consumer`].
 #[derive(Debug, Clone)]
 pub struct ConsumerSettings {
     /// The namespace of the conveyor clients, if they have one.
     pub namespace: Option<Name>,
-    /// The queues, each with the script type of jobs that name none.
+    /// The queues, each with the script type of jobs without a type.
     pub queues: Vec<(Name, ScriptType)>,
     /// The script types that jobs may name.
     pub script_types: BTreeSet<ScriptType>,
-    /// How long a work queue may get by this. Jobs that are not needed yet stay in conveyor's queue, where other consumers can take them.
+    /// Maximum length to which the consumer fills a work queue. Other jobs stay in conveyor's queue, where other
+    /// consumers can take them.
     pub backlog: usize,
-    /// The longest script, in bytes.
+    /// Maximum length of a script, in bytes.
     pub longest_script: usize,
 }
 
-/// Takes jobs out of conveyor queues for the pools of a context, and moves scheduled ones to their queue when they are due.
+/// Takes jobs out of conveyor queues for the pools of a context, and moves scheduled ones to their queues when they are
+/// due.
 ///
-/// A job becomes a job of hero with the same uuid. Its payload is the script, its type the script type. An element that is not a job is
-/// moved to `failed` and logged, so that the elements behind it do not wait.
+/// A job becomes a job of hero with the same uuid. Its payload is the script, and its type the script type. An element
+/// that is not a job is moved to `failed` and logged, so that the elements after it do not wait.
 pub struct Consumer {
     store: Store,
     keys: ConveyorKeys,
@@ -36,21 +38,21 @@ pub struct Consumer {
     rounds: u32,
 }
 
-/// How many elements of a queue are looked at in one round.
+/// Maximum number of elements of a queue that are read in one round.
 const BATCH: usize = 32;
-/// How long an idle consumer pauses. Nobody wakes it, because conveyor's clients publish nothing when they push a job.
+/// Pause of an idle consumer. Conveyor's clients publish nothing when they push a job, so nothing can wake it.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How many rounds are made between two steps of the walk through the keys.
+/// The number of rounds between two steps of the walk through the keys.
 const SWEEP_EVERY: u32 = 5;
-/// How many keys are looked at in one step of the walk.
+/// Maximum number of keys that one step of the walk reads.
 const SWEPT: usize = 500;
-/// How long relatives wait for a job that was never added.
+/// Time that relatives wait for a job that was never added.
 const ORPHANS: Duration = Duration::from_secs(30 * 24 * 3600);
-/// The pause before a second attempt, the same as in conveyor.
+/// The pause before a second attempt, as in conveyor.
 const BACKOFF: Duration = Duration::from_secs(2);
 
 impl Consumer {
-    /// A consumer for one context.
+    /// Creates a consumer for one context.
     pub fn new(store: Store, settings: ConsumerSettings) -> Self {
         let keys = store.conveyor_keys(settings.namespace.as_ref());
         Self { store, keys, settings, cursor: 0, rounds: 0 }
@@ -107,7 +109,7 @@ impl Service for Consumer {
         for (queue, script_type) in &self.settings.queues {
             match self.import(queue, script_type).await {
                 Ok(number) => done += number,
-                // If one queue cannot be read, the others are still read.
+                // If one queue cannot be read, the others still are.
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
@@ -122,7 +124,7 @@ impl Service for Consumer {
 }
 
 impl ConsumerSettings {
-    /// What to do with an element, and the reason if it cannot run.
+    /// Converts an element, and returns the reason if it cannot run.
     fn read(&self, bytes: Vec<u8>, queue: &Name, script_type: &ScriptType) -> (Import, String) {
         let job = match Job::decode(bytes.as_slice()) {
             Ok(job) => job,

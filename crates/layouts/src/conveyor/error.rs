@@ -2,19 +2,19 @@ use std::time::Duration;
 
 use hero_store as store;
 
-/// Why a job was not added.
+/// The reason why a job was not added.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AddError {
-    /// There is no job.
+    /// No job was given.
     #[error("there is no job to add")]
     NilJob,
-    /// The job names no queue.
+    /// The job has no queue.
     #[error("job {uuid} names no queue")]
     NoQueue {
         /// The job.
         uuid: String,
     },
-    /// The job names no type.
+    /// The job has no type.
     #[error("job {uuid} names no type")]
     NoType {
         /// The job.
@@ -25,87 +25,87 @@ pub enum AddError {
     Marshal {
         /// The job.
         uuid: String,
-        /// What is wrong with it.
+        /// The reason.
         source: MarshalError,
     },
-    /// Redis did not add it to its parent's children.
+    /// Redis did not add the job to its parent's children.
     #[error("job {uuid} was not added to the children of its parent, {key}: {source}")]
     Children {
         /// The job.
         uuid: String,
         /// The list.
         key: String,
-        /// What Redis said.
+        /// The error of Redis.
         source: store::Error,
     },
-    /// Redis did not add it to its predecessor's continuations.
+    /// Redis did not add the job to its predecessor's continuations.
     #[error("job {uuid} was not added to the continuations of its predecessor, {key}: {source}")]
     OnComplete {
         /// The job.
         uuid: String,
         /// The list.
         key: String,
-        /// What Redis said.
+        /// The error of Redis.
         source: store::Error,
     },
-    /// Redis did not schedule it.
+    /// Redis did not schedule the job.
     #[error("job {uuid} was not scheduled in {key}: {source}")]
     Scheduled {
         /// The job.
         uuid: String,
         /// The sorted set.
         key: String,
-        /// What Redis said.
+        /// The error of Redis.
         source: store::Error,
     },
-    /// Redis did not add it to the active children of its dead parent.
+    /// Redis did not add the job to the active children of its dead parent.
     #[error("job {uuid} was not added to the active children of its parent, {key}: {source}")]
     Active {
         /// The job.
         uuid: String,
         /// The set.
         key: String,
-        /// What Redis said.
+        /// The error of Redis.
         source: store::Error,
     },
-    /// Redis did not put it into its queue.
+    /// Redis did not add the job to its queue.
     #[error("job {uuid} was not put into its queue, {key}: {source}")]
     Queue {
         /// The job.
         uuid: String,
         /// The list.
         key: String,
-        /// What Redis said.
+        /// The error of Redis.
         source: store::Error,
     },
-    /// The caller cancelled. The step may have been done.
+    /// The caller cancelled. The step may have been completed.
     #[error("cancelled while job {uuid} was added to {step}, {key}")]
     Cancelled {
         /// The job.
         uuid: String,
-        /// What was being done.
+        /// The step.
         step: Step,
-        /// To this key.
+        /// The key of the step.
         key: String,
     },
-    /// The caller's deadline came. The step may have been done.
+    /// The caller's deadline came. The step may have been completed.
     #[error("out of time while job {uuid} was added to {step}, {key}, {late:?} after the deadline")]
     Deadline {
         /// The job.
         uuid: String,
-        /// What was being done.
+        /// The step.
         step: Step,
-        /// To this key.
+        /// The key of the step.
         key: String,
-        /// How long ago the deadline was.
+        /// Time since the deadline.
         late: Duration,
     },
 }
 
-/// Why a job cannot be written as a message.
+/// The reason why a job cannot be written as a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarshalError {
-    /// It is longer than the client's limit.
+    /// The message exceeds the client's limit.
     #[error("it has {length} bytes, and {limit} are allowed")]
     TooLong {
         /// Its length in bytes.
@@ -113,7 +113,7 @@ pub enum MarshalError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// A time is outside the years 1 to 9999, or its nanoseconds are no fraction of a second.
+    /// A time is outside the years 1 to 9999, or its nanoseconds are not a fraction of a second.
     #[error("{field} is no time: {seconds} seconds and {nanos} nanoseconds")]
     Time {
         /// The field.
@@ -153,7 +153,7 @@ impl std::fmt::Display for Step {
 }
 
 impl Step {
-    /// The failure of this step.
+    /// Returns the error for a failure of this step.
     pub(super) fn failed(self, uuid: String, key: String, source: store::Error) -> AddError {
         match self {
             Self::Children => AddError::Children { uuid, key, source },
@@ -166,10 +166,10 @@ impl Step {
 }
 
 impl AddError {
-    /// Whether adding the same job again, as it is, may succeed.
+    /// True if adding the same job again may succeed.
     ///
-    /// The step that failed may have been done all the same: hero's pools run a job once that was added twice under one uuid
-    /// while it is under way.
+    /// The step that failed may have been completed nevertheless. Hero's pools run a job only once if it was added
+    /// twice under one uuid while it is queued or running.
     pub fn is_recoverable(&self) -> bool {
         match self {
             Self::NilJob | Self::NoQueue { .. } | Self::NoType { .. } | Self::Marshal { .. } => false,
@@ -182,7 +182,7 @@ impl AddError {
         }
     }
 
-    /// Whether the job, the key or Redis itself has to be put right first.
+    /// True if the job, the key or Redis itself must be corrected first.
     pub fn is_critical(&self) -> bool {
         !self.is_recoverable()
     }

@@ -1,6 +1,7 @@
-//! The conveyor layout: jobs as protobuf messages (`proto/conveyor.proto`) in lists, with parents, children and continuations.
+//! The conveyor layout: jobs as protobuf messages (`proto/conveyor.proto`) in lists, with parents, children and
+//! continuations.
 //!
-//! [`add`] is the producer. Pools of this program consume such queues (`--pools`, key `conveyor_queues`).
+//! [`add`] is the producer. Pools of hero consume such queues (`--pools`, key `conveyor_queues`).
 
 mod add;
 mod closer;

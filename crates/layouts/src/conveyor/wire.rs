@@ -1,43 +1,43 @@
-//! The message, the same as in `proto/conveyor.proto`.
+//! The protobuf message, the same as in `proto/conveyor.proto`.
 
 use prost::Message;
 
 use super::MarshalError;
 
-/// A job of the conveyor dialect.
+/// A job of the conveyor layout.
 #[derive(Clone, PartialEq, Message)]
 pub struct Job {
-    /// The job's own id. [`add`](super::add) makes one when it is empty; hero's pools take UUIDs only.
+    /// The id of the job. [`add`](super::add) creates one if it is empty. Hero's pools accept UUIDs only.
     #[prost(string, tag = "1")]
     pub uuid: String,
-    /// What runs it: the script type, where hero's pools are to run it.
+    /// The type that decides which consumer runs it. For hero's pools it is the script type.
     #[prost(string, tag = "2")]
     pub r#type: String,
-    /// The name of the queue it goes into.
+    /// The name of its queue.
     #[prost(string, tag = "3")]
     pub queue: String,
-    /// What there is to do: the text of the script, where hero's pools are to run it.
+    /// The work to do. For hero's pools it is the text of the script.
     #[prost(bytes = "vec", tag = "4")]
     pub payload: Vec<u8>,
-    /// Not before this time.
+    /// The earliest time at which it runs.
     #[prost(message, optional, tag = "5")]
     pub run_at: Option<Time>,
-    /// The job whose child it is, or nothing.
+    /// The parent of the job, or an empty text.
     #[prost(string, tag = "6")]
     pub parent_uuid: String,
-    /// The job that must be closed first, or nothing.
+    /// The job that must be closed first, or an empty text.
     #[prost(string, tag = "7")]
     pub predecessor_uuid: String,
-    /// When its last attempt began.
+    /// The start of its last attempt.
     #[prost(message, optional, tag = "8")]
     pub started_at: Option<Time>,
-    /// How many attempts have failed.
+    /// The number of failed attempts.
     #[prost(int32, tag = "9")]
     pub retry: i32,
-    /// How many attempts there are in all; 0 means three.
+    /// The total number of attempts; 0 means three.
     #[prost(int32, tag = "10")]
     pub max_retries: i32,
-    /// Why the last attempt failed.
+    /// The error of the last attempt.
     #[prost(string, tag = "11")]
     pub last_failure: String,
     /// Its status, a number of [`Status`].
@@ -49,13 +49,13 @@ pub struct Job {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum Status {
-    /// The status is not given.
+    /// No status is given.
     Unknown = 0,
-    /// It is in a queue, or waits to be put there.
+    /// It is in a queue, or waits to be queued.
     Enqueued = 1,
     /// Its attempt runs.
     Running = 2,
-    /// It returned.
+    /// It returned successfully.
     Completed = 3,
     /// It failed for good.
     Failed = 4,
@@ -67,23 +67,23 @@ pub struct Time {
     /// Seconds since 1970, UTC.
     #[prost(int64, tag = "1")]
     pub seconds: i64,
-    /// Nanoseconds from there on, up to 999,999,999.
+    /// Nanoseconds after these seconds, at most 999,999,999.
     #[prost(int32, tag = "2")]
     pub nanos: i32,
 }
 
-/// The years 1 to 9999, which is what the format allows.
+/// The years 1 to 9999, as the format requires.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
-/// How many attempts a job has in all if it does not say.
+/// Default total number of attempts of a job.
 const ATTEMPTS: i32 = 3;
 
 impl Time {
-    /// Whether the format allows it.
+    /// True if the format allows this time.
     pub fn is_valid(&self) -> bool {
         SECONDS.contains(&self.seconds) && (0..1_000_000_000).contains(&self.nanos)
     }
 
-    /// Seconds since 1970, with a fraction.
+    /// Returns the seconds since 1970, with a fraction.
     #[expect(clippy::cast_precision_loss, reason = "a microsecond is lost after the year 2255")]
     pub fn epoch_seconds(&self) -> f64 {
         self.seconds as f64 + f64::from(self.nanos) / 1e9
@@ -98,7 +98,7 @@ impl From<hero_model::Timestamp> for Time {
 }
 
 impl Job {
-    /// The bytes of the job, unless they were more than `limit`.
+    /// Returns the bytes of the job. Fails if they exceed `limit`.
     pub fn marshal(&self, limit: usize) -> Result<Vec<u8>, MarshalError> {
         for (field, time) in [("run_at", &self.run_at), ("started_at", &self.started_at)] {
             if let Some(time) = time.filter(|time| !time.is_valid()) {
@@ -109,18 +109,18 @@ impl Job {
         if length > limit { Err(MarshalError::TooLong { length, limit }) } else { Ok(self.encode_to_vec()) }
     }
 
-    /// How many attempts it still has, this one included.
+    /// Returns the number of remaining attempts, including this one.
     pub(super) fn attempts_left(&self) -> u32 {
         let all = if self.max_retries > 0 { self.max_retries } else { ATTEMPTS };
         u32::try_from(all.saturating_sub(self.retry.max(0))).unwrap_or(0).max(1)
     }
 
-    /// The uuid of its parent, or an empty text. A job that names itself has no parent.
+    /// Returns the uuid of its parent, or an empty text. A job that names itself has no parent.
     pub(super) fn parent(&self) -> &str {
         if self.parent_uuid == self.uuid { "" } else { &self.parent_uuid }
     }
 
-    /// The bytes of the job as it fails for good.
+    /// Returns the bytes of the job with the status "failed for good".
     pub(super) fn as_failed(&self, reason: &str, failures: i32) -> Vec<u8> {
         let mut job = self.clone();
         job.last_failure = reason.to_owned();
@@ -134,7 +134,7 @@ impl Job {
 mod tests {
     use super::*;
 
-    /// Names, types and numbers of the fields of the message in the `.proto`.
+    /// The names, types and numbers of the fields in the `.proto` file.
     fn declared() -> Vec<(String, String, String)> {
         let text = include_str!("../../../../proto/conveyor.proto");
         let message = text.split("message Job {").nth(1).unwrap().split('}').next().unwrap();

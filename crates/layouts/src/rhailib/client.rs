@@ -6,7 +6,7 @@ use super::{Details, Error, Status, Task};
 use hero_model::{JobId, Json, Timestamp};
 use hero_store::{Endpoint, RhailibTasks};
 
-/// How long the details of a task are kept once its result has been received.
+/// Time that the details of a task are kept after its result was received.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// A client of rhailib's workers. Cheap to clone.
@@ -15,7 +15,7 @@ pub struct Client {
     tasks: RhailibTasks,
 }
 
-/// What a worker pushes on the reply queue.
+/// A worker's message on the reply queue.
 #[derive(Deserialize)]
 struct Reply {
     status: String,
@@ -26,21 +26,21 @@ struct Reply {
 }
 
 impl Client {
-    /// Connects to the Redis, and the database of it, where the workers look.
+    /// Connects to the Redis, and its database, that the workers use.
     pub async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
         Ok(Self { tasks: RhailibTasks::connect(endpoint).await? })
     }
 
-    /// Hands a task to a circle and gives its id. [`Client::task`] tells what becomes of it.
+    /// Submits a task to a circle and returns its id. [`Client::task`] returns its state.
     ///
-    /// After an error the task may have been handed over all the same.
+    /// After an error the task may have been submitted nevertheless.
     pub async fn submit(&self, task: &Task) -> Result<String, Error> {
         self.submit_for(task, None).await
     }
 
-    /// Hands a task to a circle and waits for its output, on a reply queue of its own; nothing is polled.
+    /// Submits a task to a circle and waits for its output on a reply queue of this call, without polling.
     ///
-    /// A task that has not ended in time goes on, but pushes no reply any more.
+    /// A task that has not ended in time continues, but pushes no reply any more.
     pub async fn submit_and_wait(&self, task: &Task, timeout: Duration) -> Result<String, Error> {
         let queue = self.tasks.reply_queue();
         let task_id = self.submit_for(task, Some(queue.as_str())).await?;
@@ -50,12 +50,12 @@ impl Client {
         read(task_id, reply)
     }
 
-    /// The status of a task.
+    /// Returns the status of a task.
     pub async fn status(&self, task_id: &str) -> Result<Status, Error> {
         Ok(self.task(task_id).await?.status)
     }
 
-    /// What is known of a task.
+    /// Returns the details of a task.
     pub async fn task(&self, task_id: &str) -> Result<Details, Error> {
         let fields = self.tasks.details(task_id).await?;
         if fields.is_empty() {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use hero_store as store;
 
-/// Why a task has no result.
+/// The reason why a task has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Its script failed, or was stopped.
@@ -10,31 +10,31 @@ pub enum Error {
     Script {
         /// The task.
         task_id: String,
-        /// What the worker says of it.
+        /// The worker's message.
         message: String,
     },
-    /// The task has not ended in time, and goes on. [`super::Client::task`] tells more of it.
+    /// The task has not ended in time, and continues. [`super::Client::task`] returns its state.
     #[error("task {task_id} has not ended within {} s; it goes on", waited.as_secs_f64())]
     TimedOut {
         /// The task.
         task_id: String,
-        /// How long the client waited.
+        /// The timeout of the client.
         waited: Duration,
     },
-    /// There is no such task (any more).
+    /// The task does not exist (any more).
     #[error("there is no task {0}")]
     NotFound(String),
-    /// A worker wrote something that the layout does not know.
+    /// A worker wrote a value that is unknown in the layout.
     #[error("task {task_id}: {what} is not of rhailib: {found:?}")]
     Odd {
         /// The task.
         task_id: String,
-        /// What was read.
+        /// The part that was read.
         what: &'static str,
-        /// What was found there.
+        /// The unknown value.
         found: String,
     },
-    /// Redis did not answer as it should. A task that was being submitted may have been.
+    /// Redis failed or gave a wrong answer. A task that was being submitted may have been submitted.
     #[error("Redis: {0}")]
     Store(#[from] store::Error),
 }

@@ -1,6 +1,8 @@
-//! The client of *rhailib*: hands Rhai scripts to the workers of a circle through Redis, and waits for results on a reply queue of its own.
+//! The client of *rhailib*: submits Rhai scripts to the workers of a circle through Redis, and waits for results on
+//! reply queues of its own.
 //!
-//! It speaks to any worker of that layout; pools of this program are some (`--compat`, on by default). The front page of the [crate] has an example.
+//! It works with any worker of that layout. Pools of hero are such workers (`--compat`, on by default). The front page
+//! of the [crate] has an example.
 
 mod client;
 mod error;

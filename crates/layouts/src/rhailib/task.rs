@@ -6,16 +6,16 @@ use hero_model::Name;
 /// A script for the workers of a circle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// The circle whose workers shall run it.
+    /// The circle whose workers run it.
     pub circle: Name,
     /// The script.
     pub script: String,
-    /// An identifier of the caller's own, kept with the task.
+    /// An identifier from the caller, kept with the task.
     pub client_rpc_id: Option<String>,
 }
 
 impl Task {
-    /// A script for a circle.
+    /// Creates a task for a circle.
     pub fn new(circle: Name, script: impl Into<String>) -> Self {
         Self { circle, script: script.into(), client_rpc_id: None }
     }
@@ -35,7 +35,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word of the layout.
+    /// Returns the word of the layout.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -54,27 +54,27 @@ impl FromStr for Status {
     }
 }
 
-/// What is known of a task.
+/// The details of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
     /// The status of the task.
     pub status: Status,
     /// Its script.
     pub script: String,
-    /// The caller's own identifier.
+    /// The identifier from the caller.
     pub client_rpc_id: Option<String>,
     /// The output of a completed task.
     pub output: Option<String>,
-    /// Why a task failed.
+    /// The error of a failed task.
     pub error: Option<String>,
-    /// When it was submitted, as its client wrote it.
+    /// The time of submission, as its client wrote it.
     pub created_at: Option<String>,
-    /// When it changed last, as its client or worker wrote it.
+    /// The time of the last change, as its client or worker wrote it.
     pub updated_at: Option<String>,
 }
 
 impl Details {
-    /// Reads the hash of a task. The error is the text of a status that is unknown.
+    /// Reads the hash of a task. The error is the text of an unknown status.
     pub(super) fn read(fields: HashMap<String, String>) -> Result<Self, String> {
         let mut fields = fields;
         let word = fields.remove("status").unwrap_or_default();

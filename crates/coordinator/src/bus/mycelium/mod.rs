@@ -1,6 +1,8 @@
-//! The bus of a Mycelium node: it carries envelopes through its overlay network, encrypted, to the node that has an address or a key.
+//! The bus of a Mycelium node: it carries envelopes through its overlay network, encrypted, to the node with an address
+//! or a key.
 //!
-//! [`node`] is its API, [`pace`] how often it is asked for messages, and [`sent`] what it was given and no reply has come to.
+//! [`node`] is its API, [`pace`] the interval at which it is asked for messages, and [`sent`] the envelopes without a
+//! reply.
 
 mod node;
 mod pace;
@@ -23,14 +25,15 @@ use hero_model::SignerKey;
 
 pub use self::node::Api;
 
-/// How long the node waits for a reply when it is given an envelope. It says the envelope's id only then; what comes later is fetched.
+/// Time that the node waits for a reply when it gets an envelope. It returns the envelope's id only after that. Later
+/// replies are fetched.
 const REPLY: Duration = Duration::from_secs(2);
-/// How often it is asked how far an envelope has come.
+/// The interval at which the node is asked for the state of an envelope.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many envelopes are fetched at once, and about how many bytes they have together.
+/// Maximum number of envelopes that are fetched at once, and their approximate total size in bytes.
 const AT_ONCE: usize = 16;
 const TOGETHER: usize = 2 * LONGEST;
-/// How many envelopes the node is given at once: it has a hundred connections by JSON-RPC.
+/// Maximum number of envelopes that are pushed at once: the node has a hundred connections by JSON-RPC.
 const GIVEN: usize = 64;
 
 /// The bus of a Mycelium node.
@@ -39,26 +42,26 @@ pub struct Mycelium {
     pace: Pace,
     sent: Sent,
     given: Semaphore,
-    /// Whether it was said that a message of another program is in the way.
+    /// Whether it was logged that a message of another program is in the way.
     is_blocked: AtomicBool,
 }
 
 impl Mycelium {
-    /// The node at a URL. Envelopes have a topic, so that other programs can use the node, too.
+    /// Creates a bus for the node at a URL. Envelopes have a topic, so that other programs can use the node, too.
     pub fn new(url: &str, api: Api, topic: &str) -> Result<Self, String> {
         let (node, now) = (Node::new(url, api, topic)?, Instant::now());
         let (pace, sent, given, is_blocked) = (Pace::new(now), Sent::new(now), Semaphore::new(GIVEN), AtomicBool::new(false));
         Ok(Self { node, pace, sent, given, is_blocked })
     }
 
-    /// Where the node is.
+    /// Returns the URL of the node.
     pub fn url(&self) -> &str {
         &self.node.url
     }
 
-    /// Has the node bring an envelope, unless it does already, and gives the reply.
+    /// Gives an envelope to the node, unless the node already has it, and returns the reply.
     async fn bring(&self, to: &str, nonce: &str, text: &str, until: Instant) -> Result<Inbound, BusError> {
-        // It is known before it is sent that it is too large.
+        // An envelope that is too large is refused before it is sent.
         let message = self.node.message(to, text)?;
         let given = match self.sent.get(nonce, Instant::now()) {
             Some((id, true)) => Some(id),
@@ -88,12 +91,12 @@ impl Mycelium {
         self.follow(to, nonce, &id, until).await
     }
 
-    /// Waits for a reply that is late, as long as one may come, and says what keeps it.
+    /// Waits for a late reply as long as one may come. Otherwise returns the reason for the delay.
     async fn follow(&self, to: &str, nonce: &str, id: &str, until: Instant) -> Result<Inbound, BusError> {
         let _waiting = self.sent.wait();
         let (mut before, began) = (None, Instant::now());
         loop {
-            // What has come is here before anything is asked.
+            // A reply that has already come needs no call.
             if let Some(reply) = self.sent.reply(nonce, before.map_or(began, |_| (Instant::now() + LOOK).min(until))).await {
                 return Ok(reply);
             }
@@ -106,7 +109,7 @@ impl Mycelium {
             }
             let is_lost = match state {
                 State::Aborted | State::Gone => true,
-                // Who has it answers at once, or has ended meanwhile.
+                // A node that has read it replies at once, or has ended meanwhile.
                 State::Read => before == Some(State::Read),
                 State::Pending | State::Sending | State::Received => false,
             };
@@ -120,7 +123,7 @@ impl Mycelium {
         }
     }
 
-    /// Fetches envelopes, as many as are taken at once.
+    /// Fetches envelopes, up to the maximum of one round.
     async fn envelopes(&self) -> Result<Vec<Received>, BusError> {
         let (mut all, mut bytes) = (Vec::new(), 0);
         while all.len() < AT_ONCE && bytes < TOGETHER {
@@ -138,7 +141,8 @@ impl Mycelium {
         Ok(all)
     }
 
-    /// Fetches replies that are late. Messages of other programs, which have no topic either, stay; replies behind one are fetched when it is gone.
+    /// Fetches late replies. Messages of other programs, which have no topic either, stay. Replies behind such a
+    /// message are fetched when it is gone.
     async fn late_replies(&self) -> Result<Vec<Received>, BusError> {
         for _ in 0..AT_ONCE {
             let Some(first) = self.node.take(Of::NoTopic, true).await? else {
@@ -172,19 +176,19 @@ fn received(message: Inbound) -> Received {
     Received { id: message.id, from: Some(message.src_pk), envelope }
 }
 
-/// The envelope that a reply is to, if it is one of hero.
+/// Returns the nonce of the envelope that a reply is for, if it is a reply of hero.
 fn nonce_of(reply: &Inbound) -> Option<String> {
     let receipt: Receipt = serde_json::from_str(&reply.text()?).ok()?;
     Some(receipt.nonce.as_str().to_owned())
 }
 
 impl State {
-    /// Whether the node brings it by itself.
+    /// True if the node is still delivering it.
     const fn is_under_way(self) -> bool {
         matches!(self, Self::Pending | Self::Sending | Self::Received)
     }
 
-    /// What this says of a node whose reply did not come.
+    /// Returns the error for a message in this state whose reply did not come.
     fn told(self, to: &str) -> BusError {
         BusError::Unreachable(match self {
             Self::Pending => {

@@ -1,4 +1,4 @@
-//! The API of a Mycelium node, as far as messages go: by REST and by JSON-RPC.
+//! The message API of a Mycelium node, by REST and by JSON-RPC.
 
 use std::net::Ipv6Addr;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use serde_json::{Value, json};
 
 use crate::bus::{BusError, LONGEST};
 
-/// How long a connection to the node on this machine may take.
+/// Timeout for a connection to the node on this machine.
 const CONNECT: Duration = Duration::from_secs(5);
-/// What an answer takes besides what the node waits.
+/// Extra time for an answer, in addition to the time that the node waits.
 const SLACK: Duration = Duration::from_secs(10);
-/// The longest topic, in bytes.
+/// Maximum length of a topic, in bytes.
 const LONGEST_TOPIC: usize = 255;
-/// What the node may answer in all: an envelope in base64, with what stands round it.
+/// Maximum size of an answer of the node: an envelope in base64, with its other fields.
 const LONGEST_ANSWER: usize = LONGEST * 2;
-/// The most bytes of a request, by REST and by JSON-RPC.
+/// Maximum size of a request in bytes, by REST and by JSON-RPC.
 const MOST_OF_REST: usize = 2 << 20;
 const MOST_OF_RPC: usize = 10 << 20;
-/// What JSON-RPC says of a message that is not known.
+/// The error code of JSON-RPC for an unknown message.
 const NO_MESSAGE: i64 = -32019;
 
-/// Which interface of a Mycelium node is used.
+/// The interface of a Mycelium node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// HTTP, normally at port 8989.
@@ -37,7 +37,7 @@ pub enum Api {
     JsonRpc,
 }
 
-/// A node, by its API.
+/// A client of a node's API.
 pub(super) struct Node {
     client: Client,
     pub(super) url: String,
@@ -47,7 +47,7 @@ pub(super) struct Node {
     calls: AtomicU64,
 }
 
-/// A message as a node gives it.
+/// A message from a node.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Inbound {
@@ -62,18 +62,19 @@ pub(super) struct Inbound {
 }
 
 impl Inbound {
-    /// Whether it is of a node, which has all addresses whose first half is the same.
+    /// True if it came from this node. A node has all addresses with the same first half.
     pub(super) fn is_from(&self, node: &str) -> bool {
         is_same(node, self.src_ip, &self.src_pk)
     }
 
-    /// What it says, if that is a text.
+    /// Returns its payload, if it is text.
     pub(super) fn text(&self) -> Option<String> {
         String::from_utf8(STANDARD.decode(&self.payload).ok()?).ok()
     }
 }
 
-/// Whether an address or a key is that of a node that has these. Where its address is not known, every one may be.
+/// True if an address or a key belongs to the node with this IP and key. If the IP of the node is unknown, every
+/// address may.
 fn is_same(node: &str, ip: Option<Ipv6Addr>, key: &str) -> bool {
     match (node.parse::<Ipv6Addr>(), ip) {
         (Ok(node), Some(ip)) => node.segments()[..4] == ip.segments()[..4],
@@ -82,35 +83,35 @@ fn is_same(node: &str, ip: Option<Ipv6Addr>, key: &str) -> bool {
     }
 }
 
-/// What became of a message that a node was given.
+/// The result of giving a message to a node.
 pub(super) enum Pushed {
     /// A reply came in time.
     Reply(Inbound),
-    /// None did. The node brings it on, by this id.
+    /// No reply came in time. The node continues to deliver the message under this id.
     Id(String),
 }
 
-/// Which messages are asked for.
+/// The kind of messages to fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     /// Envelopes.
     Topic,
-    /// Those without a topic: replies for which nobody waits any more.
+    /// Messages without a topic: replies that nobody waits for any more.
     NoTopic,
 }
 
-/// How far a message has come that a node was given.
+/// The state of a message at the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nobody has answered where it goes to.
+    /// The destination has not answered yet.
     Pending,
-    /// A part of it is there.
+    /// The destination has a part of it.
     Sending,
-    /// The node there has it.
+    /// The destination has it.
     Received,
-    /// A program has fetched it there.
+    /// A program there has fetched it.
     Read,
-    /// The node has given it up.
+    /// The node has given up.
     Aborted,
     /// The node does not know it.
     Gone,
@@ -137,12 +138,13 @@ impl Node {
         Ok(Self { client, url, api, topic, calls: AtomicU64::new(1) })
     }
 
-    /// A message to a node, of this topic, as it is given to the node here. Refuses what is larger than that takes.
+    /// Builds a message to a node, with this topic, for the API of the node here. Refuses a message that exceeds the
+    /// API's limit.
     pub(super) fn message(&self, to: &str, text: &str) -> Result<Value, BusError> {
         let dst = if to.contains(':') { json!({ "ip": to }) } else { json!({ "pk": to }) };
         let message = json!({ "dst": dst, "topic": self.topic, "payload": STANDARD.encode(text) });
         let (most, size) = (self.most(), message.to_string().len());
-        // A call of JSON-RPC has a few more words.
+        // A JSON-RPC call adds a few more words.
         if size + 256 > most { Err(self.too_large(text.len())) } else { Ok(message) }
     }
 
@@ -154,11 +156,11 @@ impl Node {
     }
 
     fn too_large(&self, size: usize) -> BusError {
-        // Without the topic, the destination and the words round them, as base64.
+        // Without the topic, the destination and the other fields, decoded from base64.
         BusError::TooLarge { size, limit: ((self.most() - 256 - LONGEST_TOPIC * 2) / 4 * 3).min(LONGEST) }
     }
 
-    /// Gives the node a message of so many bytes, and waits for a reply.
+    /// Gives the node a message of `size` bytes, and waits for a reply.
     pub(super) async fn push(&self, message: &Value, size: usize, wait: Duration) -> Result<Pushed, BusError> {
         let seconds = wait.as_secs().max(1);
         let answer = match self.api {
@@ -184,8 +186,8 @@ impl Node {
         Ok(Pushed::Id(id.ok_or_else(|| BusError::Unreachable("the Mycelium node does not say what id a message has".into()))?.to_owned()))
     }
 
-    /// Gives the oldest message, if one is there, and takes it out unless it is only to be seen. Never waits for one: a node holds its lock as long as
-    /// somebody does that, and whoever else has something for it waits, too.
+    /// Returns the oldest message, if there is one, and removes it unless `only_sees` is true. It never waits for a
+    /// message, because the node holds a lock while a client waits, and senders to the node wait, too.
     pub(super) async fn take(&self, of: Of, only_sees: bool) -> Result<Option<Inbound>, BusError> {
         let topic = if of == Of::Topic { self.topic.as_str() } else { "" };
         let answer = match self.api {
@@ -205,7 +207,7 @@ impl Node {
         if answer.is_null() { Ok(None) } else { from(answer).map(Some) }
     }
 
-    /// Which messages one is of, if it is of those that this program knows.
+    /// Returns the kind of a message, or `None` for messages of other programs.
     pub(super) fn of(&self, message: &Inbound) -> Option<Of> {
         match message.topic.as_deref() {
             None | Some("") => Some(Of::NoTopic),
@@ -213,7 +215,7 @@ impl Node {
         }
     }
 
-    /// Replies to a message that came from a node.
+    /// Replies to a message from a node.
     pub(super) async fn reply(&self, id: &str, to: &str, payload: &str) -> Result<(), BusError> {
         let message = json!({ "dst": { "pk": to }, "payload": STANDARD.encode(payload) });
         match self.api {
@@ -228,7 +230,7 @@ impl Node {
         }
     }
 
-    /// How far a message has come.
+    /// Returns the state of a message.
     pub(super) async fn state(&self, id: &str) -> Result<State, BusError> {
         let answer = match self.api {
             Api::Rest => {
@@ -256,24 +258,24 @@ impl Node {
         })
     }
 
-    /// Whether an address or a key is that of this node itself.
+    /// True if an address or a key is that of this node itself.
     pub(super) async fn is_own(&self, node: &str) -> Result<bool, BusError> {
         let answer = match self.api {
             Api::Rest => read(self.answered(self.client.get(format!("{}/api/v1/admin", self.url)).timeout(SLACK)).await?).await?,
             Api::JsonRpc => self.call("getInfo", json!([]), Duration::ZERO, 0).await?,
         };
         let subnet = answer["nodeSubnet"].as_str().and_then(|subnet| subnet.split('/').next()?.parse().ok());
-        // Where it does not say its address, none is taken for it.
+        // If the node does not report its address, no address matches.
         let none = Some(Ipv6Addr::UNSPECIFIED);
         Ok(is_same(node, subnet.or(none), answer["nodePubkey"].as_str().unwrap_or_default()))
     }
 
-    /// Makes a call of JSON-RPC, with a message of so many bytes.
+    /// Makes a JSON-RPC call, with a message of `size` bytes.
     async fn call(&self, method: &str, params: Value, wait: Duration, size: usize) -> Result<Value, BusError> {
         self.try_call(method, params, wait, size).await?.map_err(|(code, said)| refused(method, code, &said))
     }
 
-    /// The same, of which the error is not read.
+    /// Does the same, and returns an error of the node as a value.
     async fn try_call(&self, method: &str, params: Value, wait: Duration, size: usize) -> Result<Result<Value, (i64, String)>, BusError> {
         let id = self.calls.fetch_add(1, Ordering::Relaxed);
         let call = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -301,13 +303,14 @@ impl Node {
     }
 }
 
-/// What a node says to a call, as an error: it cannot be sent at all, or its topic is none; or it may be later.
+/// Converts the node's error for a call: some codes are permanent, because the message or its topic is invalid; others
+/// are temporary.
 fn refused(method: &str, code: i64, said: &str) -> BusError {
     let told = format!("the Mycelium node refuses {method}: {said} ({code})");
     if matches!(code, -32602 | -32013 | -32015) { BusError::Unknown(told) } else { BusError::Unreachable(told) }
 }
 
-/// Gives a request a body of JSON.
+/// Gives a request a JSON body.
 trait JsonText {
     fn json_text(self, value: &Value) -> Self;
 }

@@ -1,4 +1,4 @@
-//! How often a node is asked for messages: often while there is traffic, seldom at rest.
+//! The interval at which a node is asked for messages: short during traffic, long at rest.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// The shortest pause between two requests, and the longest, at rest: so long an envelope lies that nobody expects.
+/// The minimum pause between two requests, and the maximum, at rest. An unexpected envelope waits up to the maximum.
 const SHORTEST: Duration = Duration::from_millis(20);
 const AT_REST: Duration = Duration::from_secs(1);
-/// A pause is this part of the time since there was traffic last, so that an answer lies no longer than this part of what it took.
+/// A pause is this fraction of the time since the last traffic, so that an answer waits at most this fraction of the
+/// time that it took.
 const PART: u32 = 100;
 
 /// The pace of requests.
@@ -19,14 +20,14 @@ pub(super) struct Pace {
 }
 
 struct Times {
-    /// When something was sent or came.
+    /// The time of the last traffic, in either direction.
     traffic: Instant,
-    /// When the node was asked.
+    /// The time of the last request.
     asked: Option<Instant>,
 }
 
 impl Times {
-    /// Whether the node is to be asked now, and notes that it is; else when.
+    /// Notes a request and returns `Ok` if one is due; otherwise returns when it is.
     fn ask(&mut self, now: Instant) -> Result<(), Instant> {
         let pause = (now.saturating_duration_since(self.traffic) / PART).clamp(SHORTEST, AT_REST);
         match self.asked.map(|asked| asked + pause) {
@@ -48,13 +49,13 @@ impl Pace {
         self.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that something is sent, or came: more comes soon.
+    /// Notes traffic: more is expected soon.
     pub(super) fn traffic(&self) {
         self.times().traffic = Instant::now();
         self.hurry.notify_one();
     }
 
-    /// Waits until the node is to be asked again, or until then. Gives whether it is to be asked, and notes that it is.
+    /// Waits until the next request is due, or until `until`. Returns true if it is due, and notes it.
     pub(super) async fn next(&self, until: Instant) -> bool {
         loop {
             let now = Instant::now();
@@ -88,7 +89,7 @@ mod tests {
             }
             asked
         };
-        // The first at once.
+        // The first one at once.
         assert_eq!(asked(&mut times, Duration::from_secs(2)), 100);
         let slower = asked(&mut times, Duration::from_secs(98));
         assert!((300..500).contains(&slower), "{slower}");

@@ -1,4 +1,5 @@
-//! What a node was given and no reply has come to yet: it brings that by itself, so it is not given the same again meanwhile.
+//! Envelopes at a node that have no reply yet. The node delivers them by itself, so they are not given to it again
+//! meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,11 +10,11 @@ use tokio::time::Instant;
 
 use super::node::Inbound;
 
-/// How long it is known that a node was given an envelope: it forgets that by itself after ten minutes.
+/// Time that an envelope at a node is remembered. The node itself forgets it after ten minutes.
 const KNOWN: Duration = Duration::from_secs(600);
-/// Of how many envelopes that is known.
+/// Maximum number of envelopes that are remembered.
 const MOST: usize = 10_000;
-/// How often it is looked for replies that are late while nobody waits for one.
+/// The interval of checks for late replies while nobody waits for one.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The envelopes without a reply, by their nonces.
@@ -24,23 +25,23 @@ pub(super) struct Sent {
 
 struct All {
     envelopes: HashMap<String, Kept>,
-    /// How many wait for a reply that is late.
+    /// The number of callers that wait for a late reply.
     waiting: usize,
-    /// When it was looked for such replies.
+    /// The time of the last check for late replies.
     looked: Option<Instant>,
-    /// Until when some may come.
+    /// The time until which late replies may come.
     expected: Instant,
 }
 
 struct Kept {
-    /// By which the node knows it.
+    /// Its id at the node.
     id: String,
     since: Instant,
-    /// Its reply, once that is here.
+    /// Its reply, if it has come.
     reply: Option<Inbound>,
 }
 
-/// Somebody who waits for a reply that is late.
+/// A caller that waits for a late reply.
 pub(super) struct Waiting<'a>(&'a Sent);
 
 impl Drop for Waiting<'_> {
@@ -50,7 +51,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Sent {
-    /// Nothing yet. There may be replies from before this program began.
+    /// Creates an empty set. There may be replies to envelopes of an earlier process.
     pub(super) fn new(now: Instant) -> Self {
         Self { all: Mutex::new(All { envelopes: HashMap::new(), waiting: 0, looked: None, expected: now }), came: Notify::new() }
     }
@@ -59,7 +60,7 @@ impl Sent {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the node has an envelope by an id, and that nobody has replied in time.
+    /// Notes that the node has an envelope under an id, and that no reply came in time.
     pub(super) fn add(&self, nonce: &str, id: &str, since: Instant) {
         let mut all = self.all();
         if all.envelopes.len() >= MOST && !all.envelopes.contains_key(nonce) {
@@ -73,7 +74,7 @@ impl Sent {
         all.expected = since + KNOWN;
     }
 
-    /// By which the node knows an envelope that it was given, and whether a reply to it is here.
+    /// Returns the id of an envelope at the node, and whether its reply has come.
     pub(super) fn get(&self, nonce: &str, now: Instant) -> Option<(String, bool)> {
         let all = self.all();
         let envelope = all.envelopes.get(nonce).filter(|envelope| envelope.reply.is_some() || now < envelope.since + KNOWN)?;
@@ -85,13 +86,13 @@ impl Sent {
         self.all().envelopes.remove(nonce);
     }
 
-    /// Says that somebody waits for replies that are late.
+    /// Registers a caller that waits for late replies.
     pub(super) fn wait(&self) -> Waiting<'_> {
         self.all().waiting += 1;
         Waiting(self)
     }
 
-    /// The reply to an envelope, which is forgotten then. Waits for it until then.
+    /// Waits for the reply to an envelope until `until`. Forgets the envelope when it returns the reply.
     pub(super) async fn reply(&self, nonce: &str, until: Instant) -> Option<Inbound> {
         loop {
             let came = self.came.notified();
@@ -107,7 +108,7 @@ impl Sent {
         }
     }
 
-    /// Takes a reply that is late. Gives whether it is to an envelope that is known.
+    /// Takes a late reply. Returns true if its envelope is known.
     pub(super) fn take(&self, nonce: &str, reply: Inbound) -> bool {
         let mut all = self.all();
         let Some(envelope) = all.envelopes.get_mut(nonce) else { return false };
@@ -117,7 +118,7 @@ impl Sent {
         true
     }
 
-    /// Whether it is to be looked for replies that are late, and notes that it is.
+    /// Returns true if a check for late replies is due, and notes it.
     pub(super) fn look(&self, now: Instant) -> bool {
         let mut all = self.all();
         let is_time = all.looked.is_none_or(|looked| now >= looked + LOOK);

@@ -3,14 +3,14 @@ use crate::actor::handle::Running;
 use hero_audit::{self as audit, Execution, Record, Who};
 use hero_store::AttemptEnd;
 
-/// What the audit log has of attempts: each that began here has one record, with its actor, its end and how long it took.
+/// Records attempts in the audit log: each that began here has one record, with its actor, its end and its duration.
 impl ActorSet {
-    /// Records how an attempt ended that an actor ran.
+    /// Records the end of an attempt that an actor ran.
     pub(super) fn record(&self, actor: usize, run: &Running, ended: &AttemptEnd) {
         let (audit, context) = &self.audit;
         audit.note(|| {
             let (outcome, end) = match ended {
-                // Somebody else has the job by now, or its end is recorded already.
+                // Another server has the job by now, or its end is recorded already.
                 _ if run.lost => (audit::Outcome::Bad, "lost"),
                 AttemptEnd::Finished(_) => (audit::Outcome::Ok, "finished"),
                 AttemptEnd::Failed { error, .. } | AttemptEnd::Refused(error) => (audit::Outcome::Bad, error.kind.as_str()),

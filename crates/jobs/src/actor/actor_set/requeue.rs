@@ -3,12 +3,12 @@ use crate::actor::handle::ActorHandle;
 use hero_model::Timestamp;
 use hero_store::{AttemptEnd, Claimed, Ended};
 
-/// How jobs are requeued to Redis, so that others run them.
+/// Requeues jobs, so that others run them.
 impl ActorSet {
-    /// Requeues the jobs that were taken ahead. `stale` says that they have waited too long behind busy actors. Then an actor
-    /// whose next job must run alone takes nothing more until it can run that job.
+    /// Requeues the jobs that were fetched ahead. `stale` is true if they have waited too long behind busy actors. Then
+    /// an actor whose next job must run alone takes nothing more until it can run that job.
     ///
-    /// No job may be on its way here when this is called: if it came later it would be put into the queue before these.
+    /// No job may be on its way here when this is called: a job that arrives later would be requeued in front of these.
     pub(in crate::actor) fn requeue_waiting(&mut self, stale: bool) {
         if stale {
             self.prefetch.pause();
@@ -22,7 +22,7 @@ impl ActorSet {
         let own = self.actors.iter_mut().flat_map(|actor| actor.own.drain(..));
         let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
         self.claims.clear();
-        // Each goes to the front of its queue, so the one that has to be first there is requeued last.
+        // Each goes to the front of its queue, so the first in order is requeued last.
         let requeued = |job: Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, AttemptEnd::Requeued);
         self.ends.extend(waiting.into_iter().rev().map(|(_, job)| requeued(job)));
     }

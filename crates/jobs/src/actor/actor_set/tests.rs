@@ -15,7 +15,7 @@ impl TestPool {
         Self::of(1)
     }
 
-    /// With so many actors.
+    /// A pool with this number of actors.
     fn of(actors: u32) -> Self {
         let workers: Arc<Mutex<Vec<mpsc::Receiver<Work>>>> = Arc::default();
         let all = workers.clone();
@@ -38,7 +38,7 @@ impl TestPool {
         self.actors.assign();
     }
 
-    /// The work that a worker was handed and has not read.
+    /// Returns the work that a worker was sent and has not read.
     fn work(&self, worker: usize) -> Option<Work> {
         self.workers.lock().unwrap()[worker].try_recv().ok()
     }
@@ -95,7 +95,7 @@ fn what_must_run_alone_is_not_overtaken_by_what_was_on_its_way_when_it_was_given
     pool.take(&first);
     pool.take(&alone);
     assert_eq!(pool.actors.room(), 1);
-    // A fetch is under way that asked for one more, when the one that must run alone has waited long enough.
+    // A fetch that asked for one more job is under way when the job that must run alone has waited long enough.
     pool.actors.requeue_waiting(true);
     pool.take(&fourth);
     assert!(pool.work(0).is_some_and(|work| work.job.job == first.job) && pool.workers.lock().unwrap().len() == 1, "it overtook");
@@ -141,7 +141,7 @@ fn a_run_whose_lease_was_lost_is_stopped_and_its_end_is_not_recorded_while_the_n
     pool.done(0, &first, AttemptEnd::Failed { error: stopped, retry_in: Duration::ZERO });
     assert!(pool.ends().is_empty());
     assert!(!pool.actors.leases().contains(&(first.job.clone(), 1)) && pool.actors.leases().contains(&(first.job.clone(), 2)));
-    // Somebody who wants the job stopped means the attempt that counts.
+    // A stop request applies to the current attempt.
     pool.actors.stop(&first.job, Instant::now());
     assert!(next.stop.is_cancelled());
     pool.done(1, &second, finished());
@@ -166,7 +166,7 @@ fn a_stop_that_comes_before_its_job_is_not_lost() {
     assert!(pool.work(0).is_none());
     let ends = pool.ends();
     assert!(matches!(&ends[..], [Ended { end: AttemptEnd::Failed { error, .. }, .. }] if error.kind == ErrorKind::Stopped));
-    // When nothing is on its way any more, it is not kept.
+    // A stop request is dropped when nothing is on its way any more.
     pool.actors.stop(&first.job, Instant::now());
     pool.actors.forget_stops();
     pool.take(&Claimed { claim: 2, ..first });
@@ -223,7 +223,7 @@ fn what_a_job_that_arrives_costs_does_not_grow_with_those_that_wait() {
         pool.actors.add_job(job(false), now);
         pool.actors.stop(&JobId::random(), now);
     }
-    // To look through all that wait for each of them would take minutes.
+    // A scan of all waiting jobs for each of them would take minutes.
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     pool.actors.requeue_waiting(false);
     assert_eq!(pool.ends().len(), many);
@@ -236,12 +236,12 @@ fn a_job_that_was_claimed_twice_and_waits_is_dropped_claim_by_claim() {
     pool.take(&waits);
     let own = Claimed { claim: 2, owned: true, ..waits.clone() };
     pool.take(&own);
-    // The later claim is the one that counts: it stands alone.
+    // Only the later claim counts.
     assert!(!pool.actors.leases().contains(&(waits.job.clone(), 1)) && pool.actors.leases().contains(&(waits.job.clone(), 2)));
     pool.actors.stop(&waits.job, now);
     let ends: Vec<(JobId, u32)> = pool.ends().into_iter().map(|end| (end.job, end.claim)).collect();
     assert_eq!(ends, [(waits.job.clone(), 2)]);
-    // Nothing of it waits any more, so this stop is for a claim on its way.
+    // No claim of it waits any more, so this stop is for a claim on its way.
     pool.actors.stop(&waits.job, now);
     pool.take(&Claimed { claim: 3, ..waits });
     assert_eq!(pool.ends().into_iter().map(|end| end.claim).collect::<Vec<_>>(), [3]);

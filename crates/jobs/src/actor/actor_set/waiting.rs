@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use hero_model::JobId;
 
-/// How many claims of each job wait for an actor. Nearly always a job that arrives has none here, which is seen without a look through all that
-/// wait.
+/// The number of waiting claims of each job. An arriving job nearly always has none, and this map tells so without a
+/// scan of all waiting jobs.
 #[derive(Default)]
 pub(super) struct WaitingClaims(HashMap<JobId, usize>);
 
@@ -34,16 +34,18 @@ impl WaitingClaims {
     }
 }
 
-/// A stop request waits this long for a job that may be on its way here. What arrives later is another attempt, which nobody asked to stop.
+/// A stop request waits this long for a job that may be on its way here. A later job is another attempt, which nobody
+/// asked to stop.
 const STOP_WAITS: Duration = Duration::from_secs(2);
-/// So many stop requests for jobs on their way are kept. A pool never has room for more jobs than that, so no more are on their way.
+/// Maximum number of stop requests that are kept for jobs on their way. A pool never has room for more jobs, so no more
+/// can be on their way.
 const MOST_TO_STOP: usize = 1024;
 
-/// Stop requests for jobs that were not here: the jobs may be on their way, and are stopped when they arrive.
+/// Stop requests for jobs that were not here. The jobs may be on their way, and are stopped when they arrive.
 #[derive(Default)]
 pub(super) struct PendingStops {
     since: HashMap<JobId, Instant>,
-    /// In the order in which they came. Those that were taken since then are passed over.
+    /// In the order of their arrival. Requests that were taken since then are skipped.
     order: VecDeque<(Instant, JobId)>,
 }
 
@@ -56,7 +58,7 @@ impl PendingStops {
         self.order.push_back((now, job.clone()));
     }
 
-    /// Whether a job that arrives is to be stopped. That is asked once.
+    /// True if an arriving job must be stopped. The request is removed.
     pub(super) fn take(&mut self, job: &JobId, now: Instant) -> bool {
         while self.order.front().is_some_and(|(since, _)| now.duration_since(*since) > STOP_WAITS) {
             self.drop_oldest();

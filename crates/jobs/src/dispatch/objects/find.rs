@@ -7,52 +7,52 @@ use crate::dispatch::Error;
 use hero_model::{Condition, Find, Index, Name, ObjectPage, Range, SortKey, Test, keys_at};
 use hero_store::{EntryRange, Portion, ReadObject, key_of_entry};
 
-/// How many objects a page has by default, and at most.
+/// The default and the maximum number of objects of a page.
 const LIMIT: (u32, u32) = (100, 1000);
-/// How many objects are looked at for one page.
+/// Maximum number of objects that are examined for one page.
 const LOOKED_AT: u64 = 10_000;
-/// How many bytes of objects are read for one page.
+/// Maximum number of bytes of objects that are read for one page.
 const READ: usize = 16 << 20;
-/// How many bytes of objects are read at a time: Redis does nothing else meanwhile.
+/// Maximum number of bytes of objects that are read at a time: Redis does nothing else meanwhile.
 const BYTES: usize = 1 << 20;
-/// How many objects are read at a time, at least at first, and where some did not fit.
+/// Minimum number of objects that are read at a time, for the first read and for later ones.
 const OBJECTS: (usize, usize) = (16, 128);
-/// The most conditions of a query.
+/// Maximum number of conditions of a query.
 const MOST_CONDITIONS: usize = 16;
-/// How often indexes may come and go while a page is made.
+/// Maximum number of tries if indexes are added or dropped meanwhile.
 const ATTEMPTS: usize = 8;
-/// The first byte behind all keys.
+/// A byte that sorts after all keys.
 const BEYOND: u8 = u8::MAX;
 
-/// What finds room on a page; the first object always does.
+/// The space on a page. The first object always fits.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     /// Bytes of JSON.
     pub bytes: usize,
-    /// Values, each with those in it.
+    /// Number of values, including nested ones.
     pub values: usize,
 }
 
 impl Room {
-    /// On a page for a client.
+    /// The space of a page for a client.
     pub const OF_CLIENT: Self = Self { bytes: 4 << 20, values: usize::MAX };
-    /// On a page for a script, which holds what one object may be.
+    /// The space of a page for a script: the maximum size of one object.
     pub const OF_SCRIPT: Self = Self { bytes: LARGEST, values: MOST_VALUES };
 }
 
-/// In which order objects are read: by an index, or by their ids.
+/// The order in which objects are read: by an index, or by their ids.
 struct Plan {
     range: EntryRange,
-    /// The condition that the range is made for, if any.
+    /// The condition that the range comes from, if any.
     condition: Option<Condition>,
 }
 
 impl Objects {
-    /// A page of the objects that a query wants.
+    /// Returns a page of the objects that match a query.
     ///
-    /// One index is used: that of `order_by`, or one that a condition names. Each object is then compared with all conditions. What is
-    /// stored, changed or deleted while pages are read may be on none or, if it moves, on two of them; an object that stays as it is, is on
-    /// exactly one.
+    /// One index is used: that of `order_by`, or one that a condition names. Each object is then compared with all
+    /// conditions. An object that is stored, changed or deleted while pages are read may be on no page or, if it moves,
+    /// on two. An object that does not change is on exactly one.
     pub async fn find(&self, collection: &Name, query: &Find, room: Room) -> Result<ObjectPage, Error> {
         let limit = match query.limit.unwrap_or(LIMIT.0) {
             limit if (1..=LIMIT.1).contains(&limit) => limit as usize,
@@ -77,7 +77,7 @@ impl Objects {
         Err(Error::invalid("order_by", "the indexes of the collection come and go all the time"))
     }
 
-    /// The objects in a range that are wanted. Nothing: its index is gone.
+    /// Returns the matching objects in a range, or `None` if its index is gone.
     async fn page(&self, collection: &Name, query: &Find, plan: Plan, limit: usize, room: Room) -> Result<Option<ObjectPage>, Error> {
         let mut page = ObjectPage { objects: Vec::new(), next_cursor: None, compared: Vec::new(), looked_at: 0 };
         let (mut range, mut room, mut left, mut least) = (plan.range.clone(), room, READ, OBJECTS.0);
@@ -103,7 +103,7 @@ impl Objects {
                 page.looked_at += 1;
                 page.next_cursor = Some(cursor(collection, plan.range.field(), &object.entry));
                 left = left.saturating_sub(length);
-                // A large object takes a while.
+                // Comparing a large object takes a while.
                 tokio::task::yield_now().await;
             }
             let Some(reached) = read.reached else {
@@ -120,18 +120,18 @@ impl Objects {
 }
 
 impl Plan {
-    /// Whether an entry is the first of its object in the range: an array has an entry for each element.
+    /// True if an entry is the first of its object in the range: an array has an entry for each element.
     fn is_first(&self, object: &ReadObject, value: &Value, descending: bool) -> bool {
         let Some(field) = self.range.field() else { return true };
         let keys = keys_at(value, field);
         let mut keys = keys.iter().filter(|key| self.condition.as_ref().is_none_or(|condition| condition.has(key)));
         let first = if descending { keys.next_back() } else { keys.next() };
-        // An object that was stored anew since then has another entry.
+        // An object that was stored again since then has another entry.
         first.is_some_and(|key| key.cut() == key_of_entry(&object.entry))
     }
 }
 
-/// How to find what a query wants.
+/// Chooses the index and the range for a query.
 fn plan(collection: &Name, query: &Find, indexes: &[Index]) -> Result<Plan, Error> {
     let is_ready = |field: &str| indexes.iter().any(|index| index.ready && index.field == field);
     let after = query.cursor.as_deref().map(|cursor| position(collection, cursor)).transpose()?;
@@ -148,7 +148,7 @@ fn plan(collection: &Name, query: &Find, indexes: &[Index]) -> Result<Plan, Erro
             ));
         }
         (Some(field), _) => Some(field.clone()),
-        // Later pages go on as the first began, even if there is a better index by now.
+        // Later pages use the same index as the first, even if there is a better one by now.
         (None, Some((Some(field), _))) if !is_ready(field) => {
             return Err(Error::bad_cursor("the index that it needs is gone; begin again without it"));
         }
@@ -179,16 +179,17 @@ fn plan(collection: &Name, query: &Find, indexes: &[Index]) -> Result<Plan, Erro
     Ok(Plan { range, condition })
 }
 
-/// The entries that may fit: from the first bytes on, without the last. `cut` gives what stands in an index of a key.
+/// Returns the range of entries that may match: the first is included, the last is not. `cut` converts a key to its
+/// form in an index.
 fn bounds(test: &Test, cut: impl Fn(&SortKey) -> SortKey) -> (Vec<u8>, Vec<u8>) {
-    // All entries of a key go on with a zero byte, and those of longer keys with a greater one.
+    // All entries of a key continue with a zero byte, and those of longer keys with a greater one.
     let at = |key: &SortKey| [cut(key).as_bytes(), &[0]].concat();
     let behind = |key: &SortKey| [cut(key).as_bytes(), &[1]].concat();
     match test {
         Test::Is(key) => (at(key), behind(key)),
         Test::In(Range { gte, gt, lte, lt, prefix }) => {
             let kind = [gte, gt, lte, lt].into_iter().flatten().next().map_or((0, BEYOND), SortKey::kind);
-            // Of keys that are cut, those of which it cannot be said are in.
+            // Keys that were cut may or may not match, so they are included.
             let above = gt.as_ref().map(|key| if cut(key) == *key { behind(key) } else { at(key) });
             let below = lt.as_ref().map(|key| if cut(key) == *key { at(key) } else { behind(key) });
             let prefix = prefix.as_ref().map(|prefix| cut(prefix).as_bytes().to_vec());
@@ -200,15 +201,16 @@ fn bounds(test: &Test, cut: impl Fn(&SortKey) -> SortKey) -> (Vec<u8>, Vec<u8>) 
     }
 }
 
-/// The ids that may fit. An id stands by itself, without the mark of a text, and nothing behind it; it has no byte that a key writes as two.
+/// Returns the range of ids that may match. An id is stored alone, without the type byte of a text and without an end;
+/// it has no byte that a key writes as two.
 fn ids(test: &Test) -> EntryRange {
     let (least, beyond) = bounds(test, SortKey::clone);
     let text = SortKey::of(&Value::from(""));
     let (mark, behind) = text.kind();
-    // What is no text is no id.
+    // Only texts can be ids.
     let least = if least.first().is_none_or(|first| *first < mark) { vec![mark] } else { least };
     let beyond = if beyond.first().is_none_or(|first| *first > behind) { vec![behind] } else { beyond };
-    // A zero byte behind a key stands for its end.
+    // A zero byte marks the end of a key.
     let id = |bound: &[u8]| bound.strip_prefix(&[mark]).map(|id| id.strip_suffix(&[0]).unwrap_or(id).to_vec());
     match (id(&least), id(&beyond)) {
         (Some(least), Some(beyond)) => EntryRange::of_ids(&least, &beyond),
@@ -217,12 +219,12 @@ fn ids(test: &Test) -> EntryRange {
     }
 }
 
-/// Where a page ends, for whoever goes on: the collection, the field of the index, and the entry, with zero bytes between.
+/// The cursor after a page: the collection, the field of the index, and the entry, separated by zero bytes.
 fn cursor(collection: &Name, field: Option<&str>, entry: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode([collection.as_str().as_bytes(), field.unwrap_or_default().as_bytes(), entry].join(&0))
 }
 
-/// What a cursor of this collection says: the field, if it is not of ids, and the entry.
+/// Decodes a cursor of this collection: the field, unless the order is by id, and the entry.
 fn position(collection: &Name, cursor: &str) -> Result<(Option<String>, Vec<u8>), Error> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
     let mut parts = bytes.splitn(3, |byte| *byte == 0);

@@ -5,19 +5,19 @@ use crate::dispatch::Error;
 use hero_model::Name;
 use hero_store::{EntryRange, HostCallId, IndexEntries, IndexesDeclared, Making, Portion, ReadObject};
 
-/// How much is read at a time.
+/// Maximum size of one read.
 const PORTION: Portion = Portion { objects: 256, bytes: 1 << 20, revisions: true };
-/// How many entries are written at a time, unless one object has more.
+/// Maximum number of entries of one write, unless one object has more.
 const ENTRIES: usize = 1024;
-/// The most fields of one call; a collection has no more indexes.
+/// Maximum number of fields of one call, and of indexes of a collection.
 const MOST_FIELDS: usize = 16;
 
 impl Objects {
-    /// Makes indexes of these fields, in addition to those of the collection. It returns when they are in use; the objects that are there
-    /// are entered some at a time, while others are stored, and both come to the same.
+    /// Creates indexes of these fields, in addition to those of the collection, and returns when they are in use.
+    /// Existing objects are entered some at a time while others are stored, and both get the same entries.
     ///
-    /// Once begun it goes on, also if nobody waits any more. If it fails, such as for an object that cannot be entered, the indexes that it
-    /// has declared are dropped again. One that was left, because the process ended, is made ready by calling it again.
+    /// It continues even if nobody waits for it any more. If it fails, for example because an object cannot be entered,
+    /// it drops the indexes that it declared. Call it again to finish an index that a process left unfinished.
     pub async fn index(&self, collection: &Name, fields: &[String]) -> Result<(), Error> {
         let fields: BTreeSet<String> = fields.iter().cloned().collect();
         if fields.is_empty() {
@@ -50,7 +50,7 @@ impl Objects {
         let filled = self.fill(collection, &making).await;
         if filled.is_err() {
             for index in making.iter().filter(|index| index.new) {
-                // If that fails, too, it stays until somebody makes it again or drops it.
+                // If that fails, too, the index stays until somebody makes it again or drops it.
                 let _ = self.store().give_up_index(collection, index).await;
             }
             self.forget(collection);
@@ -67,7 +67,7 @@ impl Objects {
                 self.store().read_objects(collection, &range, false, PORTION).await.map_err(failed)?
             };
             let read = read.ok_or_else(|| gone(collection))?;
-            // The limit of an object counts what it has in the indexes that there were before, too.
+            // The limit of entries of an object includes its entries in existing indexes.
             let mut all = self.indexed(collection).await?.to_vec();
             all.extend(making.iter().map(|index| index.field.clone()));
             let (mut entered, mut many) = (Vec::new(), 0);
@@ -90,7 +90,7 @@ impl Objects {
         }
     }
 
-    /// Writes entries, and that they were all.
+    /// Writes entries. `all` marks the indexes as complete.
     async fn enter(&self, collection: &Name, making: &[Making], entered: &[(&ReadObject, IndexEntries)], all: bool) -> Result<(), Error> {
         let _call = self.call().await?;
         match self.store().fill_index(collection, making, entered, all).await.map_err(failed)? {
@@ -99,12 +99,12 @@ impl Objects {
         }
     }
 
-    /// Drops an index, and says whether there was one.
+    /// Drops an index, and returns whether there was one.
     pub async fn drop_index(&self, collection: &Name, field: &str) -> Result<bool, Error> {
         self.drop_index_once(collection, field, None).await
     }
 
-    /// The same for a host call of a script, which may be asked again and then has the same answer.
+    /// Does the same for a host call of a script, which may be repeated and then gets the same answer.
     pub async fn drop_index_once(&self, collection: &Name, field: &str, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         check_path(field).map_err(|wrong| Error::invalid("field", wrong))?;
         let _call = self.call().await?;

@@ -1,4 +1,5 @@
-//! Objects that scripts and clients store, each context its own: collections, indexes, and schemas that the operator declared.
+//! Objects that scripts and clients store, separate for each context: collections, indexes, and schemas that the
+//! operator declared.
 
 mod find;
 mod index;
@@ -19,28 +20,29 @@ use hero_model::{Collection, Json, Name, ObjectId, SortKey, StoredObject, exact,
 use hero_store::{Asked, HostCallId, IndexEntries, ObjectStored, Store};
 pub use schema::Schemas;
 
-/// The largest object, in bytes of JSON, and the most values in one. A text of a script holds a little more.
+/// Maximum size of an object, in bytes of JSON, and maximum number of values in one. A text of a script may be slightly
+/// longer.
 const LARGEST: usize = 240 << 10;
 const MOST_VALUES: usize = 9000;
-/// How deep an object may be nested. Results of scripts may be nested as deep.
+/// Maximum nesting of an object. Results of scripts have the same limit.
 const DEEPEST: usize = 64;
-/// The longest path of a field, in bytes.
+/// Maximum length of the path of a field, in bytes.
 const LONGEST_PATH: usize = 128;
-/// The most elements of an array in a field with an index.
+/// Maximum number of elements of an array in an indexed field.
 const MOST_ELEMENTS: usize = 256;
-/// The most entries of an object in all indexes: Redis does nothing else while it writes them.
+/// Maximum number of entries of an object in all indexes: Redis does nothing else while it writes them.
 const MOST_ENTRIES: usize = 1024;
-/// How much of the memory of Redis may be in use so that objects are still stored. They stay, so the rest has to be for jobs, which begin to
-/// give way a little above.
+/// Maximum share of the memory of Redis at which objects are still stored. Objects stay, so the rest is for jobs, which
+/// are evicted slightly above this share.
 const MOST_MEMORY: f64 = 0.6;
-/// How many calls of a context are under way at Redis at once. Others wait so long.
+/// Maximum number of concurrent calls of a context to Redis, and the timeout of other calls that wait.
 const CALLS: usize = 16;
 const CALL_WAITS: Duration = Duration::from_secs(2);
-/// How often the fields with an index may change while an object is being stored.
+/// Maximum number of tries to store an object if the indexed fields change meanwhile.
 const ATTEMPTS: usize = 8;
-/// Of how many collections it is kept which fields have an index. A context has no more.
+/// Maximum number of collections whose indexed fields are cached. A context has no more.
 const KEPT: usize = 1000;
-/// What an object calls its own id.
+/// The field of an object that has its id.
 const ID: &str = "id";
 
 /// The objects of one context. Cheap to clone.
@@ -51,28 +53,28 @@ struct Inner {
     store: Store,
     schemas: Arc<Schemas>,
     calls: Semaphore,
-    /// To make indexes, one after another.
+    /// Held while an index is made, so that they are made one after another.
     making: tokio::sync::Mutex<()>,
-    /// The fields with an index, as far as known. Nothing is stored by what is wrong here: the functions compare.
+    /// The indexed fields, as a cache. A stale cache does no harm, because the functions in Redis compare the fields.
     indexed: Mutex<HashMap<Name, Arc<[String]>>>,
 }
 
 impl Objects {
-    /// The objects of the context of a store.
+    /// Returns the objects of the context of a store.
     #[doc(hidden)]
     pub fn new(store: Store, schemas: Arc<Schemas>) -> Self {
         let (calls, making) = (Semaphore::new(CALLS), tokio::sync::Mutex::default());
         Self(Arc::new(Inner { store, schemas, calls, making, indexed: Mutex::default() }))
     }
 
-    /// Stores an object, in place of one with the same id, and gives its id: its field `id`, or a new one.
+    /// Stores an object, or replaces the one with the same id, and returns its id: its field `id`, or a new one.
     ///
-    /// The object and its entries in all indexes are written in one step, so nobody sees one without the other.
+    /// One step writes the object and its entries in all indexes, so nobody sees one without the other.
     pub async fn set(&self, collection: &Name, object: &Json) -> Result<ObjectId, Error> {
         self.set_once(collection, object, None).await
     }
 
-    /// The same for a host call of a script, which may be asked again: an object that was stored for it is not stored again.
+    /// Does the same for a host call of a script, which may be repeated: its object is stored only once.
     pub async fn set_once(&self, collection: &Name, object: &Json, host_call: Option<&HostCallId>) -> Result<ObjectId, Error> {
         let object = self.prepared(collection, object)?;
         for _ in 0..ATTEMPTS {
@@ -94,7 +96,7 @@ impl Objects {
         Err(Error::Busy { what: "the indexes of the collection change all the time", retry_after: RETRY_AFTER })
     }
 
-    /// An object as it is stored: with its id, and known to fit. Its tree takes many times its bytes, so none is kept.
+    /// Validates an object and adds its id. Its tree takes many times its bytes, so only the text is kept.
     fn prepared(&self, collection: &Name, object: &Json) -> Result<StoredObject, Error> {
         let checked = |size: usize| if size > LARGEST { Err(too_large(size)) } else { Ok(()) };
         checked(object.as_str().len())?;
@@ -124,30 +126,30 @@ impl Objects {
         Ok(StoredObject { id, object })
     }
 
-    /// An object, if there is one.
+    /// Returns an object, if it exists.
     pub async fn get(&self, collection: &Name, id: &ObjectId) -> Result<Option<Json>, Error> {
         let _call = self.call().await?;
         self.store().object(collection, id).await.map_err(failed)
     }
 
-    /// Whether there is such an object.
+    /// True if the object exists.
     pub async fn exists(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
         let _call = self.call().await?;
         self.store().has_object(collection, id).await.map_err(failed)
     }
 
-    /// Deletes an object, and says whether there was one.
+    /// Deletes an object, and returns whether there was one.
     pub async fn delete(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
         self.delete_once(collection, id, None).await
     }
 
-    /// The same for a host call of a script, which may be asked again and then has the same answer.
+    /// Does the same for a host call of a script, which may be repeated and then gets the same answer.
     pub async fn delete_once(&self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         let _call = self.call().await?;
         done(self.store().delete_object(collection, id, host_call).await)
     }
 
-    /// All collections, in the order of their names.
+    /// Returns all collections, in the order of their names.
     pub async fn collections(&self) -> Result<Vec<Collection>, Error> {
         let _call = self.call().await?;
         let found = self.store().collections().await.map_err(failed)?;
@@ -155,7 +157,7 @@ impl Objects {
         Ok(found.into_iter().map(of).collect())
     }
 
-    /// Deletes a collection with everything in it, and gives how many objects it had; nothing if there was none.
+    /// Deletes a collection with everything in it. Returns the number of its objects, or `None` if it did not exist.
     pub async fn drop_collection(&self, collection: &Name) -> Result<Option<u64>, Error> {
         let _call = self.call().await?;
         self.store().drop_collection(collection).await.map_err(failed)
@@ -165,13 +167,13 @@ impl Objects {
         &self.0.store
     }
 
-    /// The right to one call: what many ask at once comes one after another, and jobs do not wait behind it.
+    /// Waits for the right to make one call, so that many calls for objects do not delay jobs.
     async fn call(&self) -> Result<SemaphorePermit<'_>, Error> {
         let busy = || Error::Busy { what: "too many calls for objects at once", retry_after: RETRY_AFTER };
         timeout(CALL_WAITS, self.0.calls.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())
     }
 
-    /// Fails while what is left of Redis' memory is for jobs.
+    /// Fails if the remaining memory of Redis is reserved for jobs.
     fn check_memory(&self) -> Result<(), Error> {
         if self.store().memory_share() < MOST_MEMORY {
             return Ok(());
@@ -181,7 +183,7 @@ impl Objects {
         Err(Error::Full { what: what.into(), retry_after: RETRY_AFTER })
     }
 
-    /// The fields with an index, as far as known here.
+    /// Returns the indexed fields, from the cache if possible.
     async fn indexed(&self, collection: &Name) -> Result<Arc<[String]>, Error> {
         let known = self.0.indexed.lock().unwrap_or_else(PoisonError::into_inner).get(collection).cloned();
         if let Some(known) = known {
@@ -202,7 +204,7 @@ impl Objects {
     }
 }
 
-/// What stands in the indexes of these fields for an object, or why it cannot.
+/// Returns the entries of an object in the indexes of these fields, or why it cannot have them.
 fn entries(object: &Value, fields: &[String]) -> Result<IndexEntries, String> {
     let of = |field: &String| {
         let keys = keys_at(object, field);
@@ -225,7 +227,7 @@ fn tree(object: &Json) -> Result<Value, Error> {
     object.to_value().map_err(|error| Error::invalid("object", error.to_string()))
 }
 
-/// How many values a value has in it, with itself.
+/// Returns the number of values in a value, including itself.
 fn count(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
@@ -234,7 +236,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// How many arrays and objects lie in each other.
+/// Returns the nesting depth of arrays and objects.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
@@ -247,7 +249,7 @@ fn too_large(size: usize) -> Error {
     Error::TooLarge { what: "object", size, limit: LARGEST, setting: "a fixed limit" }
 }
 
-/// What is wrong with a path of names with dots between, if anything is.
+/// Checks a path of names separated by dots.
 fn check_path(path: &str) -> Result<(), String> {
     if path.len() > LONGEST_PATH {
         return Err(format!("the name of a field has more than {LONGEST_PATH} bytes"));
@@ -264,7 +266,7 @@ fn failed(error: hero_store::Error) -> Error {
     Error::store(error, None)
 }
 
-/// What came of what was asked. Where nobody says which host call it is, it is done.
+/// Converts the answer to a host call. Without a host call, the answer is always `Done`.
 fn done<T>(asked: Result<Asked<T>, hero_store::Error>) -> Result<T, Error> {
     match asked.map_err(failed)? {
         Asked::Done(done) => Ok(done),

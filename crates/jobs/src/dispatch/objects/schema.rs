@@ -7,21 +7,21 @@ use serde_json::Value;
 use super::depth;
 use hero_model::{self as model, Name};
 
-/// How much of what is wrong with an object is told, in characters: a value that does not fit may be long.
+/// Maximum number of characters of an error in a message: a value that does not fit may be long.
 const LONGEST: usize = 300;
 
-/// How deep objects may be nested so that it is told where they do not fit.
+/// Maximum nesting of an object for which the error names the place that does not fit.
 const DEPTH_OF_PLACES: usize = 8;
 
-/// The schemas that objects have to fit, by the names of their collections.
+/// The schemas of objects, by the names of their collections.
 #[derive(Debug, Default)]
 pub struct Schemas(BTreeMap<Name, Validator>);
 
 impl Schemas {
-    /// Has the objects of a collection fit a JSON Schema from now on. Those that are stored already stay as they are.
+    /// Makes the objects of a collection fit a JSON Schema from now on. Stored objects stay as they are.
     ///
-    /// References lead within the schema only: nothing is fetched or read for it. Its patterns are matched without going back, so no
-    /// object makes that slow.
+    /// References work within the schema only: nothing is fetched or read. Its patterns are matched without
+    /// backtracking, so no object can make that slow.
     pub fn add(&mut self, collection: Name, schema: &Value) -> Result<(), String> {
         let validator = jsonschema::options().with_pattern_options(PatternOptions::regex()).build(schema);
         let validator = validator.map_err(|error| match error.kind() {
@@ -36,16 +36,17 @@ impl Schemas {
         Ok(())
     }
 
-    /// Whether the objects of a collection have to fit a schema.
+    /// True if the collection has a schema.
     pub fn has(&self, collection: &Name) -> bool {
         self.0.contains_key(collection)
     }
 
-    /// Where an object does not fit the schema of its collection, if it has one.
+    /// Checks an object against the schema of its collection, if there is one. The error names the place that does not
+    /// fit.
     pub(super) fn check(&self, collection: &Name, object: &Value) -> Result<(), String> {
         let Some(schema) = self.0.get(collection) else { return Ok(()) };
-        // This answers in a time that grows with the object. To find the place takes longer: all branches of `anyOf` and `oneOf` are tried, and
-        // those in them, so that is only done for objects of a usual depth.
+        // This takes linear time. Finding the place takes longer, because it tries all nested branches of `anyOf` and
+        // `oneOf`, so it is done only for objects of moderate depth.
         if schema.is_valid(object) {
             return Ok(());
         }
@@ -58,7 +59,7 @@ impl Schemas {
     }
 }
 
-/// A JSON Pointer, for people.
+/// Formats a JSON Pointer for people.
 fn place(pointer: &str) -> &str {
     if pointer.is_empty() { "the object" } else { pointer }
 }

@@ -28,7 +28,7 @@ fn timetable(spec: &ScheduleSpec) -> Timetable {
     Timetable::new(spec, at(CREATED)).unwrap()
 }
 
-/// The next occurrences after the creation, without the milliseconds that they all lack.
+/// Returns the next occurrences after the creation, without their zero milliseconds.
 fn next(spec: &ScheduleSpec, after: &str, count: usize) -> Vec<String> {
     Timetable::new(spec, at("1990-01-01T00:00:00Z"))
         .unwrap()
@@ -91,7 +91,7 @@ fn intervals_count_from_the_creation_and_do_not_drift() {
     let table = timetable(&every(90.5));
     assert_eq!(table.after(at(CREATED)), Some(at("2026-11-21T10:01:30.750Z")));
     assert_eq!(table.after(at("2026-11-21T10:01:30.750Z")), Some(at("2026-11-21T10:03:01.250Z")));
-    // Asked late, it is still the same row.
+    // A later question gets the same sequence.
     assert_eq!(table.after(at("2026-11-21T10:02:59Z")), Some(at("2026-11-21T10:03:01.250Z")));
     assert_eq!(table.after(at("9999-12-31T23:59:59.999Z")), None);
     assert_eq!(timetable(&every(Seconds::MAX)).occurrences_after(at(CREATED)).take(1000).count(), 79);
@@ -244,7 +244,7 @@ fn where_none_may_be_fired_all_that_have_come_are_counted_and_the_next_is_after_
     let (table, created) = (timetable(&every(10.0)), at(CREATED));
     let after = |seconds: u64| created.plus(Duration::from_secs(seconds));
     assert_eq!(table.plan_for_none(after(10), after(35)), Plan { missed: 3, occurrences: Vec::new(), next: Some(after(40)) });
-    // Of very many so many are counted.
+    // The count stops at a limit.
     assert_eq!(table.plan_for_none(after(10), after(100_000)).missed, COUNTED as u64);
     let ends = timetable(&ScheduleSpec { end_at: Some(after(20)), ..every(10.0) });
     assert_eq!(ends.plan_for_none(after(10), after(35)), Plan { missed: 2, occurrences: Vec::new(), next: None });
