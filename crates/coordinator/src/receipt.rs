@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_node_that_a_envelope_is_for_ends_its_sending() {
+    fn only_the_node_that_an_envelope_is_for_ends_its_sending() {
         let (key, other, envelope): (NodeKey, NodeKey, Envelope) = (SECRET.parse().unwrap(), NodeKey::random(), Envelope::example());
         for outcome in [Outcome::Stored, Outcome::Refused] {
             let receipt = Receipt::new(&envelope, outcome, String::new(), &other);

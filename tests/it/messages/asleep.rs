@@ -20,7 +20,7 @@ async fn with_contexts() -> Redis {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_context_that_sleeps_gets_a_envelope_over_redis_and_its_job_runs() {
+async fn a_context_that_sleeps_gets_an_envelope_over_redis_and_its_job_runs() {
     let (redis, home, key) = (with_contexts().await, tempfile::tempdir().unwrap(), NodeKey::random());
     let nodes = format!("a={}", key.public());
     let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "osis=1", "--nodes", &nodes]).await;

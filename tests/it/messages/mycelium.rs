@@ -205,7 +205,7 @@ async fn a_node_that_is_off_for_a_while_is_brought_what_was_sent_meanwhile() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_that_says_later_has_a_envelope_sent_again() {
+async fn a_receipt_that_says_later_has_an_envelope_sent_again() {
     let network = Network::default();
     let (here, there, key) = (network.node().await, network.node().await, NodeKey::random());
     let (sender, receiver, sent) = (bus(&here, Api::Rest), bus(&there, Api::Rest), envelope(&key, "x"));

@@ -257,7 +257,7 @@ async fn what_goes_by_a_topic_comes_to_the_context_of_its_runner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_a_envelope_in_hand_gives_it_to_nobody_else_nor_back_to_its_sender() {
+async fn who_has_an_envelope_in_hand_gives_it_to_nobody_else_nor_back_to_its_sender() {
     let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let a = Town::open(&one, Plan::new(0).trusting(&one)).await;
     let c = Town::open(&three, Plan::new(0).trusting(&one)).await;
