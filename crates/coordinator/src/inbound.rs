@@ -172,8 +172,8 @@ impl Inbound {
         // Where the store fails, it comes again.
         let mut doing = doing.counted();
         let (received, made) = match &came {
-            Came::Result(result) => (store.receive_result(result).await?, MadeJobs::default()),
-            Came::Message(message) => store.receive_message(message).await?,
+            Came::Result(result) => (store.messages().receive_result(result).await?, MadeJobs::default()),
+            Came::Message(message) => store.messages().receive(message).await?,
         };
         match received {
             Received::Stored => doing.end(|record| recording::made(record, &made)),
@@ -236,7 +236,7 @@ impl Inbound {
         let is_asleep = envelope.message_type == MessageType::Result && awaits.is_none();
         if let Some(store) = awaits {
             let asked = MessageKey { caller_id: envelope.caller_id, message_id: envelope.answers };
-            let asked = store.message(asked).await?.filter(|asked| asked.nonce.as_ref() == Some(&envelope.in_reply_to));
+            let asked = store.messages().get(asked).await?.filter(|asked| asked.nonce.as_ref() == Some(&envelope.in_reply_to));
             match asked.as_ref().map(|asked| asked.runner_key.as_ref().or(asked.receiver_key.as_ref())) {
                 Some(Some(right)) if right == key => return Ok(Signer::Runner),
                 // It overtook the news that its message was stored.
@@ -246,8 +246,10 @@ impl Inbound {
         }
         let owner = match (key.of_identity(), self.dispatcher.opened(ContextId(0))) {
             // The caller that it names first: another program may have made that one.
-            (Some(key), Ok(home)) if home.has_key(IdentityId(envelope.caller_id), &key).await? => Some(IdentityId(envelope.caller_id)),
-            (Some(key), Ok(home)) => home.identity_with(&key).await?,
+            (Some(key), Ok(home)) if home.access().has_key(IdentityId(envelope.caller_id), &key).await? => {
+                Some(IdentityId(envelope.caller_id))
+            }
+            (Some(key), Ok(home)) => home.access().identity_with(&key).await?,
             (Some(_), Err(error)) => return Err(Refusal::Full(format!("whose key {key} is cannot be looked up now: {error}"))),
             (None, _) => None,
         };

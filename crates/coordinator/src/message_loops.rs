@@ -115,7 +115,7 @@ impl MessageLoops {
         self.tasks.spawn(async move {
             service::run(Outgoing::new(Arc::new(delivery), wake), ended).await;
             // Where that fails, others wait until it has been silent for long.
-            drop(timeout(LEAVING, store.leave_messages(&hand)).await);
+            drop(timeout(LEAVING, store.messages().leave(&hand)).await);
         });
     }
 

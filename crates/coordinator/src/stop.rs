@@ -28,7 +28,7 @@ const MEANWHILE: Duration = Duration::from_secs(1);
 impl Delivery {
     /// Tries to tell the other side that the job of a message is to be stopped.
     pub(super) async fn tell_stop(&self, key: MessageKey) -> StopTold {
-        let stored = match self.store.message(key).await {
+        let stored = match self.store.messages().get(key).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return StopTold::Over("its message is gone".into()),
             Err(error) if error.is_spoilt() => return StopTold::Over(error.to_string()),
@@ -148,7 +148,7 @@ impl Inbound {
             number: envelope.answers,
             again: again.min(store.clock().now().plus(Duration::from_secs(LONGEST.into()))),
         };
-        let (is_news, jobs) = match store.receive_stop(&stop).await? {
+        let (is_news, jobs) = match store.messages().receive_stop(&stop).await? {
             StopReceived::Taken { is_news, jobs } => (is_news, jobs),
             StopReceived::Signer => {
                 doing.give_up();
@@ -162,7 +162,7 @@ impl Inbound {
         };
         // If this fails, the stop comes again, and what has not ended until then is stopped then.
         for (job, _) in jobs.iter().filter(|(_, is_open)| *is_open) {
-            store.stop(job).await?;
+            store.jobs().stop(job).await?;
         }
         if is_news || !jobs.is_empty() {
             doing.end(|record| recording::stopped(record, &jobs))

@@ -14,7 +14,7 @@ impl Dispatcher {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
         let Ok(store) = self.store(context).await else { return };
         // Without an identity no file was written; what could not be removed the sweeper removes.
-        let Ok(Some(identity)) = store.known_redis_id().await else { return };
+        let Ok(Some(identity)) = store.health().known_redis_id().await else { return };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
             tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
         }
@@ -55,7 +55,7 @@ impl Dispatcher {
         if !of_file {
             let store = self.store(context).await?;
             LogLines { lines, lost, full } =
-                store.read_log(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+                store.jobs().read_lines(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         }
         // What our actors log is in the stream; the file is read for a job that a foreign actor ran.
         let foreign = job.actor.is_none() && (job.status == Status::Started || job.status.is_final());

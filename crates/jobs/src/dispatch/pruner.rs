@@ -98,7 +98,7 @@ impl Pruner {
     }
 
     async fn is_short(&self) -> Result<bool, Error> {
-        let (used, limit) = self.store.look_at_memory().await?;
+        let (used, limit) = self.store.health().look_at_memory().await?;
         self.pressure.note(used, limit);
         Ok(self.pressure.is_short())
     }
@@ -113,7 +113,7 @@ impl Pruner {
                 None => return Ok(None),
             },
         };
-        let evicted = self.store.evict(&hour, from, relief.errors).await?;
+        let evicted = self.store.maintenance().evict(&hour, from, relief.errors).await?;
         relief.gone += evicted.gone;
         relief.position = match evicted.next {
             Some(next) => Some((hour, next)),
@@ -130,7 +130,7 @@ impl Pruner {
 
     /// Looks whether a walk is due, and begins it.
     async fn begins_walk(&mut self) -> Result<bool, Error> {
-        let keys = self.store.number_of_keys().await?;
+        let keys = self.store.health().number_of_keys().await?;
         let is_due = self.pace.is_due(keys, Instant::now());
         if is_due {
             self.pace.begin(keys);
@@ -145,15 +145,17 @@ impl Pruner {
             None => self.hour_or_status(None).await?,
         };
         self.position = match position {
-            Walk::Hour(hour, at) => Some(match self.store.prune_index(&hour, at).await? {
+            Walk::Hour(hour, at) => Some(match self.store.maintenance().prune(&hour, at).await? {
                 Some(at) => Walk::Hour(hour, at),
                 None => self.hour_or_status(Some(&hour)).await?,
             }),
             // When it begins, all hours have put in what was missing.
-            Walk::Status(status, from) => match self.store.clean_status_index(status, from, status == ERROR && from == 0).await? {
-                Some(from) => Some(Walk::Status(status, from)),
-                None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
-            },
+            Walk::Status(status, from) => {
+                match self.store.maintenance().clean_status_index(status, from, status == ERROR && from == 0).await? {
+                    Some(from) => Some(Walk::Status(status, from)),
+                    None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
+                }
+            }
         };
         Ok(self.position.is_none())
     }
@@ -166,7 +168,7 @@ impl Pruner {
 
 /// The first hour of the index that is later than this one; without one the first of all.
 async fn hour_after(store: &Store, hour: Option<&str>) -> Result<Option<String>, Error> {
-    Ok(store.index_hours().await?.into_iter().find(|later| hour.is_none_or(|hour| later.as_str() > hour)))
+    Ok(store.maintenance().index_hours().await?.into_iter().find(|later| hour.is_none_or(|hour| later.as_str() > hour)))
 }
 
 impl Service for Pruner {
@@ -189,16 +191,16 @@ impl Service for Pruner {
             // Also if it fails: what this user of Redis has no right to is not tried each second.
             self.tidied = Some(Instant::now());
             // First, so that whatever else cannot be done now is no reason not to say why.
-            self.store.name_spoilt().await?;
-            self.store.keep_public_functions().await?;
-            self.store.tidy().await?;
-            let overfull = self.store.overfull().await?;
+            self.store.maintenance().name_spoilt().await?;
+            self.store.maintenance().keep_public_functions().await?;
+            self.store.maintenance().tidy().await?;
+            let overfull = self.store.health().overfull().await?;
             overfull.iter().filter(|words| !self.overfull.contains(words)).for_each(|words| tracing::warn!("{words}"));
             self.overfull = overfull;
         }
         if self.tidied_libraries.is_none_or(|at| at.elapsed() >= TIDY_LIBRARIES) {
             self.tidied_libraries = Some(Instant::now());
-            self.store.tidy_libraries().await?;
+            self.store.maintenance().tidy_libraries().await?;
         }
         Ok(Duration::from_secs(1))
     }

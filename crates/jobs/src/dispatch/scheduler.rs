@@ -84,7 +84,7 @@ impl Scheduler {
         }
         let (schedule, expected) = (due.id.clone(), due.occurrence);
         let firing = Firing { schedule, expected, occurrence: expected, next: None, missed: 0, overlap: spec.overlap };
-        if self.store.skip_missed(&firing).await? {
+        if self.store.schedules().skip_missed(&firing).await? {
             tracing::warn!(schedule = %due.id, context = %self.store.context(), %caller, "a schedule ends, because its identity was deleted");
             self.audit
                 .note(|| Record { context: Some(self.store.context()), ..Record::new(Who::Schedule(due.id.clone()), "end", Outcome::Ok) });
@@ -119,7 +119,7 @@ impl Scheduler {
     /// Serves a schedule whose occurrence has come. False: its occurrence stays due.
     async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>, here_since: Timestamp) -> Result<bool, Error> {
         if due.lost || due.ended {
-            return self.store.clear_schedule(&due.id).await.map(|_| true);
+            return self.store.schedules().clear(&due.id).await.map(|_| true);
         }
         let (Some(spec), Some(table)) = (&due.spec, table) else { return Ok(false) };
         if self.end_of_deleted(due, spec).await? {
@@ -140,7 +140,7 @@ impl Scheduler {
         let (mut expected, mut missed, mut last_job) = (due.occurrence, plan.missed, due.last_job.clone());
         let firing = Firing { schedule: due.id.clone(), expected, occurrence: expected, next: plan.next, missed, overlap: spec.overlap };
         if plan.occurrences.is_empty() {
-            if self.store.skip_missed(&firing).await? {
+            if self.store.schedules().skip_missed(&firing).await? {
                 count(&self.store, if lacks.is_some() { "refused" } else { "missed" }, missed);
                 if let Some(why) = lacks {
                     self.tell_refusal(due, &why);
@@ -157,7 +157,7 @@ impl Scheduler {
             let Ok(mut doing) = self.audit.begin(begun) else { return Ok(false) };
             let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
             let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
-            let created = self.store.create(job).await?;
+            let created = self.store.jobs().create(job).await?;
             if !matches!(created, Created::Created(_)) {
                 // Nothing was made here.
                 doing.give_up();
@@ -188,7 +188,7 @@ impl Scheduler {
         // Whatever the schedule was given: scripts see it as SLOT.
         spec.labels.insert("slot".to_owned(), firing.occurrence.to_string());
         if let (Overlap::Queue, Some(last)) = (firing.overlap, last_job)
-            && self.store.look(last).await? != JobView::Missing
+            && self.store.jobs().look(last).await? != JobView::Missing
         {
             spec.predecessor_id = Some(last.clone());
         }
@@ -220,7 +220,7 @@ impl Service for Scheduler {
             return Ok(PAUSE);
         }
         let began = self.store.clock().now();
-        let (due, next) = self.store.due_schedules(self.stuck, BATCH).await.inspect_err(|_| self.failed = true)?;
+        let (due, next) = self.store.schedules().due(self.stuck, BATCH).await.inspect_err(|_| self.failed = true)?;
         let most = if std::mem::take(&mut self.failed) { OUTAGE } else { BREAK };
         let here_since = self.looked.filter(|(_, last)| began.since(*last) <= most).map_or(began, |(since, _)| since);
         let due: Vec<(StoredSchedule, Option<Timetable>)> =

@@ -80,7 +80,7 @@ impl Objects {
             let fields = self.indexed(collection).await?;
             let entries = entries(&tree(&object.object)?, &fields).map_err(|wrong| Error::invalid("object", wrong))?;
             let _call = self.call().await?;
-            match done(self.store().set_object(collection, &object, &entries, host_call).await)? {
+            match done(self.store().objects().set(collection, &object, &entries, host_call).await)? {
                 ObjectStored::Stored => return Ok(object.id),
                 ObjectStored::Stale => self.forget(collection),
                 ObjectStored::Full => return Err(too_many_collections()),
@@ -127,13 +127,13 @@ impl Objects {
     /// An object, if there is one.
     pub async fn get(&self, collection: &Name, id: &ObjectId) -> Result<Option<Json>, Error> {
         let _call = self.call().await?;
-        self.store().object(collection, id).await.map_err(failed)
+        self.store().objects().get(collection, id).await.map_err(failed)
     }
 
     /// Whether there is such an object.
     pub async fn exists(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
         let _call = self.call().await?;
-        self.store().has_object(collection, id).await.map_err(failed)
+        self.store().objects().has(collection, id).await.map_err(failed)
     }
 
     /// Deletes an object, and says whether there was one.
@@ -144,13 +144,13 @@ impl Objects {
     /// The same for a host call of a script, which may be asked again and then has the same answer.
     pub async fn delete_once(&self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         let _call = self.call().await?;
-        done(self.store().delete_object(collection, id, host_call).await)
+        done(self.store().objects().delete(collection, id, host_call).await)
     }
 
     /// All collections, in the order of their names.
     pub async fn collections(&self) -> Result<Vec<Collection>, Error> {
         let _call = self.call().await?;
-        let found = self.store().collections().await.map_err(failed)?;
+        let found = self.store().objects().collections().await.map_err(failed)?;
         let of = |(name, objects, indexes)| Collection { typed: self.0.schemas.has(&name), name, objects, indexes };
         Ok(found.into_iter().map(of).collect())
     }
@@ -158,7 +158,7 @@ impl Objects {
     /// Deletes a collection with everything in it, and gives how many objects it had; nothing if there was none.
     pub async fn drop_collection(&self, collection: &Name) -> Result<Option<u64>, Error> {
         let _call = self.call().await?;
-        self.store().drop_collection(collection).await.map_err(failed)
+        self.store().objects().drop_collection(collection).await.map_err(failed)
     }
 
     fn store(&self) -> &Store {
@@ -173,7 +173,7 @@ impl Objects {
 
     /// Fails while what is left of Redis' memory is for jobs.
     fn check_memory(&self) -> Result<(), Error> {
-        if self.store().memory_share() < MOST_MEMORY {
+        if self.store().objects().memory_share() < MOST_MEMORY {
             return Ok(());
         }
         let what =
@@ -187,7 +187,7 @@ impl Objects {
         if let Some(known) = known {
             return Ok(known);
         }
-        let indexes = self.store().indexes(collection).await.map_err(failed)?;
+        let indexes = self.store().objects().indexes(collection).await.map_err(failed)?;
         let fields: Arc<[String]> = indexes.into_iter().map(|index| index.field).collect();
         let mut kept = self.0.indexed.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT {
