@@ -97,20 +97,20 @@ impl Gauges {
         let (store, latest, context) = (&self.store, &self.metrics.latest, self.store.context());
         let one = |count| BTreeMap::from([(String::new(), count)]);
         let pair = || (OTHER.to_owned(), OTHER.to_owned());
-        let queues = store.queues().await?.into_iter().map(|queue| ((queue.name, queue.script_type.to_string()), one(queue.depth)));
+        let queues = store.queues().list().await?.into_iter().map(|queue| ((queue.name, queue.script_type.to_string()), one(queue.depth)));
         let shown = largest(queues.collect(), &pair()).into_iter();
         let labels = |(name, script_type)| vec![("queue", name), ("script_type", script_type)];
         latest.show(QUEUES, context, shown.map(|(names, depth)| (labels(names), depth[""] as f64)).collect());
 
         let mut actors: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for actor in store.actors().await? {
+        for actor in store.actors().list().await? {
             *actors.entry((actor.script_type.to_string(), actor.group.to_string())).or_default() += 1;
         }
         let shown = largest(actors.into_iter().map(|(names, count)| (names, one(count))).collect(), &pair()).into_iter();
         let labels = |(script_type, group)| vec![("script_type", script_type), ("group", group)];
         latest.show(ACTORS, context, shown.map(|(names, count)| (labels(names), count[""] as f64)).collect());
 
-        let counters = store.counters().await?.into_iter().map(|(script_type, counters)| (script_type.to_string(), counters));
+        let counters = store.queues().counters().await?.into_iter().map(|(script_type, counters)| (script_type.to_string(), counters));
         let (mut jobs, mut leases) = (Vec::new(), Vec::new());
         for (script_type, mut counters) in largest(counters.collect(), &OTHER.to_owned()) {
             let of_type = || ("script_type", script_type.clone());
@@ -156,7 +156,7 @@ impl Service for Gauges {
         self.read_engines();
         self.read_lists().await?;
         let store = &self.store;
-        let info = store.store_info().await?;
+        let info = store.health().info().await?;
         gauge!("hero_redis_memory_bytes", store.labels([])).set(info.used_memory as f64);
         gauge!("hero_redis_memory_limit_bytes", store.labels([])).set(info.max_memory as f64);
         counter!("hero_redis_evicted_keys_total", store.labels([])).absolute(info.evicted_keys);

@@ -45,8 +45,8 @@ pub(crate) async fn connect(settings: &Settings, managed: Option<&Managed>, serv
                 return Err(advice.map_or_else(|| anyhow::Error::new(error).context(cannot()), anyhow::Error::msg));
             }
         };
-        store.limit_running(settings.max_running);
-        let place = store.location().await.with_context(cannot)?;
+        store.limits().set_running(settings.max_running);
+        let place = store.health().location().await.with_context(cannot)?;
         if let Some(other) = places.insert(place, context) {
             bail!("contexts {other} and {context} are the same database of the Redis at {shown}; give one of them another");
         }

@@ -126,7 +126,7 @@ impl Authority {
     pub async fn set_login(&self, login: bool) -> Result<(), Error> {
         // Set only once.
         let _ = self.0.login.set(login);
-        Ok(self.home()?.note_login(login).await?)
+        Ok(self.home()?.access().note_login(login).await?)
     }
 
     /// Whether callers must log in: those of this process or, if it has no callers, those of the servers on the same
@@ -141,14 +141,14 @@ impl Authority {
     pub async fn create_identity(&self, change: &IdentityChange) -> Result<Identity, Error> {
         check(change)?;
         self.follow().await?;
-        let stored = self.home()?.new_identity(change, |numbers| self.holders(numbers)).await?;
+        let stored = self.home()?.access().new_identity(change, |numbers| self.holders(numbers)).await?;
         self.stored(stored, None).await
     }
 
     /// Changes the named fields of an identity.
     pub async fn update_identity(&self, id: IdentityId, change: &IdentityChange) -> Result<Identity, Error> {
         check(change)?;
-        let stored = self.home()?.set_identity(id, change).await?;
+        let stored = self.home()?.access().set_identity(id, change).await?;
         if change.pubkey.is_some() && matches!(stored, IdentityStored::Stored(_)) {
             // Logins with the previous key have ended.
             self.follow().await?;
@@ -169,7 +169,7 @@ impl Authority {
 
     /// Returns an identity.
     pub async fn identity(&self, id: IdentityId) -> Result<Identity, Error> {
-        match self.home()?.known_identity(id).await? {
+        match self.home()?.access().known_identity(id).await? {
             IdentityFound::There(identity) => Ok(identity),
             IdentityFound::Missing => Err(Error::NoIdentity(id)),
             IdentityFound::Unlisted(why) => Err(Error::Unlisted(id, why)),
@@ -184,7 +184,7 @@ impl Authority {
     /// Whether this `caller_id` belongs to a deleted identity. False for a text that is no identity's number.
     pub async fn is_deleted(&self, caller: &str) -> Result<bool, store::Error> {
         match (IdentityId::of_caller(caller), self.0.stores.get(&ContextId(0))) {
-            (Some(id), Some(home)) => home.had_identity(id).await,
+            (Some(id), Some(home)) => home.access().had_identity(id).await,
             _ => Ok(false),
         }
     }
@@ -195,13 +195,13 @@ impl Authority {
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_identities gives them as next_cursor".into() };
         let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| bad()))?;
         let (identities, next) = match viewer {
-            None => self.home()?.identities(after, limit).await?,
+            None => self.home()?.access().identities(after, limit).await?,
             Some(viewer) => {
                 let fellows = self.fellows(viewer);
                 let mut behind = fellows.into_iter().filter(|fellow| Score::from(fellow.0).is_behind(after));
                 let page: Vec<IdentityId> = behind.by_ref().take(limit).collect();
                 let next = page.last().filter(|_| behind.next().is_some()).map(|last| Score::from(last.0));
-                (self.home()?.listed_identities(&page).await?, next)
+                (self.home()?.access().listed_identities(&page).await?, next)
             }
         };
         Ok(IdentityPage { identities, next_cursor: next.map(|next| next.to_string()) })
@@ -210,7 +210,7 @@ impl Authority {
     /// Deletes an identity and its tokens, which end at once. Contexts that cannot be reached keep its number in their
     /// lists.
     pub async fn delete_identity(&self, id: IdentityId) -> Result<(), Error> {
-        if !self.home()?.delete_identity(id).await? {
+        if !self.home()?.access().delete_identity(id).await? {
             return Err(Error::NoIdentity(id));
         }
         self.0.logins.end(|login| login.identity() == id);
@@ -245,7 +245,7 @@ impl Authority {
             let token = Token { token_id: token_id(&digest), identity_id: identity, name: name.clone(), created_at, expires_at };
             let stored =
                 StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), login: false, parent: parent.clone(), digest };
-            match store.create_token(&stored).await? {
+            match store.access().create_token(&stored).await? {
                 TokenCreated::Stored => return Ok(NewToken { token: stored.token, secret }),
                 TokenCreated::Missing => return Err(self.why_missing(identity).await),
                 TokenCreated::Over => return Err(Error::Unknown),
@@ -260,19 +260,19 @@ impl Authority {
     pub async fn tokens(&self, identity: IdentityId) -> Result<Vec<Token>, Error> {
         let store = self.home()?;
         let now = store.clock().now();
-        let tokens = store.tokens_of(identity).await?.into_iter().map(|stored| stored.token);
+        let tokens = store.access().tokens_of(identity).await?.into_iter().map(|stored| stored.token);
         Ok(tokens.filter(|token| token.expires_at.is_none_or(|end| end > now)).collect())
     }
 
     /// Returns the identity that owns this token.
     pub async fn owner(&self, token: &TokenId) -> Result<IdentityId, Error> {
-        let found = self.home()?.token(token).await?;
+        let found = self.home()?.access().token(token).await?;
         found.map(|stored| stored.token.identity_id).ok_or_else(|| Error::NoToken(token.clone()))
     }
 
     /// Revokes a token. Its logins end at once here, and within half a second on other servers.
     pub async fn revoke_token(&self, token: &TokenId) -> Result<(), Error> {
-        if !self.home()?.revoke_token(token).await? {
+        if !self.home()?.access().revoke_token(token).await? {
             return Err(Error::NoToken(token.clone()));
         }
         self.0.logins.end(|login| login.token() == token);
@@ -286,12 +286,12 @@ impl Authority {
         }
         let (store, digest) = (self.home()?, self.0.key.digest(secret));
         let id = token_id(&digest);
-        let read = async || Ok::<_, Error>(store.token(&id).await?);
+        let read = async || Ok::<_, Error>(store.access().token(&id).await?);
         let stored = read().await?.filter(|stored| same(&stored.digest, &digest)).ok_or(Error::Unknown)?;
         let login = Arc::new(Login::new(stored.token.identity_id, id.clone(), stored.token.expires_at));
         self.0.logins.add(&login);
         // A revocation from now on ends the login, so the token must still exist at this point.
-        if store.identity(stored.token.identity_id).await?.is_none()
+        if store.access().identity(stored.token.identity_id).await?.is_none()
             || login.is_over(store.clock().now())
             || read().await?.is_none_or(|stored| !same(&stored.digest, &digest))
         {

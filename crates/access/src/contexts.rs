@@ -52,38 +52,42 @@ impl Authority {
         for admin in &spec.admins {
             self.identity(*admin).await?;
         }
-        let context = home.new_context(MOST).await?.ok_or(Error::Full("10,000 contexts"))?;
+        let context = home.contexts().reserve(MOST).await?.ok_or(Error::Full("10,000 contexts"))?;
         let limits = ContextLimits::default().changed(spec.limits);
         let change = ContextChange { name: spec.name, limits: Some(limits), admins: Some(spec.admins) };
         let made = async {
             let store = home.beside(context).await?;
-            if store.set_context(&change).await? { home.note_context(context).await.map(|()| store) } else { Err(store::Error::Closed) }
+            if store.contexts().set(&change).await? {
+                home.contexts().note(context).await.map(|()| store)
+            } else {
+                Err(store::Error::Closed)
+            }
         };
         let store = match made.await {
             Ok(store) => store,
             // The database does not exist, so nothing was made in it.
             Err(store::Error::Unsuitable(why)) => {
-                home.forget_context(context).await?;
+                home.contexts().forget(context).await?;
                 return Err(Error::NoDatabase(why));
             }
             Err(error) => return Err(error.into()),
         };
         self.follow().await?;
-        Ok(store.own_context().await?)
+        Ok(store.contexts().own().await?)
     }
 
     /// Changes a context. The change takes effect at once here, and within a second on other servers.
     pub async fn update_context(&self, context: ContextId, spec: ContextSpec) -> Result<Context, Error> {
         spec.check()?;
         let store = self.reach(context).await?;
-        let before = store.own_context().await?;
+        let before = store.contexts().own().await?;
         let limits = (spec.limits != ContextLimits::default()).then(|| before.limits.changed(spec.limits));
         let home = self.home()?;
         let change = async {
-            if !store.set_context(&ContextChange { name: spec.name, limits, admins: None }).await? {
+            if !store.contexts().set(&ContextChange { name: spec.name, limits, admins: None }).await? {
                 return Err(Error::Deleting(context));
             }
-            Ok(home.note_context(context).await?)
+            Ok(home.contexts().note(context).await?)
         };
         self.announced(context, Box::pin(change)).await?;
         self.follow().await?;
@@ -100,9 +104,9 @@ impl Authority {
         }
         let (store, home) = (self.reach(context).await?, self.home()?);
         let change = async {
-            match store.close_context(stop).await? {
+            match store.contexts().close(stop).await? {
                 Some(jobs) => Err(Error::HasJobs { context, jobs }),
-                None => Ok(home.note_context(context).await?),
+                None => Ok(home.contexts().note(context).await?),
             }
         };
         self.announced(context, Box::pin(change)).await?;
@@ -111,8 +115,8 @@ impl Authority {
 
     /// Records that the deletion of a context is complete.
     pub async fn bury_context(&self, store: &Store) -> Result<(), Error> {
-        store.bury_context().await?;
-        self.home()?.forget_context(store.context()).await?;
+        store.contexts().bury().await?;
+        self.home()?.contexts().forget(store.context()).await?;
         Ok(self.follow().await?)
     }
 
@@ -125,12 +129,12 @@ impl Authority {
             return Err(error);
         }
         let change = async {
-            let set = store.set_role(identity, role, granted).await?;
+            let set = store.access().set_role(identity, role, granted).await?;
             match set {
                 Granted::Full => return Err(Error::Full("10,000 who have that role in this context")),
                 // Announced even if nothing changed: the process that made the change may have ended before announcing
                 // it.
-                Granted::Changed | Granted::Same => home.note_access(context).await?,
+                Granted::Changed | Granted::Same => home.access().note(context).await?,
             }
             Ok(set)
         };
@@ -148,7 +152,7 @@ impl Authority {
     /// between, because it is announced beforehand.
     async fn announced<T>(&self, context: ContextId, change: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let home = self.home()?;
-        let announced = home.announce_change(context).await?;
+        let announced = home.contexts().announce_change(context).await?;
         let changed = change.await;
         if let Err(Error::Store(source)) = &changed
             && !source.not_done()
@@ -156,7 +160,7 @@ impl Authority {
             // The change may have been made.
             return changed;
         }
-        if let Err(error) = home.forget_change(&announced).await {
+        if let Err(error) = home.contexts().forget_change(&announced).await {
             tracing::debug!(%error, %context, "a change of a context that was told is looked for all the same");
         }
         changed
@@ -164,7 +168,7 @@ impl Authority {
 
     /// Returns a context that its store has just changed, and updates the state known here.
     async fn changed_context(&self, store: &Store) -> Result<Context, Error> {
-        let context = store.own_context().await?;
+        let context = store.contexts().own().await?;
         self.learn(&context);
         Ok(context)
     }
@@ -182,9 +186,9 @@ impl Authority {
             let (store, home) = (self.reach(context).await?, self.home()?);
             let change = async {
                 for role in roles {
-                    store.set_role(identity, role, false).await?;
+                    store.access().set_role(identity, role, false).await?;
                 }
-                Ok(home.note_access(context).await?)
+                Ok(home.access().note(context).await?)
             };
             self.announced(context, Box::pin(change)).await
         };
@@ -198,7 +202,7 @@ impl Authority {
 
     /// Reads a context from Redis.
     pub async fn read_context(&self, context: ContextId) -> Result<Context, Error> {
-        Ok(self.reach(context).await?.own_context().await?)
+        Ok(self.reach(context).await?.contexts().own().await?)
     }
 
     /// Returns a context as last seen by this server, or `None` if it does not exist.
@@ -275,15 +279,15 @@ impl Authority {
     pub async fn list_own(&self, elsewhere: &BTreeSet<ContextId>) -> Result<(), store::Error> {
         let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
         let (own, others): (Vec<_>, Vec<_>) = self.0.stores.keys().partition(|context| !elsewhere.contains(context));
-        home.list_contexts(&own).await?;
-        home.list_contexts_elsewhere(&others).await
+        home.contexts().note_new(&own).await?;
+        home.contexts().note_elsewhere(&others).await
     }
 
     /// Creates the missing hashes of the contexts that this process always serves. A hash that cannot be created now is
     /// created by the first change.
     pub async fn found_own(&self) {
         for store in self.0.stores.values() {
-            if let Err(error) = store.found_context().await {
+            if let Err(error) = store.contexts().found().await {
                 tracing::warn!(context = %store.context(), %error, "the hash of a context that others may look at cannot be made now");
             }
         }

@@ -35,7 +35,7 @@ impl Authority {
         let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
         let mut reading = self.0.reading.lock().await;
         // A change from now on has another revision, so the logins are listed after reading this one.
-        let news = home.access_news().await?;
+        let news = home.access().news().await?;
         if let Some(login) = news.as_ref().and_then(|news| news.login) {
             self.0.login_elsewhere.store(login, Ordering::Release);
         }
@@ -52,7 +52,7 @@ impl Authority {
         }
         for part in logins.chunks(CHUNK) {
             let ids: Vec<TokenId> = part.iter().map(|(token, _)| token.clone()).collect();
-            for ((_, logins), stored) in part.iter().zip(home.tokens(&ids).await?) {
+            for ((_, logins), stored) in part.iter().zip(home.access().tokens(&ids).await?) {
                 for login in logins.iter().filter(|login| stored.as_ref().is_none_or(|stored| stored.token.identity_id != login.identity()))
                 {
                     login.end();
@@ -82,15 +82,15 @@ impl Authority {
         self.0.changed.send_modify(|count| *count += 1);
         for change in changing.iter().filter(|change| now.since(change.since) > MAKING) {
             // By now the change was made, or never will be.
-            home.note_context(change.context).await?;
-            home.forget_change(&change.token).await?;
+            home.contexts().note(change.context).await?;
+            home.contexts().forget_change(&change.token).await?;
         }
         Ok(())
     }
 
     /// Reads the contexts that have changed, and forgets those that are gone.
     async fn read_contexts(&self, home: &Store, reading: &mut Reading) -> Result<(), store::Error> {
-        let listed = match home.contexts().await {
+        let listed = match home.contexts().list().await {
             // The list of contexts cannot be read, so use the known ones.
             Err(error) if error.is_spoilt() => {
                 if !std::mem::replace(&mut reading.list_is_spoilt, true) {
@@ -126,13 +126,13 @@ impl Authority {
             missing.clone()
         };
         let others = self.0.stores.keys().filter(|id| **id != home.context() && !missing.contains(id));
-        let (own, ()) = tokio::join!(home.own_context(), self.read_each(others.copied().collect()));
+        let (own, ()) = tokio::join!(home.contexts().own(), self.read_each(others.copied().collect()));
         self.know([own?]);
         let changed: Vec<ContextId> =
             made.iter().filter(|(id, revision)| reading.seen.get(id) != Some(revision)).map(|(id, _)| *id).collect();
         if !changed.is_empty() {
             if reading.databases.is_none() {
-                reading.databases = Some(home.databases()?.map(Arc::new));
+                reading.databases = Some(home.contexts().databases()?.map(Arc::new));
             }
             match &reading.databases {
                 Some(Some(databases)) => self.take(databases.contexts(&changed).await?),
@@ -152,8 +152,8 @@ impl Authority {
     async fn read_one(&self, id: ContextId) -> Result<Context, store::Error> {
         let reading = async {
             match (self.0.stores.get(&id), self.0.stores.get(&ContextId(0))) {
-                (Some(store), _) => store.own_context().await,
-                (None, Some(home)) => home.beside(id).await?.own_context().await,
+                (Some(store), _) => store.contexts().own().await,
+                (None, Some(home)) => home.beside(id).await?.contexts().own().await,
                 (None, None) => Err(store::Error::Closed),
             }
         };

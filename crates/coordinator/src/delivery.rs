@@ -138,7 +138,7 @@ impl Delivery {
     /// Tries to deliver a message. `last` is the reason why it did not arrive at the last attempt.
     pub(super) async fn deliver(&self, key: MessageKey, last: Option<String>) -> Delivered {
         let gone = || Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, "it is gone".into()));
-        let stored = match self.store.message(key).await {
+        let stored = match self.store.messages().get(key).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return gone(),
             Err(error) if error.is_spoilt() => return Delivered::Settled(Settled::Failed(ErrorKind::Unavailable, error.to_string())),
@@ -230,7 +230,7 @@ impl Delivery {
 
     /// True if a message need not be sent any more.
     async fn is_over(&self, key: MessageKey) -> bool {
-        let stored = self.store.message(key).await;
+        let stored = self.store.messages().get(key).await;
         stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
     }
 
@@ -272,8 +272,8 @@ impl Delivery {
             || Obstacle::Final("it has no address, and no topic of a runner of this context: nobody knows where it is to go".into());
         let topic = shown.topic.as_ref().ok_or_else(nowhere)?;
         let runner = match stored.runner {
-            // It may have been sent there already, so it is sent to no other.
-            Some(id) => self.store.runner(id).await?.ok_or_else(|| {
+            // It may have gone there already, so it goes nowhere else.
+            Some(id) => self.store.runners().get(id).await?.ok_or_else(|| {
                 Obstacle::Final(format!("runner {id}, which was to get it of those of type {topic}, does not exist any more"))
             })?,
             None => self.runner_for(stored, topic).await?,
@@ -288,7 +288,7 @@ impl Delivery {
     /// choice is stored before the message is sent.
     async fn runner_for(&self, stored: &StoredMessage, topic: &Name) -> Result<Runner, Obstacle> {
         let Message { caller_id, message_id, .. } = stored.shown;
-        let found = self.store.runner_for(topic).await?;
+        let found = self.store.runners().for_topic(topic).await?;
         let runner = found.ok_or_else(|| {
             let (context, number) = (self.store.context(), RunnerId::of_group(topic));
             Obstacle::Final(match number {
@@ -371,7 +371,7 @@ impl Delivery {
     async fn job(&self, key: MessageKey, id: &JobId, stored: &StoredMessage) -> Result<String, Obstacle> {
         let context = self.store.context();
         let gone = || Obstacle::Final(format!("job {id} is gone"));
-        let job = self.store.away_job(id).await?.ok_or_else(gone)?;
+        let job = self.store.messages().away_job(id).await?.ok_or_else(gone)?;
         let inputs = self.dispatcher.inputs(context, id).await.map_err(|error| match error {
             dispatch::Error::Store { .. } => Obstacle::Passing(error.to_string()),
             error => Obstacle::Final(error.to_string()),
@@ -382,7 +382,7 @@ impl Delivery {
     }
 
     async fn complete(&self, key: MessageKey, field: &str, value: &str) -> Result<(), Obstacle> {
-        if self.store.complete_message(key, &[(field, value)]).await? { Ok(()) } else { Err(Obstacle::Final("it is gone".into())) }
+        if self.store.messages().complete(key, &[(field, value)]).await? { Ok(()) } else { Err(Obstacle::Final("it is gone".into())) }
     }
 }
 

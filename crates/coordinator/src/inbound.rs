@@ -172,8 +172,8 @@ impl Inbound {
         // If the store fails, the envelope comes again.
         let mut doing = doing.counted();
         let (received, made) = match &came {
-            Came::Result(result) => (store.receive_result(result).await?, MadeJobs::default()),
-            Came::Message(message) => store.receive_message(message).await?,
+            Came::Result(result) => (store.messages().receive_result(result).await?, MadeJobs::default()),
+            Came::Message(message) => store.messages().receive(message).await?,
         };
         match received {
             Received::Stored => doing.end(|record| recording::made(record, &made)),
@@ -237,7 +237,7 @@ impl Inbound {
         let is_asleep = envelope.message_type == MessageType::Result && awaits.is_none();
         if let Some(store) = awaits {
             let asked = MessageKey { caller_id: envelope.caller_id, message_id: envelope.answers };
-            let asked = store.message(asked).await?.filter(|asked| asked.nonce.as_ref() == Some(&envelope.in_reply_to));
+            let asked = store.messages().get(asked).await?.filter(|asked| asked.nonce.as_ref() == Some(&envelope.in_reply_to));
             match asked.as_ref().map(|asked| asked.runner_key.as_ref().or(asked.receiver_key.as_ref())) {
                 Some(Some(right)) if right == key => return Ok(Signer::Runner),
                 // The result came before the receipt of its message.
@@ -246,9 +246,11 @@ impl Inbound {
             }
         }
         let owner = match (key.of_identity(), self.dispatcher.opened(ContextId(0))) {
-            // The caller that it names is tried first: another program may have created that identity.
-            (Some(key), Ok(home)) if home.has_key(IdentityId(envelope.caller_id), &key).await? => Some(IdentityId(envelope.caller_id)),
-            (Some(key), Ok(home)) => home.identity_with(&key).await?,
+            // The caller that it names first: another program may have made that one.
+            (Some(key), Ok(home)) if home.access().has_key(IdentityId(envelope.caller_id), &key).await? => {
+                Some(IdentityId(envelope.caller_id))
+            }
+            (Some(key), Ok(home)) => home.access().identity_with(&key).await?,
             (Some(_), Err(error)) => return Err(Refusal::Full(format!("whose key {key} is cannot be looked up now: {error}"))),
             (None, _) => None,
         };

@@ -115,8 +115,8 @@ impl MessageLoops {
         let (store, hand, ended) = (delivery.store.clone(), self.hand.clone(), ended.clone());
         self.tasks.spawn(async move {
             service::run(Outgoing::new(Arc::new(delivery), wake), ended).await;
-            // If that fails, other servers take them over after this one was silent for long.
-            drop(timeout(LEAVING, store.leave_messages(&hand)).await);
+            // Where that fails, others wait until it has been silent for long.
+            drop(timeout(LEAVING, store.messages().leave(&hand)).await);
         });
     }
 

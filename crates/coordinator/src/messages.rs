@@ -57,7 +57,7 @@ impl Messages {
     /// Checks that a runner has this topic, or is of the type of that name. A message without an address goes to such a
     /// runner.
     async fn check_topic(&self, context: ContextId, store: &InUse, topic: &Name) -> Result<(), Error> {
-        match (store.has_runner_for(topic).await?, RunnerId::of_group(topic)) {
+        match (store.runners().has_for_topic(topic).await?, RunnerId::of_group(topic)) {
             (true, _) => Ok(()),
             (false, Some(id)) => Err(Error::NoRunner { id, context }),
             (false, None) => {
@@ -95,7 +95,7 @@ impl Messages {
             ("topic", draft.topic.map(|topic| topic.to_string()).unwrap_or_default()),
             ("address", draft.address.map(|address| address.to_string()).unwrap_or_default()),
         ];
-        let number = match store.send_message(draft.caller_id, &fields).await? {
+        let number = match store.messages().send(draft.caller_id, &fields).await? {
             MessageStored::Stored(number) => number,
             MessageStored::Full => return Err(Error::Full("10,000 messages that wait to be sent from this context (msg_out)")),
             MessageStored::NoList => return Err(Error::NoList { key: MessageList::Out.key(), context }),
@@ -107,7 +107,7 @@ impl Messages {
 
     /// Returns a message.
     pub async fn get(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
-        let found = self.store(context).await?.message(key).await?;
+        let found = self.store(context).await?.messages().get(key).await?;
         found.map(|stored| stored.shown).ok_or(Error::NoMessage { key, context })
     }
 
@@ -123,10 +123,10 @@ impl Messages {
         let store = self.store(context).await?;
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_messages gives them as next_cursor".into() };
         let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
-        let page = store.page_of_messages(list, from, limit).await?;
+        let page = store.messages().page(list, from, limit).await?;
         let (names, next) = page.ok_or(Error::NoList { key: list.key(), context })?;
         let next_cursor = next.map(|place| place.to_string());
-        let mut found: Vec<Message> = store.messages(&names).await?.into_iter().flatten().map(|stored| stored.shown).collect();
+        let mut found: Vec<Message> = store.messages().get_all(&names).await?.into_iter().flatten().map(|stored| stored.shown).collect();
         if let Some(caller) = caller {
             found.retain(|message| message.caller_id == caller);
         }
@@ -147,23 +147,23 @@ impl Messages {
             || Error::Invalid { param: "cursor", message: "is not a cursor of this list; list_messages gives them as next_cursor".into() };
         let from = cursor.map(|cursor| cursor.parse().map_err(|()| bad())).transpose()?;
         let store = self.store(context).await?;
-        let (names, next) = store.messages_of(status, from, limit).await?;
+        let (names, next) = store.messages().of_status(status, from, limit).await?;
         let (mut messages, mut gone) = (Vec::new(), Vec::new());
-        for (name, stored) in names.iter().zip(store.messages(&names).await?) {
+        for (name, stored) in names.iter().zip(store.messages().get_all(&names).await?) {
             match stored {
                 Some(stored) => messages.push(stored.shown),
                 None => gone.push(*name),
             }
         }
-        store.forget_messages(status, &gone).await?;
-        // Its status may have changed meanwhile.
+        store.messages().forget(status, &gone).await?;
+        // It may have changed meanwhile.
         messages.retain(|message| message.status == status && caller.is_none_or(|caller| message.caller_id == caller));
         Ok(MessagePage { messages, next_cursor: next.map(|place| place.to_string()) })
     }
 
     /// Acknowledges an incoming message for its owner, and removes it from `msg_in`.
     pub async fn acknowledge(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
-        match self.store(context).await?.acknowledge_message(key).await? {
+        match self.store(context).await?.messages().acknowledge(key).await? {
             MessageAcknowledged::Done => self.get(context, key).await,
             MessageAcknowledged::Missing => Err(Error::NoMessage { key, context }),
             MessageAcknowledged::GoesOut => Err(Error::GoesOut { key, context }),
@@ -172,7 +172,7 @@ impl Messages {
 
     /// Deletes a message whose result is not awaited.
     pub async fn delete(&self, context: ContextId, key: MessageKey) -> Result<(), Error> {
-        match self.store(context).await?.delete_message(key).await? {
+        match self.store(context).await?.messages().delete(key).await? {
             MessageDeleted::Deleted => Ok(()),
             MessageDeleted::Missing => Err(Error::NoMessage { key, context }),
             MessageDeleted::Open => Err(Error::Awaited { key, context }),

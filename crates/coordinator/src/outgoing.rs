@@ -116,7 +116,7 @@ impl Outgoing {
         }
         self.looked = Some(Instant::now());
         let delivery = Arc::clone(&self.delivery);
-        let revision = delivery.store.runner_revision().await?;
+        let revision = delivery.store.runners().revision().await?;
         let mut places = Vec::new();
         if revision.is_none() || self.revision != Some(revision) {
             self.runners = self.read_runners().await?;
@@ -133,7 +133,7 @@ impl Outgoing {
             places.extend(self.runners.iter().filter_map(|runner| Some((runner.address.clone()?, runner.target_context))));
         }
         if self.opened.is_none_or(|opened| opened.elapsed() >= delivery.routes.look_again()) {
-            places.extend(delivery.store.awaited_places().await?);
+            places.extend(delivery.store.messages().awaited_places().await?);
             self.opened = Some(Instant::now());
         }
         self.open(places);
@@ -143,7 +143,7 @@ impl Outgoing {
     /// Warns of other node keys: any server of a context may take what comes for it, and each signs for all of them.
     async fn warn_of_other_nodes(&self) -> Result<(), Error> {
         let (context, own) = (self.delivery.store.context(), self.delivery.key.name());
-        let hands = self.delivery.store.sending_nodes().await?;
+        let hands = self.delivery.store.messages().sending_nodes().await?;
         let others: BTreeSet<&str> =
             hands.iter().map(|hand| hand.split('-').next().unwrap_or(hand)).filter(|other| *other != own).collect();
         for other in others {
@@ -158,7 +158,7 @@ impl Outgoing {
     async fn read_runners(&self) -> Result<Vec<Runner>, Error> {
         let (mut found, mut after) = (Vec::new(), Score::from(0));
         loop {
-            let (page, next) = self.delivery.store.runners(after, PAGE).await?;
+            let (page, next) = self.delivery.store.runners().list(after, PAGE).await?;
             found.extend(page.into_iter().filter(|runner| !runner.local));
             match next {
                 Some(next) => after = next,
@@ -192,15 +192,15 @@ impl Outgoing {
         if usize::try_from(unread).unwrap_or(usize::MAX) <= self.from {
             self.from = 0;
         }
-        let Some(MessageNames { mut names, .. }) = store.newest_messages(LOOKED_AT).await? else { return Ok(false) };
-        let Some(part) = store.listed_messages(MessageList::In, self.from, LOOKED_AT).await? else { return Ok(false) };
+        let Some(MessageNames { mut names, .. }) = store.messages().newest(LOOKED_AT).await? else { return Ok(false) };
+        let Some(part) = store.messages().listed(MessageList::In, self.from, LOOKED_AT).await? else { return Ok(false) };
         self.from += part.looked_at;
         names.extend(part.names);
         let mut seen = HashSet::new();
         names.retain(|name| !self.for_owners.contains(name) && seen.insert(*name));
         let mut made = false;
-        for (name, stored) in names.iter().zip(store.messages(&names).await?) {
-            // A missing message may be written in a moment.
+        for (name, stored) in names.iter().zip(store.messages().get_all(&names).await?) {
+            // Where it is missing, it may be written in a moment.
             let Some(stored) = stored else { continue };
             if stored.shown.message_type == MessageType::Job {
                 // A message whose record cannot be written stays for later.
@@ -209,7 +209,7 @@ impl Outgoing {
                 };
                 let longest_script = self.delivery.dispatcher.opened(store.context()).map_or(usize::MAX, |open| open.longest_script());
                 let jobs = runner_job::read(&stored.job, name.caller_id, name.message_id, longest_script);
-                match store.make_runner_jobs(*name, &jobs).await? {
+                match store.messages().make_runner_jobs(*name, &jobs).await? {
                     Some(jobs) => {
                         doing.end(|record| recording::made(record, &jobs));
                         made = true;
@@ -249,8 +249,8 @@ impl Outgoing {
                         if rest.is_none() {
                             tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
                         }
-                        // The final error includes the last reason, so nothing depends on this.
-                        let _ = self.delivery.store.note_message(key, &why).await;
+                        // Its error has what was said last, so nothing depends on this.
+                        let _ = self.delivery.store.messages().note(key, &why).await;
                     }
                     Settled::Later(self.rest(key, why, rest).min(most))
                 }
@@ -258,7 +258,7 @@ impl Outgoing {
             if let Settled::Failed(_, why) | Settled::Over(why) = &settled {
                 tracing::warn!(message = %key, context = %self.delivery.store.context(), "a message was not delivered: {why}");
             }
-            self.delivery.store.settle_message(&self.node, key, &settled).await?;
+            self.delivery.store.messages().settle(&self.node, key, &settled).await?;
         }
         while let Some(done) = self.stopping.try_join_next() {
             // A stop whose task panicked is sent again, as after the death of this process.
@@ -267,7 +267,7 @@ impl Outgoing {
                 let context = self.delivery.store.context();
                 tracing::warn!(message = %key, %context, "the other side was not told that a job was stopped, which may run on there: {why}");
             }
-            landed |= self.delivery.store.settle_stop(key, &told).await?;
+            landed |= self.delivery.store.messages().settle_stop(key, &told).await?;
         }
         Ok(landed)
     }
@@ -291,7 +291,7 @@ impl Outgoing {
             return Ok(false);
         }
         let Delivery { store, ack, result, .. } = &*self.delivery;
-        let with_jobs = store.runners_with_jobs(&self.runners).await?;
+        let with_jobs = store.runners().with_jobs(&self.runners).await?;
         self.next_look = Instant::now() + AFTER_LOOK * u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
         let mut waiting: Vec<&Runner> = self.runners.iter().filter(|runner| with_jobs.contains(&runner.runner_id)).collect();
         let before = waiting.iter().filter(|runner| self.served.is_some_and(|last| runner.runner_id <= last)).count();
@@ -300,7 +300,7 @@ impl Outgoing {
         self.served = if waiting.len() > RUNNERS { waiting.get(RUNNERS - 1) } else { waiting.first() }.map(|runner| runner.runner_id);
         let mut moved = false;
         for runner in waiting.into_iter().take(RUNNERS) {
-            moved |= unless_full(store.send_jobs(runner, JOBS, *ack, *result).await)? > 0;
+            moved |= unless_full(store.messages().send_jobs(runner, JOBS, *ack, *result).await)? > 0;
         }
         Ok(moved)
     }
@@ -310,7 +310,7 @@ impl Outgoing {
         self.look_for_runners().await?;
         moved |= self.send_jobs().await?;
         let store = &self.delivery.store;
-        let tended = store.tend_messages(&self.node, IN_HAND).await?;
+        let tended = store.messages().tend(&self.node, IN_HAND).await?;
         moved |= tended.moved;
         if tended.unread > 0 {
             moved |= unless_full(self.make_jobs(tended.unread).await)?;

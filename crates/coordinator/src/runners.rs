@@ -52,7 +52,7 @@ impl Runners {
         }
         self.check_script_type(context, id, change).await?;
         let missing = |id| Error::NoRunner { id, context };
-        match (self.store(context).await?.set_runner(id, change).await?, id) {
+        match (self.store(context).await?.runners().set(id, change).await?, id) {
             (RunnerStored::Stored(id), _) => self.get(context, id).await,
             (RunnerStored::Missing, Some(id)) => Err(missing(id)),
             (RunnerStored::Nowhere, _) => {
@@ -60,7 +60,7 @@ impl Runners {
                 Err(Error::Invalid { param: "address", message })
             }
             (RunnerStored::Taken(other), _) => {
-                let message = match self.store(context).await?.runner(other).await? {
+                let message = match self.store(context).await?.runners().get(other).await? {
                     Some(_) => format!(
                         "is that of runner {other} of context {context}, and leads there; choose another, or change that runner first"
                     ),
@@ -91,17 +91,17 @@ impl Runners {
 
     /// Returns a runner.
     pub async fn get(&self, context: ContextId, id: RunnerId) -> Result<Runner, Error> {
-        self.store(context).await?.runner(id).await?.ok_or(Error::NoRunner { id, context })
+        self.store(context).await?.runners().get(id).await?.ok_or(Error::NoRunner { id, context })
     }
 
     /// Returns the runner with this topic, if there is one.
     pub async fn of_topic(&self, context: ContextId, topic: &Name) -> Result<Option<Runner>, Error> {
-        Ok(self.store(context).await?.runner_of_topic(topic).await?)
+        Ok(self.store(context).await?.runners().with_topic(topic).await?)
     }
 
     /// Returns the contexts of this server to which runners of the script type of this name send jobs.
     pub async fn targets_of_type(&self, context: ContextId, topic: &Name) -> Result<BTreeSet<ContextId>, Error> {
-        Ok(self.store(context).await?.targets_of_type(topic).await?)
+        Ok(self.store(context).await?.runners().targets_of_type(topic).await?)
     }
 
     /// Returns a page of runners, in the order of their numbers. It may be short, or empty, before the last one.
@@ -109,13 +109,13 @@ impl Runners {
         let store = self.store(context).await?;
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_runners gives them as next_cursor".into() };
         let after = cursor.map_or(Ok(Score::from(0)), |cursor| cursor.parse().map_err(|()| bad()))?;
-        let (runners, next) = store.runners(after, limit).await?;
+        let (runners, next) = store.runners().list(after, limit).await?;
         let next_cursor = next.map(|score| score.to_string());
         Ok(RunnerPage { runners, next_cursor })
     }
 
     /// Deletes a runner. Its jobs stay in their queue, for another runner of that group.
     pub async fn delete(&self, context: ContextId, id: RunnerId) -> Result<(), Error> {
-        if self.store(context).await?.delete_runner(id).await? { Ok(()) } else { Err(Error::NoRunner { id, context }) }
+        if self.store(context).await?.runners().delete(id).await? { Ok(()) } else { Err(Error::NoRunner { id, context }) }
     }
 }

@@ -29,7 +29,7 @@ const MEANWHILE: Duration = Duration::from_secs(1);
 impl Delivery {
     /// Tries to tell the other side to stop the job of a message.
     pub(super) async fn tell_stop(&self, key: MessageKey) -> StopTold {
-        let stored = match self.store.message(key).await {
+        let stored = match self.store.messages().get(key).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return StopTold::Over("its message is gone".into()),
             Err(error) if error.is_spoilt() => return StopTold::Over(error.to_string()),
@@ -150,7 +150,7 @@ impl Inbound {
             number: envelope.answers,
             again: again.min(store.clock().now().plus(Duration::from_secs(LONGEST.into()))),
         };
-        let (is_news, jobs) = match store.receive_stop(&stop).await? {
+        let (is_news, jobs) = match store.messages().receive_stop(&stop).await? {
             StopReceived::Taken { is_news, jobs } => (is_news, jobs),
             StopReceived::Signer => {
                 doing.give_up();
@@ -164,7 +164,7 @@ impl Inbound {
         };
         // If this fails, the stop comes again, and the remaining jobs are stopped then.
         for (job, _) in jobs.iter().filter(|(_, is_open)| *is_open) {
-            store.stop(job).await?;
+            store.jobs().stop(job).await?;
         }
         if is_news || !jobs.is_empty() {
             doing.end(|record| recording::stopped(record, &jobs))

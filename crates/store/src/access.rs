@@ -1,10 +1,11 @@
 use serde::{Deserialize, Serialize};
 
+use super::Error;
 use super::codec::{Fields, Text};
 use super::contexts::seconds;
 use super::functions::{CHANGING, Unlisted};
 use super::score::Score;
-use super::{Error, Store};
+use crate::views::Access;
 use hero_model::{ContextId, Identity, IdentityId, PublicKey, Timestamp, Token, TokenId};
 
 /// A token as it is stored.
@@ -60,14 +61,14 @@ pub enum IdentityFound {
 }
 
 /// For the store of context 0, where identities and tokens are.
-impl Store {
+impl Access<'_> {
     /// An identity, if there is one with this number. Other programs may have made it, too.
-    pub async fn identity(&self, id: IdentityId) -> Result<Option<Identity>, Error> {
-        Ok(identity(id, &self.hash(&self.keys().identity(id)).await?))
+    pub async fn identity(self, id: IdentityId) -> Result<Option<Identity>, Error> {
+        Ok(identity(id, &self.0.hash(&self.0.keys.identity(id)).await?))
     }
 
     /// An identity that may log in, and get tokens and roles. One that another program wrote just now is listed by that, unless it is refused.
-    pub async fn known_identity(&self, id: IdentityId) -> Result<IdentityFound, Error> {
+    pub async fn known_identity(self, id: IdentityId) -> Result<IdentityFound, Error> {
         Ok(match self.identity(id).await? {
             None => IdentityFound::Missing,
             Some(identity) => self.unlisted(id).await?.map_or(IdentityFound::There(identity), IdentityFound::Unlisted),
@@ -75,8 +76,8 @@ impl Store {
     }
 
     /// Why an identity whose hash there is counts for none, if it does not.
-    async fn unlisted(&self, id: IdentityId) -> Result<Option<Unlisted>, Error> {
-        if self.is_in(&self.keys().identities(), id).await? {
+    async fn unlisted(self, id: IdentityId) -> Result<Option<Unlisted>, Error> {
+        if self.is_in(&self.0.keys.identities(), id).await? {
             return Ok(None);
         }
         let written = self.written_identities(&[id]).await?;
@@ -84,29 +85,29 @@ impl Store {
     }
 
     /// Whether a number is in a set by score.
-    async fn is_in(&self, key: &str, id: IdentityId) -> Result<bool, Error> {
+    async fn is_in(self, key: &str, id: IdentityId) -> Result<bool, Error> {
         let mut score = redis::cmd("ZSCORE");
         score.arg(key).arg(id.0);
-        Ok(self.unspoilt(self.0.commands.call::<Option<f64>>(&score).await)?.is_some())
+        Ok(self.0.unspoilt(self.0.commands.call::<Option<f64>>(&score).await)?.is_some())
     }
 
     /// Whether there was an identity with this number, and is none any more. No number is given twice.
-    pub async fn had_identity(&self, id: IdentityId) -> Result<bool, Error> {
-        let (access, hash) = (self.keys().access(), self.keys().identity(id));
+    pub async fn had_identity(self, id: IdentityId) -> Result<bool, Error> {
+        let (access, hash) = (self.0.keys.access(), self.0.keys.identity(id));
         let mut look = redis::Pipeline::new();
         look.cmd("HGET").arg(&access).arg("last").cmd("EXISTS").arg(&hash);
-        let read: Vec<Text> = self.each_unspoilt(&[access, hash], &mut look).await?;
+        let read: Vec<Text> = self.0.each_unspoilt(&[access, hash], &mut look).await?;
         let [last, exists] = read.as_slice() else { return Err(Error::Closed) };
         // Where it is not known which numbers were given, nobody is said to have been deleted.
-        let had = last.parse::<u32>().is_some_and(|last| id.0 <= last) || self.is_in(&self.keys().taken_numbers(), id).await?;
+        let had = last.parse::<u32>().is_some_and(|last| id.0 <= last) || self.is_in(&self.0.keys.taken_numbers(), id).await?;
         Ok(had && exists.parse() == Some(0_u8))
     }
 
     /// Identities behind this place, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
     /// listed may be gone, and so many that a page is empty.
-    pub async fn identities(&self, after: Score, limit: usize) -> Result<(Vec<Identity>, Option<Score>), Error> {
+    pub async fn identities(self, after: Score, limit: usize) -> Result<(Vec<Identity>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().identities()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
+        range.arg(self.0.keys.identities()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
         range.arg("LIMIT").arg(0).arg(limit + 1).arg("WITHSCORES");
         let mut listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
         let more = listed.len() > limit;
@@ -117,23 +118,23 @@ impl Store {
     }
 
     /// Those of these identities that are listed: rights may be left of others.
-    pub async fn listed_identities(&self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
+    pub async fn listed_identities(self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
         let mut score = redis::cmd("ZMSCORE");
-        score.arg(self.keys().identities()).arg(ids.iter().map(|id| id.0).collect::<Vec<_>>());
+        score.arg(self.0.keys.identities()).arg(ids.iter().map(|id| id.0).collect::<Vec<_>>());
         let scores: Vec<Option<f64>> = if ids.is_empty() { Vec::new() } else { self.0.commands.call(&score).await? };
         let listed: Vec<IdentityId> = ids.iter().zip(scores).filter_map(|(id, score)| score.map(|_| *id)).collect();
         self.identities_of(&listed).await
     }
 
     /// Those of these identities that there are. One that another program has spoilt is left out, and the log says so.
-    async fn identities_of(&self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
-        let hashes = self.hashes(ids.iter().map(|id| self.keys().identity(*id))).await?;
+    async fn identities_of(self, ids: &[IdentityId]) -> Result<Vec<Identity>, Error> {
+        let hashes = self.0.hashes(ids.iter().map(|id| self.0.keys.identity(*id))).await?;
         Ok(ids.iter().zip(hashes).filter_map(|(id, fields)| identity(*id, &fields)).collect())
     }
 
     /// The identity that has a public key, as its own hash says it: other programs may have taken the key from there.
-    pub async fn identity_with(&self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
-        let keys = self.keys().public_keys();
+    pub async fn identity_with(self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
+        let keys = self.0.keys.public_keys();
         let found: Text = self.0.commands.call(redis::cmd("HGET").arg(&keys).arg(key.as_str())).await?;
         let Some(found) = found.0 else { return Ok(None) };
         let Ok(id) = found.parse() else {
@@ -143,8 +144,8 @@ impl Store {
     }
 
     /// Whether an identity has a public key, whoever has written that into its hash, and may be known by it.
-    pub async fn has_key(&self, id: IdentityId, key: &PublicKey) -> Result<bool, Error> {
-        let has = match self.0.commands.call::<Text>(redis::cmd("HGET").arg(self.keys().identity(id)).arg("pubkey")).await {
+    pub async fn has_key(self, id: IdentityId, key: &PublicKey) -> Result<bool, Error> {
+        let has = match self.0.commands.call::<Text>(redis::cmd("HGET").arg(self.0.keys.identity(id)).arg("pubkey")).await {
             // Somebody made something else of the key.
             Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => false,
             found => found?.parse().as_ref() == Some(key),
@@ -153,35 +154,35 @@ impl Store {
     }
 
     /// A token, if there is one with this id. One that another program has spoilt is an error that says so, and not a token that is none.
-    pub async fn token(&self, id: &TokenId) -> Result<Option<StoredToken>, Error> {
-        let record: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().tokens()).arg(id.as_str())).await?;
+    pub async fn token(self, id: &TokenId) -> Result<Option<StoredToken>, Error> {
+        let record: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.tokens()).arg(id.as_str())).await?;
         record.0.map(|record| self.token_of(&record)).transpose()
     }
 
-    fn token_of(&self, record: &str) -> Result<StoredToken, Error> {
-        serde_json::from_str(record).map_err(|_| Error::spoilt(self.keys().tokens(), "has a record that is none of a token"))
+    fn token_of(self, record: &str) -> Result<StoredToken, Error> {
+        serde_json::from_str(record).map_err(|_| Error::spoilt(self.0.keys.tokens(), "has a record that is none of a token"))
     }
 
     /// The tokens with these ids, in their order. One that another program has spoilt is none that anybody could use; the log says that it is there.
-    pub async fn tokens(&self, ids: &[TokenId]) -> Result<Vec<Option<StoredToken>>, Error> {
+    pub async fn tokens(self, ids: &[TokenId]) -> Result<Vec<Option<StoredToken>>, Error> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let mut get = redis::cmd("HMGET");
-        get.arg(self.keys().tokens());
+        get.arg(self.0.keys.tokens());
         for id in ids {
             get.arg(id.as_str());
         }
-        let records: Vec<Text> = self.unspoilt(self.0.commands.call(&get).await)?;
+        let records: Vec<Text> = self.0.unspoilt(self.0.commands.call(&get).await)?;
         let mut read = records.into_iter().map(|record| record.0);
-        let token = |record: Option<String>| record.map_or(Ok(None), |record| self.unspoilt(self.token_of(&record).map(Some)));
+        let token = |record: Option<String>| record.map_or(Ok(None), |record| self.0.unspoilt(self.token_of(&record).map(Some)));
         // Nothing was read of a key of another type.
         ids.iter().map(|_| token(read.next().flatten())).collect()
     }
 
     /// The tokens of an identity, the oldest first.
-    pub async fn tokens_of(&self, identity: IdentityId) -> Result<Vec<StoredToken>, Error> {
-        let ids: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().tokens_of(identity))).await?;
+    pub async fn tokens_of(self, identity: IdentityId) -> Result<Vec<StoredToken>, Error> {
+        let ids: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.0.keys.tokens_of(identity))).await?;
         let ids: Vec<TokenId> = ids.iter().filter_map(Text::parse).collect();
         let mut tokens: Vec<StoredToken> = self.tokens(&ids).await?.into_iter().flatten().collect();
         tokens.sort_by(|one, other| (one.token.created_at, &one.token.token_id).cmp(&(other.token.created_at, &other.token.token_id)));
@@ -189,8 +190,8 @@ impl Store {
     }
 
     /// What has changed of who may do what; nothing, where another program has spoilt that, which the log says.
-    pub async fn access_news(&self) -> Result<Option<AccessNews>, Error> {
-        let Some(fields) = self.unspoilt(self.hash(&self.keys().access()).await.map(Some))? else { return Ok(None) };
+    pub async fn news(self) -> Result<Option<AccessNews>, Error> {
+        let Some(fields) = self.0.unspoilt(self.0.hash(&self.0.keys.access()).await.map(Some))? else { return Ok(None) };
         let change = |(name, text): (&String, &Text)| {
             let (token, (context, since)) = (name.strip_prefix(CHANGING)?, text.0.as_deref()?.split_once(' ')?);
             let (context, since) = (ContextId(context.parse().ok()?), Timestamp::from_millis(since.parse().ok()?));

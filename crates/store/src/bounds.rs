@@ -1,6 +1,5 @@
+use crate::views::Limits;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-
-use super::Store;
 
 /// What may be in a context, as functions are told with each call: so a change holds from the next call on.
 #[derive(Debug)]
@@ -38,29 +37,29 @@ impl Bounds {
     }
 }
 
-impl Store {
+impl Limits<'_> {
     /// Lets no queue get longer, from the next call on.
-    pub fn limit_queues(&self, most: usize) {
+    pub fn set_queues(self, most: usize) {
         self.0.bounds.queue_length.store(most, Ordering::Relaxed);
     }
 
     /// Lets so many jobs run in this context at once; 0 is no limit.
-    pub fn limit_running(&self, most: usize) {
+    pub fn set_running(self, most: usize) {
         self.0.bounds.max_running.store(most, Ordering::Relaxed);
     }
 
     /// Lets so many jobs be created in a second, by all servers together; 0 is no limit.
-    pub fn limit_jobs_per_second(&self, most: u32) {
+    pub fn set_jobs_per_second(self, most: u32) {
         self.0.bounds.jobs_per_second.store(most, Ordering::Relaxed);
     }
 
     /// Lets all objects together have so many bytes; 0 is no limit.
-    pub fn limit_objects(&self, most: u64) {
+    pub fn set_objects(self, most: u64) {
         self.0.bounds.objects.store(most, Ordering::Relaxed);
     }
 
     /// The most jobs that may run in this context; 0 is no limit.
-    pub fn max_running(&self) -> usize {
+    pub fn running(self) -> usize {
         self.0.bounds.max_running()
     }
 }

@@ -79,7 +79,7 @@ pub enum JobEnd {
 pub enum JobView {
     /// It has ended.
     Ended(JobEnd),
-    /// It has finished, with an output so long that only [`Store::whole`](super::Store::whole) reads it.
+    /// It has finished, with an output so long that only [`Jobs::whole`](crate::views::Jobs::whole) reads it.
     Long,
     /// It has not.
     Open(Status),

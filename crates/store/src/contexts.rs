@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Value};
 
@@ -6,6 +7,7 @@ use super::codec::{Fields, Text};
 use super::connection::Link;
 use super::fcall::{Function, list};
 use super::{Error, Inner, Settings, Store};
+use crate::views::{Contexts, Messages, Queues};
 use hero_model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, JobId, Role, Timestamp};
 
 const PENDING: Function = Function("pending");
@@ -35,11 +37,11 @@ pub struct Pending {
 }
 
 /// For the store of context 0, which has the list of contexts.
-impl Store {
+impl Contexts<'_> {
     /// The contexts that exist, and how each is listed.
-    pub async fn contexts(&self) -> Result<BTreeMap<ContextId, Listed>, Error> {
+    pub async fn list(self) -> Result<BTreeMap<ContextId, Listed>, Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().contexts()).arg(0).arg(-1).arg("WITHSCORES");
+        range.arg(self.0.keys.contexts()).arg(0).arg(-1).arg("WITHSCORES");
         let listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
         let one = |(id, score): (Text, f64)| {
             let how = match score {
@@ -51,45 +53,51 @@ impl Store {
         };
         Ok(listed.into_iter().filter_map(one).collect())
     }
+}
 
+impl Store {
     /// The store of another context beside this one: in the same Redis, with the same settings.
     pub async fn beside(&self, context: ContextId) -> Result<Self, Error> {
         let settings = Settings { context, ..self.0.settings.clone() };
         Ok(Self::connect(settings).await?.0)
     }
+}
 
+impl Contexts<'_> {
     /// What reaches the databases beside that of this store; nothing in a Redis Cluster, which has one.
-    pub fn databases(&self) -> Result<Option<Databases>, Error> {
+    pub fn databases(self) -> Result<Option<Databases>, Error> {
         if self.0.signpost.is_some() {
             return Ok(None);
         }
-        let client = self.0.settings.endpoint.client(self.context().0)?;
-        Ok(Some(Databases { link: Link::new(client)?, of: self.clone() }))
+        let client = self.0.settings.endpoint.client(self.0.keys.context().0)?;
+        Ok(Some(Databases { link: Link::new(client)?, of: Store(Arc::clone(self.0)) }))
     }
 }
 
-impl Store {
+impl Contexts<'_> {
     /// The context as it is stored. One that nobody has changed has no hash, and nobody has rights in it.
-    pub async fn own_context(&self) -> Result<Context, Error> {
+    pub async fn own(self) -> Result<Context, Error> {
         let mut pipeline = Pipeline::new();
-        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().rights()).cmd("STRLEN").arg(self.keys().closed());
+        pipeline.ignore_errors().cmd("HGETALL").arg(self.0.keys.rights()).cmd("STRLEN").arg(self.0.keys.closed());
         let answers = self.0.commands.each::<Value>(&pipeline).await?;
-        read(self.context(), &answers)
+        read(self.0.keys.context(), &answers)
     }
 }
 
-impl Store {
+impl Queues<'_> {
     /// Jobs that run with actors of hero, at most so many: those whose leases end first.
-    pub async fn leased(&self, most: usize) -> Result<Vec<JobId>, Error> {
+    pub async fn leased(self, most: usize) -> Result<Vec<JobId>, Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().leases()).arg(0).arg(most.saturating_sub(1));
-        let jobs: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
+        range.arg(self.0.keys.leases()).arg(0).arg(most.saturating_sub(1));
+        let jobs: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;
         Ok(jobs.iter().filter_map(Text::parse).collect())
     }
+}
 
+impl Messages<'_> {
     /// Of how many runners jobs were stopped while they were away, of which the other side does not know yet. What another program made of that list has none.
-    pub async fn untold_stops(&self) -> Result<u64, Error> {
-        self.unspoilt(self.0.commands.call(redis::cmd("ZCARD").arg(self.keys().stops())).await)
+    pub async fn untold_stops(self) -> Result<u64, Error> {
+        self.0.unspoilt(self.0.commands.call(redis::cmd("ZCARD").arg(self.0.keys.stops())).await)
     }
 }
 

@@ -1,5 +1,6 @@
 use super::plain_connection::PlainConnection;
-use super::{ConveyorKeys, Endpoint, Error, Store};
+use super::{ConveyorKeys, Endpoint, Error};
+use crate::views::Conveyor;
 use hero_model::Name;
 
 /// What a producer of conveyor jobs does in its Redis: it adds. Cheap to clone.
@@ -50,45 +51,45 @@ pub struct Relative {
 }
 
 /// Reads of the conveyor layout. What takes something is a function.
-impl Store {
+impl Conveyor<'_> {
     /// The keys of conveyor clients in this context.
-    pub fn conveyor_keys(&self, namespace: Option<&Name>) -> ConveyorKeys {
+    pub fn keys(self, namespace: Option<&Name>) -> ConveyorKeys {
         self.0.keys.conveyor(namespace)
     }
 
     /// The next elements of a queue, the first to take first. A key that is no list has none, which the log says.
-    pub async fn peek_conveyor(&self, keys: &ConveyorKeys, queue: &str, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
+    pub async fn peek(self, keys: &ConveyorKeys, queue: &str, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
         let from = -i64::try_from(limit).unwrap_or(i64::MAX);
         let call: Result<Vec<Vec<u8>>, Error> = self.0.commands.call(redis::cmd("LRANGE").arg(keys.queue(queue)).arg(from).arg(-1)).await;
-        let mut elements = self.unspoilt(call)?;
+        let mut elements = self.0.unspoilt(call)?;
         elements.reverse();
         Ok(elements)
     }
 
     /// Scheduled elements whose time has come: none of a key of another type, which the log says.
-    pub async fn due_conveyor(&self, keys: &ConveyorKeys, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
+    pub async fn due(self, keys: &ConveyorKeys, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
         let now = self.0.clock.now().as_millis();
         let now = format!("{}.{:03}", now / 1000, now % 1000);
         let mut due = redis::cmd("ZRANGEBYSCORE");
         due.arg(keys.scheduled()).arg("-inf").arg(now).arg("LIMIT").arg(0).arg(limit);
-        self.unspoilt(self.0.commands.call(&due).await)
+        self.0.unspoilt(self.0.commands.call(&due).await)
     }
 
     /// Ends of conveyor jobs that are to be worked off. Other programs may have written there whatever they want.
-    pub async fn conveyor_ends(&self, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
+    pub async fn ends(self, limit: usize) -> Result<Vec<Vec<u8>>, Error> {
         // In the order in which they came. None waits for its time, and a clock that was set back keeps none.
         let mut ends = redis::cmd("ZRANGEBYSCORE");
         ends.arg(self.0.keys.conveyor_ends()).arg("-inf").arg("+inf").arg("LIMIT").arg(0).arg(limit);
-        self.unspoilt(self.0.commands.call(&ends).await)
+        self.0.unspoilt(self.0.commands.call(&ends).await)
     }
 
     /// Forgets an entry that names no end.
-    pub async fn forget_conveyor_end(&self, entry: &[u8]) -> Result<(), Error> {
+    pub async fn forget_end(self, entry: &[u8]) -> Result<(), Error> {
         self.0.commands.call(redis::cmd("ZREM").arg(self.0.keys.conveyor_ends()).arg(entry)).await
     }
 
     /// One step through all keys: the jobs that have lists of children or continuations, and where the next step begins; 0 is the start.
-    pub async fn scan_conveyor(&self, keys: &ConveyorKeys, cursor: u64, count: usize) -> Result<(u64, Vec<String>), Error> {
+    pub async fn scan(self, keys: &ConveyorKeys, cursor: u64, count: usize) -> Result<(u64, Vec<String>), Error> {
         let mut scan = redis::cmd("SCAN");
         scan.arg(cursor).arg("MATCH").arg(keys.relations_pattern()).arg("COUNT").arg(count);
         let (next, found): (u64, Vec<Vec<u8>>) = self.0.commands.call(&scan).await?;

@@ -11,6 +11,7 @@ use super::connection::Link;
 use super::deadline::in_time;
 use super::{Error, Store};
 use crate::keys::Keys;
+use crate::views::Events;
 use hero_model::{ContextId, ErrorKind, JobEvent, JobId, Status, Timestamp};
 
 /// An entry of the stream: its id, and those of its fields whose names are text. Other programs may have added it.
@@ -231,18 +232,23 @@ struct Follower {
     behind: bool,
 }
 
-impl Store {
+impl<'a> Events<'a> {
+    /// Every change of every job.
+    pub fn changes(self) -> &'a Changes {
+        &self.0.changes
+    }
+
     /// Every change after `cursor`, or from now on; nothing if that is no cursor. Goes on for ever.
-    pub async fn follow(&self, cursor: Option<&str>) -> Result<Option<impl Stream<Item = Result<Moment, Error>> + Send + use<>>, Error> {
+    pub async fn follow(self, cursor: Option<&str>) -> Result<Option<impl Stream<Item = Result<Moment, Error>> + Send + use<>>, Error> {
         if cursor.is_some_and(|cursor| !is_cursor(cursor)) {
             return Ok(None);
         }
-        let live = self.changes().listen().await?;
+        let live = self.0.changes.listen().await?;
         let last = match cursor {
             Some(cursor) => cursor.to_owned(),
             None => self.last_change().await?,
         };
-        let mut follower = Follower { store: self.clone(), live: Some(live), last, page: Vec::new(), behind: true };
+        let mut follower = Follower { store: Store(Arc::clone(self.0)), live: Some(live), last, page: Vec::new(), behind: true };
         if cursor.is_some() {
             follower.check_for_a_gap().await?;
         }
@@ -250,26 +256,27 @@ impl Store {
     }
 
     /// Every change after `cursor` up to now; nothing if that is no cursor.
-    pub async fn replay(&self, cursor: &str) -> Result<Option<impl Stream<Item = Result<Moment, Error>> + Send + use<>>, Error> {
+    pub async fn replay(self, cursor: &str) -> Result<Option<impl Stream<Item = Result<Moment, Error>> + Send + use<>>, Error> {
         if !is_cursor(cursor) {
             return Ok(None);
         }
-        let mut follower = Follower { store: self.clone(), live: None, last: cursor.to_owned(), page: Vec::new(), behind: true };
+        let mut follower =
+            Follower { store: Store(Arc::clone(self.0)), live: None, last: cursor.to_owned(), page: Vec::new(), behind: true };
         follower.check_for_a_gap().await?;
         Ok(Some(follower.moments()))
     }
 
     /// The cursor of the newest change.
-    pub async fn last_change(&self) -> Result<String, Error> {
+    pub async fn last_change(self) -> Result<String, Error> {
         let mut newest = redis::cmd("XREVRANGE");
-        newest.arg(self.keys().events()).arg("+").arg("-").arg("COUNT").arg(1);
+        newest.arg(self.0.keys.events()).arg("+").arg("-").arg("COUNT").arg(1);
         let newest: Vec<Entry> = self.0.commands.call(&newest).await?;
         Ok(newest.first().map_or_else(|| "0-0".to_owned(), |(id, _)| id.clone()))
     }
 
-    async fn range(&self, from: &str, count: usize) -> Result<Vec<Entry>, Error> {
+    async fn range(self, from: &str, count: usize) -> Result<Vec<Entry>, Error> {
         let mut range = redis::cmd("XRANGE");
-        range.arg(self.keys().events()).arg(from).arg("+").arg("COUNT").arg(count);
+        range.arg(self.0.keys.events()).arg(from).arg("+").arg("COUNT").arg(count);
         self.0.commands.call(&range).await
     }
 }
@@ -281,8 +288,8 @@ impl Follower {
             return Ok(());
         }
         let last = entry_of(&self.last);
-        let there = self.store.range(last, 1).await?.first().is_some_and(|(id, _)| id == last);
-        let Some((first, _)) = self.store.range("-", 1).await?.into_iter().next() else { return Ok(()) };
+        let there = self.store.events().range(last, 1).await?.first().is_some_and(|(id, _)| id == last);
+        let Some((first, _)) = self.store.events().range("-", 1).await?.into_iter().next() else { return Ok(()) };
         if !there && is_after(&first, entry_of(&self.last)) {
             // The first entry that is left shall be given, so the new position is just before it.
             self.last = before(&first);
@@ -308,7 +315,7 @@ impl Follower {
                 let from = self.last.clone();
                 // Of an entry that was given in part, the rest comes first.
                 let start = if from.contains(PART) { entry_of(&from).to_owned() } else { format!("({from}") };
-                let entries = self.store.range(&start, PAGE).await?;
+                let entries = self.store.events().range(&start, PAGE).await?;
                 self.behind = entries.len() == PAGE;
                 if let Some((id, _)) = entries.last() {
                     // Entries that are not ours are passed over.
@@ -330,7 +337,7 @@ impl Follower {
                     self.check_for_a_gap().await?;
                 }
                 Err(RecvError::Closed) => {
-                    self.live = Some(self.store.changes().listen().await?);
+                    self.live = Some(self.store.events().changes().listen().await?);
                     self.behind = true;
                 }
             }

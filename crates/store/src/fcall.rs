@@ -7,8 +7,9 @@ use redis::{Arg, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
 use super::connection::{Link, first_sent};
 use super::error::Error;
 use super::library::{LIBRARY, Library, PUBLIC_LIBRARY, PUBLIC_NAME};
-use super::{Inner, Periods, ServerId, Store};
+use super::{Inner, Periods, ServerId};
 use crate::keys::Keys;
+use crate::views::Maintenance;
 use hero_model::{ContextId, Timestamp};
 
 /// A library that nobody called for so long belongs to no server that lives: those call something every second.
@@ -140,11 +141,11 @@ pub(super) fn is_unknown_function(error: &RedisError) -> bool {
         && error.detail().is_some_and(|detail| detail.starts_with("Function not found"))
 }
 
-impl Store {
+impl Maintenance<'_> {
     /// Takes away libraries of other versions that no server has called for ten minutes, and says how many.
     ///
     /// A server that sleeps for longer finds its library gone and loads it again. Where this user may not do that, they stay.
-    pub async fn tidy_libraries(&self) -> Result<usize, Error> {
+    pub async fn tidy_libraries(self) -> Result<usize, Error> {
         match self.take_libraries_away().await {
             Err(Error::Redis(error)) if !error.is_io_error() => {
                 tracing::debug!(%error, "functions of other versions cannot be taken away");
@@ -154,7 +155,7 @@ impl Store {
         }
     }
 
-    async fn take_libraries_away(&self) -> Result<usize, Error> {
+    async fn take_libraries_away(self) -> Result<usize, Error> {
         let mut list = redis::cmd("FUNCTION");
         list.arg("LIST").arg("LIBRARYNAME").arg(format!("{}*", Library::PREFIX));
         let libraries: Vec<std::collections::HashMap<String, redis::Value>> = self.0.commands.call(&list).await?;
@@ -172,7 +173,7 @@ impl Store {
     }
 
     /// Sees to it that the functions for actors in other languages are there: they may be lost as ours.
-    pub async fn keep_public_functions(&self) -> Result<(), Error> {
+    pub async fn keep_public_functions(self) -> Result<(), Error> {
         self.0.commands.load_public().await
     }
 }

@@ -3,7 +3,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::list::COMPARED;
-use super::{Error, Store, filter};
+use super::{Error, filter};
+use crate::views::Jobs;
 use hero_model::{Job, JobFilter, JobId};
 
 /// What filters ask of the jobs of the latest events, read once for all followers with such a filter.
@@ -79,9 +80,9 @@ impl FilterCache {
     }
 }
 
-impl Store {
+impl Jobs<'_> {
     /// What a filter compares of these jobs, and no more; nothing of one that is gone.
-    pub async fn compared_fields(&self, jobs: &[JobId], filter: &JobFilter) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Error> {
+    pub async fn compared_fields(self, jobs: &[JobId], filter: &JobFilter) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Error> {
         let asked = filter::fields(filter);
         let names: Vec<&str> = FIELDS.into_iter().filter(|name| asked.contains(name)).collect();
         let fields = FIELDS.iter().enumerate().filter(|(_, name)| asked.contains(name)).map(|(at, _)| 1 << at).sum();

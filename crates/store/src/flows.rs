@@ -3,9 +3,10 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline};
 
+use super::Error;
 use super::codec::{Fields, SHOWN_OF_FLOW_JOB, Text, flow_job};
 use super::score::Score;
-use super::{Error, Store};
+use crate::views::Flows;
 use hero_model::{FlowId, FlowJob, FlowStatus, FlowSummary, JobId, OnFailure, Timestamp};
 
 /// A flow as its hash has it.
@@ -62,7 +63,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(120);
 const MENDED_IN: Duration = Duration::from_secs(5);
 const MOST_MENDED: usize = 1000;
 
-impl Store {
+impl Flows<'_> {
     /// For how long the jobs of a flow are kept after their ends while it has not ended: later ones may need what they gave.
     pub const JOBS_OF_OPEN_FLOWS_ARE_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -70,16 +71,16 @@ impl Store {
     pub const UNSTARTED_FLOWS_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
     /// A flow, if there is one with this number that is not just being made or deleted.
-    pub async fn flow(&self, id: FlowId) -> Result<Option<StoredFlow>, Error> {
-        Ok(stored(id, &self.hash(&self.keys().flow(id)).await?))
+    pub async fn get(self, id: FlowId) -> Result<Option<StoredFlow>, Error> {
+        Ok(stored(id, &self.0.hash(&self.0.keys.flow(id)).await?))
     }
 
     /// Who created a flow; an empty text where it says nobody, and nothing if there is none.
-    pub async fn flow_caller(&self, id: FlowId) -> Result<Option<String>, Error> {
-        let key = self.keys().flow(id);
+    pub async fn caller(self, id: FlowId) -> Result<Option<String>, Error> {
+        let key = self.0.keys.flow(id);
         let mut pipeline = Pipeline::with_capacity(3);
         pipeline.cmd("EXISTS").arg(&key).cmd("HGET").arg(&key).arg("caller").cmd("HGET").arg(&key).arg("caller_id");
-        let read: Vec<Text> = self.each_whole(&[key.clone(), key.clone(), key], &mut pipeline).await?;
+        let read: Vec<Text> = self.0.each_whole(&[key.clone(), key.clone(), key], &mut pipeline).await?;
         let [exists, caller, number] = <[Text; 3]>::try_from(read).map_err(|_| Error::Closed)?;
         // As lists show it: other programs write the number alone.
         let maker = || caller.some().or_else(|| number.some()).unwrap_or_default();
@@ -87,9 +88,9 @@ impl Store {
     }
 
     /// Where a flow is; nothing if there is none.
-    pub async fn flow_state(&self, id: FlowId) -> Result<Option<FlowState>, Error> {
+    pub async fn state(self, id: FlowId) -> Result<Option<FlowState>, Error> {
         let mut get = redis::cmd("HMGET");
-        get.arg(self.keys().flow(id)).arg(&["status", "open", "busy"]);
+        get.arg(self.0.keys.flow(id)).arg(&["status", "open", "busy"]);
         let [status, open, busy] = self.0.commands.call::<[Text; 3]>(&get).await?;
         let is_there = !matches!(busy.0.as_deref(), Some("storing" | "deleting"));
         let state = |word: String| Some(FlowState { status: FlowStatus::parse(&word)?, open: open.parse().unwrap_or(0) });
@@ -97,13 +98,13 @@ impl Store {
     }
 
     /// Flows before this number, the newest first, and those that were listed and are gone; and before what the next ones stand, if there may be some.
-    pub async fn flows_before(&self, before: Score, limit: usize) -> Result<(Vec<FlowSummary>, Vec<FlowId>, Option<Score>), Error> {
-        let key = self.keys().flows();
+    pub async fn before(self, before: Score, limit: usize) -> Result<(Vec<FlowSummary>, Vec<FlowId>, Option<Score>), Error> {
+        let key = self.0.keys.flows();
         let mut range = redis::cmd("ZRANGE");
         range.arg(&key).arg(before.beyond()).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
-        let (ids, next) = self.listed_flows(&key, &range, limit).await?;
+        let (ids, next) = self.listed(&key, &range, limit).await?;
         let (mut flows, mut gone) = (Vec::new(), Vec::new());
-        for (id, fields) in ids.iter().zip(self.flow_heads(&ids).await?) {
+        for (id, fields) in ids.iter().zip(self.heads(&ids).await?) {
             match summary(*id, &fields) {
                 Some(flow) => flows.push(flow),
                 // One that is being made or deleted is neither.
@@ -115,16 +116,16 @@ impl Store {
     }
 
     /// Flows with whose jobs something is to be done, that nobody looks after.
-    pub async fn flows_to_do(&self, limit: usize) -> Result<Vec<FlowId>, Error> {
-        let key = self.keys().flows_to_do();
+    pub async fn to_do(self, limit: usize) -> Result<Vec<FlowId>, Error> {
+        let key = self.0.keys.flows_to_do();
         let mut range = redis::cmd("ZRANGE");
-        range.arg(&key).arg("-inf").arg(self.clock().now().as_millis()).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
-        Ok(self.listed_flows(&key, &range, limit).await?.0)
+        range.arg(&key).arg("-inf").arg(self.0.clock.now().as_millis()).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
+        Ok(self.listed(&key, &range, limit).await?.0)
     }
 
     /// Has flows looked at soon of which that seems to be far ahead: then the clock of Redis was set back since. None waits for that long.
-    pub async fn mend_flows_to_do(&self) -> Result<(), Error> {
-        let (key, now) = (self.keys().flows_to_do(), self.clock().now());
+    pub async fn mend_to_do(self) -> Result<(), Error> {
+        let (key, now) = (self.0.keys.flows_to_do(), self.0.clock.now());
         let mut range = redis::cmd("ZRANGE");
         let ahead = format!("({}", now.plus(LONGEST_WAIT).as_millis());
         range.arg(&key).arg(ahead).arg("+inf").arg("BYSCORE").arg("LIMIT").arg(0).arg(MOST_MENDED);
@@ -141,14 +142,14 @@ impl Store {
     }
 
     /// Has a flow that something is to be done with wait for so long, unless it waits already or nothing is to be done with it any more.
-    pub async fn postpone_flow(&self, flow: FlowId, by: Duration) -> Result<(), Error> {
+    pub async fn postpone(self, flow: FlowId, by: Duration) -> Result<(), Error> {
         let mut later = redis::cmd("ZADD");
-        later.arg(self.keys().flows_to_do()).arg("XX").arg("GT").arg(self.clock().now().plus(by).as_millis()).arg(flow.to_string());
+        later.arg(self.0.keys.flows_to_do()).arg("XX").arg("GT").arg(self.0.clock.now().plus(by).as_millis()).arg(flow.to_string());
         self.0.commands.call::<u64>(&later).await.map(drop)
     }
 
     /// The flows of a list, and where the last entry stands if there were as many as asked for. What others put there and is no number is taken out.
-    async fn listed_flows(&self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, Option<Score>), Error> {
+    async fn listed(self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, Option<Score>), Error> {
         let members: Vec<(Vec<u8>, f64)> = self.0.commands.call(range).await?;
         let number = |member: &[u8]| std::str::from_utf8(member).ok()?.parse().ok();
         let ids: Vec<FlowId> = members.iter().filter_map(|(member, _)| number(member)).collect();
@@ -160,19 +161,19 @@ impl Store {
     }
 
     /// What lists show of flows, out of their hashes. What is no hash counts as an empty one.
-    async fn flow_heads(&self, ids: &[FlowId]) -> Result<Vec<Fields>, Error> {
-        let keys: Vec<String> = ids.iter().map(|id| self.keys().flow(*id)).collect();
+    async fn heads(self, ids: &[FlowId]) -> Result<Vec<Fields>, Error> {
+        let keys: Vec<String> = ids.iter().map(|id| self.0.keys.flow(*id)).collect();
         let mut pipeline = Pipeline::with_capacity(ids.len());
         for key in &keys {
             pipeline.cmd("HMGET").arg(key).arg(&HEAD);
         }
-        let heads = self.each_unspoilt::<Vec<Text>>(&keys, &mut pipeline).await?;
+        let heads = self.0.each_unspoilt::<Vec<Text>>(&keys, &mut pipeline).await?;
         let named = |fields: Vec<Text>| Fields(HEAD.iter().map(|name| (*name).to_owned()).zip(fields).collect());
         Ok(heads.into_iter().map(named).collect())
     }
 
     /// The ids and names of the jobs of a flow, in order. Those whose hash is gone are left out.
-    pub async fn flow_job_ids(&self, flow: &StoredFlow) -> Result<Vec<StoredFlowJob>, Error> {
+    pub async fn job_ids(self, flow: &StoredFlow) -> Result<Vec<StoredFlowJob>, Error> {
         let hashes = self.runner_hashes(flow).await?;
         let of =
             |(number, [name, id, ..]): (&u32, &[Text; 5])| Some(StoredFlowJob { number: *number, id: id.parse()?, name: name.0.clone()? });
@@ -180,7 +181,7 @@ impl Store {
     }
 
     /// The jobs of a flow as they are now, in order.
-    pub async fn flow_jobs(&self, flow: &StoredFlow) -> Result<Vec<FlowJob>, Error> {
+    pub async fn jobs(self, flow: &StoredFlow) -> Result<Vec<FlowJob>, Error> {
         let hashes = self.runner_hashes(flow).await?;
         let names: HashMap<String, &str> = flow
             .numbers
@@ -193,7 +194,7 @@ impl Store {
         let mut known = Vec::with_capacity(hashes.len());
         for (number, [name, id, prerequisites, script_type, runner]) in flow.numbers.iter().zip(&hashes) {
             let (Some(name), Some(id)) = (name.0.clone(), id.parse::<JobId>()) else { continue };
-            let key = self.keys().job(&id);
+            let key = self.0.keys.job(&id);
             pipeline.cmd("HMGET").arg(&key).arg("flow").arg(&SHOWN_OF_FLOW_JOB);
             keys.push(key);
             let needed: Vec<String> = prerequisites.0.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
@@ -212,7 +213,7 @@ impl Store {
                 error: None,
             });
         }
-        let answers: Vec<Vec<Text>> = self.each_unspoilt(&keys, &mut pipeline).await?;
+        let answers: Vec<Vec<Text>> = self.0.each_unspoilt(&keys, &mut pipeline).await?;
         let own = flow.summary.flow_id;
         for (job, mut fields) in known.iter_mut().zip(answers) {
             // Another job may have the id of one that was deleted.
@@ -223,13 +224,13 @@ impl Store {
         Ok(known)
     }
 
-    async fn runner_hashes(&self, flow: &StoredFlow) -> Result<Vec<[Text; 5]>, Error> {
-        let keys: Vec<String> = flow.numbers.iter().map(|number| self.keys().runner_job(flow.caller, *number)).collect();
+    async fn runner_hashes(self, flow: &StoredFlow) -> Result<Vec<[Text; 5]>, Error> {
+        let keys: Vec<String> = flow.numbers.iter().map(|number| self.0.keys.runner_job(flow.caller, *number)).collect();
         let mut pipeline = Pipeline::with_capacity(keys.len());
         for key in &keys {
             pipeline.cmd("HMGET").arg(key).arg(&OF_RUNNER_JOB);
         }
-        self.each_unspoilt(&keys, &mut pipeline).await
+        self.0.each_unspoilt(&keys, &mut pipeline).await
     }
 }
 

@@ -7,9 +7,9 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Script, Value};
 use tokio::sync::Mutex;
 
-use super::Store;
 use super::endpoint::Endpoint;
 use super::error::Error;
+use super::{Inner, Store};
 
 /// How long a connection and a command may take.
 const WHOLE: Duration = Duration::from_secs(5);
@@ -133,7 +133,7 @@ impl GrantedRedis {
             return Err(silent("it does not say which it is (INFO)".to_owned()));
         }
         for own in &self.own {
-            let theirs = own.server_names().await.map_err(|error| silent(format!("it cannot be told from that of hero: {error}")))?;
+            let theirs = own.0.server_names().await.map_err(|error| silent(format!("it cannot be told from that of hero: {error}")))?;
             if theirs.iter().any(|name| names.contains(name)) {
                 return Err(NotGranted::Own(self.shown.clone()));
             }
@@ -143,12 +143,12 @@ impl GrantedRedis {
     }
 }
 
-impl Store {
+impl Inner {
     /// By what the server of these keys is known: its run, and what it is a copy of.
     async fn server_names(&self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for section in ["server", "replication"] {
-            let info: String = self.0.commands.call(redis::cmd("INFO").arg(section)).await?;
+            let info: String = self.commands.call(redis::cmd("INFO").arg(section)).await?;
             names.extend(names_in(&info));
         }
         Ok(names)

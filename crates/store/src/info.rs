@@ -9,7 +9,8 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::codec::Text;
 use super::connection::Link;
-use super::{Error, Store};
+use super::{Error, Inner};
+use crate::views::{Health, Queues};
 use hero_model::ScriptType;
 
 /// A system that refuses a connection does so within this.
@@ -34,39 +35,43 @@ pub struct StoreInfo {
     pub warnings: Vec<String>,
 }
 
-impl Store {
+impl Inner {
     /// One step of SCAN, which looks at about a thousand keys.
     pub(super) async fn scan_step(&self, cursor: u64, pattern: &str) -> Result<(u64, Vec<String>), Error> {
-        if let Some(signpost) = self.0.signpost.as_ref().filter(|_| cursor == 0) {
+        if let Some(signpost) = self.signpost.as_ref().filter(|_| cursor == 0) {
             // SCAN names no key: a node that has lost the slot would find nothing and not say why.
-            let _: u64 = self.0.commands.call(redis::cmd("EXISTS").arg(signpost)).await?;
+            let _: u64 = self.commands.call(redis::cmd("EXISTS").arg(signpost)).await?;
         }
         let mut scan = redis::cmd("SCAN");
         scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
-        let (next, keys): (u64, Vec<Text>) = self.0.commands.call(&scan).await?;
+        let (next, keys): (u64, Vec<Text>) = self.commands.call(&scan).await?;
         Ok((next, keys.into_iter().filter_map(|key| key.0).collect()))
     }
+}
 
+impl Queues<'_> {
     /// The counters of every script type that the functions know.
-    pub async fn counters(&self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
-        let keys = self.members(&self.keys().types()).await?;
-        let of = |key: String| Some((self.keys().parse_stats(&key)?, key));
+    pub async fn counters(self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
+        let keys = self.0.members(&self.0.keys.types()).await?;
+        let of = |key: String| Some((self.0.keys.parse_stats(&key)?, key));
         let keys: Vec<(ScriptType, String)> = keys.into_iter().filter_map(of).collect();
-        let counted = self.hashes(keys.iter().map(|(_, key)| key.clone())).await?;
+        let counted = self.0.hashes(keys.iter().map(|(_, key)| key.clone())).await?;
         let number = |(what, number): (String, Text)| Some((what, number.parse()?));
         let counters = keys.into_iter().zip(counted).filter(|(_, counted)| !counted.is_empty());
         Ok(counters.map(|((script_type, _), counted)| (script_type, counted.0.into_iter().filter_map(number).collect())).collect())
     }
+}
 
+impl Health<'_> {
     /// The state of Redis.
-    pub async fn store_info(&self) -> Result<StoreInfo, Error> {
+    pub async fn info(self) -> Result<StoreInfo, Error> {
         let (mut info, overfull) = tokio::try_join!(store_info(&self.0.commands), self.overfull())?;
         info.warnings.extend(overfull);
         Ok(info)
     }
 
     /// Why nobody can be reached where Redis should be, if the system says so at once: connections are refused, or there is no such socket.
-    pub async fn refusal(&self) -> Option<String> {
+    pub async fn refusal(self) -> Option<String> {
         let (_, client) = self.0.commands.home().now();
         let address = client.get_connection_info().addr().clone();
         let connecting = async {
@@ -86,8 +91,13 @@ impl Store {
         })
     }
 
+    /// Names where the keys of this context are, so that two contexts in one location can be told.
+    pub async fn location(self) -> Result<String, Error> {
+        self.0.location().await
+    }
+
     /// Whether Redis answers.
-    pub async fn ping(&self) -> Result<(), Error> {
+    pub async fn ping(self) -> Result<(), Error> {
         let _: String = self.0.commands.call(&redis::cmd("PING")).await?;
         Ok(())
     }

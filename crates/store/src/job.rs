@@ -1,15 +1,16 @@
 use redis::Pipeline;
 
+use super::Error;
 use super::attempts::{all, earlier};
 use super::codec::{Text, job};
-use super::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{Attempt, Job, JobId, Status, Timestamp};
 use hero_service::away;
 
-impl Store {
+impl Jobs<'_> {
     /// A job, if it exists.
-    pub async fn job(&self, id: &JobId) -> Result<Option<Job>, Error> {
-        let fields = self.hash(&self.keys().job(id)).await?;
+    pub async fn get(self, id: &JobId) -> Result<Option<Job>, Error> {
+        let fields = self.0.hash(&self.0.keys.job(id)).await?;
         if fields.is_empty() {
             return Ok(None);
         }
@@ -20,44 +21,44 @@ impl Store {
     }
 
     /// How the attempts of a job ended that others followed, the newest 16 at most.
-    pub async fn earlier_attempts(&self, id: &JobId) -> Result<Vec<Attempt>, Error> {
-        let text: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().job(id)).arg("attempts")).await?;
+    pub async fn earlier_attempts(self, id: &JobId) -> Result<Vec<Attempt>, Error> {
+        let text: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.job(id)).arg("attempts")).await?;
         Ok(earlier(&text))
     }
 
     /// Which of these jobs exist, in their order.
-    pub async fn exist(&self, ids: &[JobId]) -> Result<Vec<bool>, Error> {
+    pub async fn exist(self, ids: &[JobId]) -> Result<Vec<bool>, Error> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let mut pipeline = Pipeline::with_capacity(ids.len());
         for id in ids {
-            pipeline.cmd("EXISTS").arg(self.keys().job(id));
+            pipeline.cmd("EXISTS").arg(self.0.keys.job(id));
         }
         self.0.commands.pipeline(&pipeline).await
     }
 
     /// Who created these jobs; an empty text where nobody signed or another program has spoilt the key, and nothing for one that is gone.
-    pub async fn callers(&self, jobs: &[JobId]) -> Result<Vec<Option<String>>, Error> {
+    pub async fn callers(self, jobs: &[JobId]) -> Result<Vec<Option<String>>, Error> {
         let (mut pipeline, mut keys) = (Pipeline::with_capacity(2 * jobs.len()), Vec::with_capacity(2 * jobs.len()));
         for job in jobs {
-            let key = self.keys().job(job);
+            let key = self.0.keys.job(job);
             pipeline.cmd("EXISTS").arg(&key).cmd("HGET").arg(&key).arg("caller_id");
             keys.extend([key.clone(), key]);
         }
-        let answers: Vec<Text> = self.each_unspoilt(&keys, &mut pipeline).await?;
+        let answers: Vec<Text> = self.0.each_unspoilt(&keys, &mut pipeline).await?;
         let of = |answer: &[Text]| (answer[0].parse() == Some(1)).then(|| answer[1].0.clone().unwrap_or_default());
         Ok(answers.chunks_exact(2).map(of).collect())
     }
 
     /// The statuses of jobs; nothing for one that is gone.
-    pub async fn statuses(&self, jobs: &[JobId]) -> Result<Vec<Option<Status>>, Error> {
+    pub async fn statuses(self, jobs: &[JobId]) -> Result<Vec<Option<Status>>, Error> {
         let mut pipeline = Pipeline::with_capacity(jobs.len());
         for job in jobs {
-            pipeline.cmd("HMGET").arg(self.keys().job(job)).arg("status").arg("script");
+            pipeline.cmd("HMGET").arg(self.0.keys.job(job)).arg("status").arg("script");
         }
-        let keys: Vec<String> = jobs.iter().map(|job| self.keys().job(job)).collect();
-        let answers: Vec<(Text, Text)> = self.each_unspoilt(&keys, &mut pipeline).await?;
+        let keys: Vec<String> = jobs.iter().map(|job| self.0.keys.job(job)).collect();
+        let answers: Vec<(Text, Text)> = self.0.each_unspoilt(&keys, &mut pipeline).await?;
         let status = |answer: (Text, Text)| match answer {
             (Text(Some(word)), _) => Status::parse(Some(&word)),
             // A hash without a status counts as dispatched.
@@ -67,26 +68,26 @@ impl Store {
     }
 
     /// Whether a job still stands in a list of each of these, so that it was not let go.
-    pub async fn still_waits(&self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
+    pub async fn still_waits(self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
         let mut pipeline = Pipeline::with_capacity(3 * others.len());
         for other in others {
             for list in ["dependents", "children", "onComplete"] {
-                pipeline.cmd("HEXISTS").arg(self.keys().job(job)).arg(format!("waits:{list}:{other}"));
+                pipeline.cmd("HEXISTS").arg(self.0.keys.job(job)).arg(format!("waits:{list}:{other}"));
             }
         }
-        let stands: Vec<bool> = self.each_whole(&vec![self.keys().job(job); 3 * others.len()], &mut pipeline).await?;
+        let stands: Vec<bool> = self.0.each_whole(&vec![self.0.keys.job(job); 3 * others.len()], &mut pipeline).await?;
         Ok(stands.chunks(3).map(|stands| stands.contains(&true)).collect())
     }
 
     /// When a job is due that waits for its time or its next attempt.
-    pub async fn due_at(&self, job: &JobId) -> Result<Option<Timestamp>, Error> {
-        let due = self.0.commands.call(redis::cmd("ZSCORE").arg(self.keys().scheduled()).arg(job.as_str())).await;
-        let due: Option<f64> = self.unspoilt(due)?;
+    pub async fn due_at(self, job: &JobId) -> Result<Option<Timestamp>, Error> {
+        let due = self.0.commands.call(redis::cmd("ZSCORE").arg(self.0.keys.scheduled()).arg(job.as_str())).await;
+        let due: Option<f64> = self.0.unspoilt(due)?;
         Ok(due.map(|millis| Timestamp::from_millis(millis as i64)))
     }
 
     /// How many bytes the output of a job has.
-    pub async fn output_size(&self, job: &JobId) -> Result<usize, Error> {
-        self.0.commands.call(redis::cmd("HSTRLEN").arg(self.keys().job(job)).arg("output")).await
+    pub async fn output_size(self, job: &JobId) -> Result<usize, Error> {
+        self.0.commands.call(redis::cmd("HSTRLEN").arg(self.0.keys.job(job)).arg("output")).await
     }
 }

@@ -1,5 +1,5 @@
-use super::Store;
 use crate::keys::Keys;
+use crate::views::Queues;
 use hero_model::{ContextId, Name, Priority, Queue, ScriptType, Target};
 
 /// Which other layouts a pool serves: it takes from their queues, too, after its own.
@@ -96,10 +96,10 @@ fn queues(keys: &Keys, script_type: &ScriptType, layouts: &Layouts) -> Vec<(&'st
     legacy.chain(rhailib).chain(runner).collect()
 }
 
-impl Store {
+impl Queues<'_> {
     /// The queues of other layouts for a pool of a type.
-    pub fn layout_queues(&self, script_type: &ScriptType, layouts: &Layouts) -> LayoutQueues {
-        let keys = self.keys();
+    pub fn of_layouts(self, script_type: &ScriptType, layouts: &Layouts) -> LayoutQueues {
+        let keys = &self.0.keys;
         LayoutQueues {
             queues: queues(keys, script_type, layouts),
             stops: layouts.worker_ids.iter().map(|worker| keys.stop_queue(worker)).collect(),

@@ -72,6 +72,8 @@ mod setback;
 mod spoilt;
 mod subscriber;
 mod survey;
+/// The methods of a store, by what they concern.
+pub mod views;
 mod wake_up;
 
 use std::sync::Arc;
@@ -284,7 +286,7 @@ impl Store {
             releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);
-        store.set_clock().await?;
+        store.maintenance().set_clock().await?;
         Ok((store, warnings))
     }
 
@@ -297,11 +299,6 @@ impl Store {
     pub fn labels<const N: usize>(&self, labels: [(&'static str, String); N]) -> Vec<metrics::Label> {
         let context = (self.context() != ContextId(0)).then(|| ("context", self.context().to_string()));
         labels.into_iter().chain(context).map(|(name, value)| metrics::Label::new(name, value)).collect()
-    }
-
-    /// Names where the keys of this context are, so that two contexts in one location can be told.
-    pub async fn location(&self) -> Result<String, Error> {
-        self.0.location().await
     }
 
     /// The keys of the context.
@@ -337,11 +334,6 @@ impl Store {
     /// Which pools of this process have room.
     pub fn direct_starts(&self) -> &DirectStarts {
         &self.0.direct_starts
-    }
-
-    /// Every change of every job.
-    pub fn changes(&self) -> &Changes {
-        &self.0.changes
     }
 }
 

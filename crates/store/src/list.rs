@@ -3,10 +3,11 @@ mod times;
 
 use std::time::{Duration, Instant};
 
+use super::Error;
 use super::codec::json;
 use super::filter::{self, Condition};
 use super::of_status::{OfStatus, Since};
-use super::{Error, Store};
+use crate::views::{Jobs, Maintenance};
 use hero_model::{Job, JobFilter, JobId, JobPage, Status, Timestamp};
 use page_start::PageStart;
 use times::Times;
@@ -101,21 +102,21 @@ struct Search<'a> {
     times: Times,
 }
 
-impl Store {
+impl Jobs<'_> {
     /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
     ///
     /// It ends when it holds `limit` jobs, or `bytes` of JSON, or many others had to be looked at. What is long is not in it.
     ///
     /// Jobs that ended in error, and jobs that have not ended where these are few, are found without a look at others. No job is looked at whose time
     /// is out of the bounds. Of all others only so many are looked at for a page that it comes soon, even if it is empty.
-    pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
+    pub async fn list(self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
         let start = match cursor.map(str::parse) {
             None => None,
             Some(Ok(start)) => Some(start),
             Some(Err(())) => return Ok(None),
         };
         let mut page = Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE, read: 0, looked_at: 0, in_vain: Duration::ZERO };
-        let times = Times::of(self, filter).await?;
+        let times = Times::of(self.0, filter).await?;
         let search = Search { filter, fields: filter::fields(filter), conditions: filter::conditions(filter), times };
         let has_own = |status: &Status| !matches!(status, Status::Finished | Status::WaitingForPrerequisites);
         let (since, status) = match (start, filter.status.filter(has_own)) {
@@ -138,15 +139,19 @@ impl Store {
         };
         Ok(Some(page.ends(next)))
     }
+}
 
+impl Maintenance<'_> {
     /// The hours in which jobs were created, oldest first.
-    pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
-        let keys = self.members(&self.keys().hours()).await?;
-        Ok(keys.iter().filter_map(|key| self.keys().parse_index(key)).map(ToOwned::to_owned).collect())
+    pub async fn index_hours(self) -> Result<Vec<String>, Error> {
+        let keys = self.0.members(&self.0.keys.hours()).await?;
+        Ok(keys.iter().filter_map(|key| self.0.keys.parse_index(key)).map(ToOwned::to_owned).collect())
     }
+}
 
+impl Jobs<'_> {
     /// Fills a page from where the jobs of a status stand.
-    async fn list_of_status(&self, page: &mut Page, search: &Search<'_>, status: Status, mut from: Option<Since>) -> Result<Filled, Error> {
+    async fn list_of_status(self, page: &mut Page, search: &Search<'_>, status: Status, mut from: Option<Since>) -> Result<Filled, Error> {
         loop {
             let (began, before) = (Instant::now(), page.jobs.len());
             let found = if status == Status::Error {
@@ -173,8 +178,8 @@ impl Store {
     }
 
     /// Fills a page from the index by hour, and gives where the next begins.
-    async fn list_by_hour(&self, page: &mut Page, search: &Search<'_>, from: Option<(String, usize)>) -> Result<Option<PageStart>, Error> {
-        let mut hours = self.index_hours().await?;
+    async fn list_by_hour(self, page: &mut Page, search: &Search<'_>, from: Option<(String, usize)>) -> Result<Option<PageStart>, Error> {
+        let mut hours = Maintenance(self.0).index_hours().await?;
         hours.retain(|hour| search.times.reach(hour));
         let (mut hour, mut end) = match from {
             Some(start) => start,
@@ -211,7 +216,7 @@ impl Store {
     }
 
     /// Puts those of some jobs that pass the filter into a page. Gives where the next page starts, if some are left.
-    async fn fill(&self, page: &mut Page, jobs: &[(PageStart, JobId)], search: &Search<'_>) -> Result<Option<PageStart>, Error> {
+    async fn fill(self, page: &mut Page, jobs: &[(PageStart, JobId)], search: &Search<'_>) -> Result<Option<PageStart>, Error> {
         let mut rest = jobs;
         while let [(next, _), ..] = rest {
             if page.limit == 0 || page.comparing == 0 {

@@ -3,8 +3,9 @@ use std::time::Duration;
 
 use redis::Pipeline;
 
+use super::Error;
 use super::codec::Text;
-use super::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{JobId, LogLevel};
 
 /// How many lines of a job are kept, about.
@@ -12,10 +13,10 @@ const LINES: usize = 10_000;
 /// How long a log is kept whose job has vanished.
 const AT_MOST: Duration = Duration::from_secs(8 * 24 * 3600);
 
-impl Store {
+impl Jobs<'_> {
     /// Appends lines to the log of a job, and gives the id of the last, if there is one. It is kept as long as the job.
-    pub async fn append_log(&self, job: &JobId, lines: &[(LogLevel, String)]) -> Result<Option<String>, Error> {
-        let key = self.keys().log(job);
+    pub async fn append_log(self, job: &JobId, lines: &[(LogLevel, String)]) -> Result<Option<String>, Error> {
+        let key = self.0.keys.log(job);
         let mut pipeline = Pipeline::with_capacity(lines.len() + 1);
         for (level, text) in lines {
             pipeline
@@ -36,9 +37,9 @@ impl Store {
 
     /// How many of these lines, from the first on, are the last of a log behind an entry, and the id of the last one: a call that had no answer
     /// wrote them.
-    pub async fn appended_to_log(&self, job: &JobId, after: &str, lines: &[(LogLevel, String)]) -> Result<(usize, Option<String>), Error> {
+    pub async fn appended_to_log(self, job: &JobId, after: &str, lines: &[(LogLevel, String)]) -> Result<(usize, Option<String>), Error> {
         let mut read = redis::cmd("XREVRANGE");
-        read.arg(self.keys().log(job)).arg("+").arg(format!("({after}")).arg("COUNT").arg(lines.len());
+        read.arg(self.0.keys.log(job)).arg("+").arg(format!("({after}")).arg("COUNT").arg(lines.len());
         let mut written: Vec<(String, HashMap<String, Text>)> = self.0.commands.call(&read).await?;
         written.reverse();
         let is = |(_, fields): &(String, HashMap<String, Text>), (level, text): &(LogLevel, String)| {

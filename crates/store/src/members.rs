@@ -3,14 +3,15 @@ use std::collections::{BTreeSet, HashMap};
 use redis::Pipeline;
 
 use super::codec::Text;
-use super::{Error, Store};
+use super::{Error, Inner};
+use crate::views::Health;
 
 /// How many members are read at a time.
 const PAGE: usize = 1000;
 /// How many members of a set are read for a list: foreign programs may put any number into it.
 const MOST: usize = 20_000;
 
-impl Store {
+impl Inner {
     /// Members of a set, each once: all of them, unless there are more than 20,000. One that another program has spoilt has none, and the log says so.
     pub(super) async fn members(&self, set: &str) -> Result<BTreeSet<String>, Error> {
         let (mut members, mut cursor) = (BTreeSet::new(), 0);
@@ -26,12 +27,12 @@ impl Store {
 
     /// About a thousand members of a set, and where to go on; 0 is the end.
     pub(super) async fn page_of<T: redis::FromRedisValue>(&self, set: &str, cursor: u64) -> Result<(u64, Vec<T>), Error> {
-        self.unspoilt(self.0.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(PAGE)).await)
+        self.unspoilt(self.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(PAGE)).await)
     }
 
     /// About a thousand fields of a hash and their values, and where to go on; 0 is the end.
     pub(super) async fn fields_of(&self, hash: &str, cursor: u64) -> Result<(u64, Vec<(Text, Text)>), Error> {
-        self.unspoilt(self.0.commands.call(redis::cmd("HSCAN").arg(hash).arg(cursor).arg("COUNT").arg(PAGE)).await)
+        self.unspoilt(self.commands.call(redis::cmd("HSCAN").arg(hash).arg(cursor).arg("COUNT").arg(PAGE)).await)
     }
 
     /// What is noted of how far times of jobs are off, by index: all of it, unless there are more than 20,000 notes.
@@ -39,17 +40,19 @@ impl Store {
         let (mut noted, mut cursor) = (HashMap::new(), 0);
         loop {
             let page: Vec<(Text, Text)>;
-            (cursor, page) = self.fields_of(&self.keys().time_offsets(), cursor).await?;
+            (cursor, page) = self.fields_of(&self.keys.time_offsets(), cursor).await?;
             noted.extend(page.into_iter().filter_map(|(field, text)| Some((field.0?, text))));
             if cursor == 0 || noted.len() >= MOST {
                 return Ok(noted);
             }
         }
     }
+}
 
+impl Health<'_> {
     /// What is wrong with sets of which lists do not show all.
-    pub async fn overfull(&self) -> Result<Vec<String>, Error> {
-        let keys = self.keys();
+    pub async fn overfull(self) -> Result<Vec<String>, Error> {
+        let keys = &self.0.keys;
         let sets = [keys.actors(), keys.queues(), keys.fair(), keys.paused(), keys.types(), keys.hours()];
         let mut sizes = Pipeline::with_capacity(sets.len() + 1);
         for set in &sets {
@@ -57,7 +60,7 @@ impl Store {
         }
         sizes.cmd("HLEN").arg(keys.time_offsets());
         let read: Vec<String> = sets.into_iter().chain([keys.time_offsets()]).collect();
-        let sizes: Vec<usize> = self.each_unspoilt(&read, &mut sizes).await?;
+        let sizes: Vec<usize> = self.0.each_unspoilt(&read, &mut sizes).await?;
         let overfull = read.iter().zip(sizes).filter(|(_, size)| *size > MOST);
         let words = |(set, _)| format!("{set} has more than {MOST} members, so lists leave some out; somebody else writes into it");
         Ok(overfull.map(words).collect())

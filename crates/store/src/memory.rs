@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Error, Store};
+use super::Error;
+use crate::views::Health;
 
 /// How full Redis was when last looked at, and about how much was stored since.
 #[derive(Debug, Default)]
@@ -30,9 +31,9 @@ impl Memory {
     }
 }
 
-impl Store {
-    /// Reads how full Redis is: bytes in use, and how many may be used; 0 is no limit. [`Store::create`] uses what was read.
-    pub async fn look_at_memory(&self) -> Result<(u64, u64), Error> {
+impl Health<'_> {
+    /// Reads how full Redis is: bytes in use, and how many may be used; 0 is no limit. [`Jobs::create`](crate::views::Jobs::create) uses what was read.
+    pub async fn look_at_memory(self) -> Result<(u64, u64), Error> {
         let info: String = self.0.commands.call(redis::cmd("INFO").arg("memory")).await?;
         let number = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok());
         let (used, limit) = (number("used_memory").unwrap_or(0), number("maxmemory").unwrap_or(0));

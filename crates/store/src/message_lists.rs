@@ -1,9 +1,10 @@
 use std::collections::HashSet;
 
+use super::Error;
 use super::codec::Text;
 use super::message_place::{ListPlace, StatusPlace, name_in};
 use super::score::Score;
-use super::{Error, Store};
+use crate::views::Messages;
 use hero_model::{MessageKey, MessageList, MessageStatus};
 
 /// How many nodes are looked at for what they are sending.
@@ -47,10 +48,10 @@ fn elements_in(read: Result<Vec<Text>, Error>) -> Result<Option<Vec<Text>>, Erro
     }
 }
 
-impl Store {
+impl Messages<'_> {
     /// The names of messages in a list, those that are taken first first, from a place on. Nothing: its key is no list, because somebody else
     /// wrote there.
-    pub async fn listed_messages(&self, list: MessageList, from: usize, limit: usize) -> Result<Option<MessageNames>, Error> {
+    pub async fn listed(self, list: MessageList, from: usize, limit: usize) -> Result<Option<MessageNames>, Error> {
         let mut listed = MessageNames::default();
         Ok(self.elements_of(list, from, limit).await?.map(|elements| {
             listed.add(&elements);
@@ -62,8 +63,8 @@ impl Store {
     ///
     /// None of those is left out that stay where they are: a page begins with the first that the one before had not, wherever that stands now. If
     /// that is gone, too, it begins with what is taken first, so that one may be on two pages.
-    pub async fn page_of_messages(
-        &self,
+    pub async fn page(
+        self,
         list: MessageList,
         from: Option<ListPlace>,
         limit: usize,
@@ -90,13 +91,13 @@ impl Store {
     ///
     /// Those that got it in the same millisecond are in the order of their names, so that none is left out, whichever leave meanwhile. What others put
     /// there and is no name is taken out.
-    pub async fn messages_of(
-        &self,
+    pub async fn of_status(
+        self,
         status: MessageStatus,
         from: Option<StatusPlace>,
         limit: usize,
     ) -> Result<(Vec<MessageKey>, Option<StatusPlace>), Error> {
-        let key = self.keys().messages_of(status);
+        let key = self.0.keys.messages_of(status);
         let from = from.unwrap_or(StatusPlace::FIRST);
         let last = from.key.to_string();
         let (mut most, longest) = (limit + SAME, limit + MOST_LISTED);
@@ -128,25 +129,25 @@ impl Store {
     }
 
     /// What stands in a sorted set from a score downwards; nothing, if another program has made something else of it.
-    async fn entries_from(&self, key: &str, highest: String, limit: usize) -> Result<Vec<(Vec<u8>, f64)>, Error> {
+    async fn entries_from(self, key: &str, highest: String, limit: usize) -> Result<Vec<(Vec<u8>, f64)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(key).arg(highest).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
-        self.unspoilt(self.0.commands.call(&range).await)
+        self.0.unspoilt(self.0.commands.call(&range).await)
     }
 
     /// Takes messages that are gone out of the list of a status.
-    pub async fn forget_messages(&self, status: MessageStatus, gone: &[MessageKey]) -> Result<(), Error> {
+    pub async fn forget(self, status: MessageStatus, gone: &[MessageKey]) -> Result<(), Error> {
         if gone.is_empty() {
             return Ok(());
         }
         let names: Vec<String> = gone.iter().map(ToString::to_string).collect();
-        self.unspoilt(self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.keys().messages_of(status)).arg(names)).await).map(drop)
+        self.0.unspoilt(self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.0.keys.messages_of(status)).arg(names)).await).map(drop)
     }
 
     /// The names of messages that came last, the last one first.
-    pub async fn newest_messages(&self, limit: usize) -> Result<Option<MessageNames>, Error> {
+    pub async fn newest(self, limit: usize) -> Result<Option<MessageNames>, Error> {
         let mut range = redis::cmd("LRANGE");
-        range.arg(self.keys().msg_in()).arg(0).arg(limit.max(1) - 1);
+        range.arg(self.0.keys.msg_in()).arg(0).arg(limit.max(1) - 1);
         let mut listed = MessageNames::default();
         Ok(elements_in(self.0.commands.call(&range).await)?.map(|elements| {
             listed.add(&elements);
@@ -155,7 +156,7 @@ impl Store {
     }
 
     /// The elements of a list, those that are taken first first, from a place on.
-    async fn elements_of(&self, list: MessageList, mut from: usize, limit: usize) -> Result<Option<Vec<Text>>, Error> {
+    async fn elements_of(self, list: MessageList, mut from: usize, limit: usize) -> Result<Option<Vec<Text>>, Error> {
         let mut found = Vec::new();
         for place in self.places_of(list).await? {
             let missing = limit - found.len();
@@ -174,20 +175,20 @@ impl Store {
     }
 
     /// Where the names in a list stand, in the order in which they are taken.
-    async fn places_of(&self, list: MessageList) -> Result<Vec<Names>, Error> {
-        let keys = self.keys();
+    async fn places_of(self, list: MessageList) -> Result<Vec<Names>, Error> {
+        let keys = &self.0.keys;
         if list == MessageList::In {
             return Ok(vec![Names::List(keys.msg_in())]);
         }
         let nodes = self.0.commands.call(redis::cmd("ZRANGE").arg(keys.nodes()).arg(0).arg(NODES - 1)).await;
-        let nodes: Vec<Text> = self.unspoilt(nodes)?;
+        let nodes: Vec<Text> = self.0.unspoilt(nodes)?;
         let mut places: Vec<Names> = nodes.into_iter().filter_map(|node| node.0).map(|node| Names::List(keys.sending(&node))).collect();
         places.extend([Names::Set(keys.resting()), Names::List(keys.msg_out())]);
         Ok(places)
     }
 
     /// The elements at a place, those that are taken first first.
-    async fn part_of(&self, names: &Names, from: usize, limit: usize) -> Result<Option<Vec<Text>>, Error> {
+    async fn part_of(self, names: &Names, from: usize, limit: usize) -> Result<Option<Vec<Text>>, Error> {
         let (range, is_turned) = match names {
             // They are taken from the right.
             Names::List(key) => {
@@ -209,7 +210,7 @@ impl Store {
         Ok(elements)
     }
 
-    async fn length_of(&self, names: &Names) -> Result<usize, Error> {
+    async fn length_of(self, names: &Names) -> Result<usize, Error> {
         match names {
             Names::List(key) => self.0.commands.call(redis::cmd("LLEN").arg(key)).await,
             Names::Set(key) => self.0.commands.call(redis::cmd("ZCARD").arg(key)).await,

@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 
+use super::Error;
 use super::codec::{Fields, Text};
 use super::contexts::seconds;
-use super::{Error, Store};
+use crate::views::Messages;
 use hero_model::{Address, ContextId, Input, JobId, Json, Message, MessageKey, RunnerId, ScriptType, SignerKey, Timestamp};
 use hero_service::away;
 
@@ -56,41 +57,41 @@ pub struct AwayJob {
     pub number: Option<u32>,
 }
 
-impl Store {
+impl Messages<'_> {
     /// A message, if there is one of this name. Other programs may have written it, too.
-    pub async fn message(&self, key: MessageKey) -> Result<Option<StoredMessage>, Error> {
-        let fields = self.hash(&self.keys().message(key.caller_id, key.message_id)).await?;
-        Ok(self.read_messages(&[key], vec![fields]).await?.pop().flatten())
+    pub async fn get(self, key: MessageKey) -> Result<Option<StoredMessage>, Error> {
+        let fields = self.0.hash(&self.0.keys.message(key.caller_id, key.message_id)).await?;
+        Ok(self.read_all(&[key], vec![fields]).await?.pop().flatten())
     }
 
     /// The messages of these names, in their order. One that another program has spoilt is none, and the log says so.
-    pub async fn messages(&self, keys: &[MessageKey]) -> Result<Vec<Option<StoredMessage>>, Error> {
-        let hashes = self.hashes(keys.iter().map(|key| self.keys().message(key.caller_id, key.message_id))).await?;
-        self.read_messages(keys, hashes).await
+    pub async fn get_all(self, keys: &[MessageKey]) -> Result<Vec<Option<StoredMessage>>, Error> {
+        let hashes = self.0.hashes(keys.iter().map(|key| self.0.keys.message(key.caller_id, key.message_id))).await?;
+        self.read_all(keys, hashes).await
     }
 
     /// The messages of these names by their hashes. To mask what their jobs have as secrets takes long where these are.
-    async fn read_messages(&self, keys: &[MessageKey], hashes: Vec<Fields>) -> Result<Vec<Option<StoredMessage>>, Error> {
+    async fn read_all(self, keys: &[MessageKey], hashes: Vec<Fields>) -> Result<Vec<Option<StoredMessage>>, Error> {
         let (keys, context, bytes) =
-            (keys.to_vec(), self.context(), hashes.iter().filter_map(|fields| Some(fields.get("job")?.bytes())).sum());
+            (keys.to_vec(), self.0.keys.context(), hashes.iter().filter_map(|fields| Some(fields.get("job")?.bytes())).sum());
         let read = move || keys.iter().zip(hashes).map(|(key, fields)| stored(*key, context, &fields)).collect();
         away(bytes, read).await.ok_or(Error::Closed)
     }
 
     /// Where messages went whose result is awaited, each place once with the context there.
-    pub async fn awaited_places(&self) -> Result<BTreeSet<(Address, ContextId)>, Error> {
+    pub async fn awaited_places(self) -> Result<BTreeSet<(Address, ContextId)>, Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().open_messages()).arg(0).arg(MOST_AWAITED - 1);
-        let names: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
+        range.arg(self.0.keys.open_messages()).arg(0).arg(MOST_AWAITED - 1);
+        let names: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;
         let names: Vec<MessageKey> = names.iter().filter_map(Text::parse).collect();
         let mut places = BTreeSet::new();
         for part in names.chunks(TOGETHER) {
-            let keys: Vec<String> = part.iter().map(|name| self.keys().message(name.caller_id, name.message_id)).collect();
+            let keys: Vec<String> = part.iter().map(|name| self.0.keys.message(name.caller_id, name.message_id)).collect();
             let mut pipeline = redis::pipe();
             for key in &keys {
                 pipeline.cmd("HMGET").arg(key).arg(&["address", "target_context"]);
             }
-            let found = self.each_unspoilt::<Vec<Text>>(&keys, &mut pipeline).await?;
+            let found = self.0.each_unspoilt::<Vec<Text>>(&keys, &mut pipeline).await?;
             places.extend(found.into_iter().filter_map(|fields| {
                 let [address, context] = fields.as_slice() else { return None };
                 Some((address.parse()?, ContextId(context.parse().unwrap_or(0))))
@@ -100,9 +101,9 @@ impl Store {
     }
 
     /// What the other side needs of a job that is away; nothing, if it is gone.
-    pub async fn away_job(&self, job: &JobId) -> Result<Option<AwayJob>, Error> {
+    pub async fn away_job(self, job: &JobId) -> Result<Option<AwayJob>, Error> {
         let mut get = redis::cmd("HMGET");
-        get.arg(self.keys().job(job)).arg(&["script", "script_type", "args", "env_vars", "timeout", "dialect_key"]);
+        get.arg(self.0.keys.job(job)).arg(&["script", "script_type", "args", "env_vars", "timeout", "dialect_key"]);
         let fields: Vec<Text> = self.0.commands.call(&get).await?;
         let Ok([script, script_type, args, env_vars, timeout, key]) = <[Text; 6]>::try_from(fields) else { return Ok(None) };
         let (Some(script), Some(script_type)) = (script.0, script_type.parse()) else { return Ok(None) };
@@ -111,28 +112,28 @@ impl Store {
     }
 
     /// The message that a job is away with, if it is.
-    pub async fn message_of_job(&self, job: &JobId) -> Result<Option<MessageKey>, Error> {
-        let name: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().job(job)).arg("away")).await?;
+    pub async fn of_job(self, job: &JobId) -> Result<Option<MessageKey>, Error> {
+        let name: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.job(job)).arg("away")).await?;
         Ok(name.parse())
     }
 
     /// The hands of servers that have sent messages of this context a moment ago: the name of the node, `-`, and what tells its servers apart.
-    pub async fn sending_nodes(&self) -> Result<Vec<String>, Error> {
-        let since = self.clock().now().as_millis() - SILENT;
+    pub async fn sending_nodes(self) -> Result<Vec<String>, Error> {
+        let since = self.0.clock.now().as_millis() - SILENT;
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().nodes()).arg(since).arg("+inf").arg("BYSCORE");
-        let names: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
+        range.arg(self.0.keys.nodes()).arg(since).arg("+inf").arg("BYSCORE");
+        let names: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;
         Ok(names.into_iter().filter_map(|name| name.0).collect())
     }
 
     /// Leaves what a server has in hand to the next one that looks, which may be itself.
-    pub async fn leave_messages(&self, hand: &str) -> Result<(), Error> {
-        self.0.commands.call(redis::cmd("ZADD").arg(self.keys().nodes()).arg("XX").arg(0).arg(hand)).await
+    pub async fn leave(self, hand: &str) -> Result<(), Error> {
+        self.0.commands.call(redis::cmd("ZADD").arg(self.0.keys.nodes()).arg("XX").arg(0).arg(hand)).await
     }
 
     /// What the prerequisites of a job gave that came by a message, as that says; nothing of another job.
-    pub async fn far_inputs(&self, job: &JobId) -> Result<Option<Vec<Input>>, Error> {
-        let key = self.keys().job(job);
+    pub async fn far_inputs(self, job: &JobId) -> Result<Option<Vec<Input>>, Error> {
+        let key = self.0.keys.job(job);
         let inputs: Text = self.0.commands.call(redis::cmd("HGET").arg(&key).arg("inputs")).await?;
         let spoilt = |_| Error::spoilt(key, "has inputs that are no JSON as envelopes have it");
         inputs.some().map(|inputs| serde_json::from_str(&inputs).map_err(spoilt)).transpose()

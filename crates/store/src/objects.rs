@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 
 use redis::{Cmd, Pipeline};
 
+use super::Error;
 use super::codec::{Fields, Text};
-use super::{Error, Store};
+use crate::views::Objects;
 use hero_model::{Index, Json, Name, ObjectId, SortKey, StoredObject};
 
 /// What stands before the name of a field in the hash of a collection, where it has an index.
@@ -88,46 +89,46 @@ pub(super) fn add_entries(call: &mut Cmd, entries: &IndexEntries) {
     }
 }
 
-impl Store {
+impl Objects<'_> {
     /// An object, if there is one.
-    pub async fn object(&self, collection: &Name, id: &ObjectId) -> Result<Option<Json>, Error> {
+    pub async fn get(self, collection: &Name, id: &ObjectId) -> Result<Option<Json>, Error> {
         let mut get = redis::cmd("HGET");
-        get.arg(self.keys().objects(collection)).arg(id.as_str());
+        get.arg(self.0.keys.objects(collection)).arg(id.as_str());
         let object = self.0.commands.call::<Text>(&get).await?.0;
-        let spoilt = || Error::spoilt(self.keys().objects(collection), "has something for an id that is no JSON");
+        let spoilt = || Error::spoilt(self.0.keys.objects(collection), "has something for an id that is no JSON");
         object.map(|text| serde_json::from_str(&text).map_err(|_| spoilt())).transpose()
     }
 
     /// Whether there is such an object.
-    pub async fn has_object(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
+    pub async fn has(self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
         let mut exists = redis::cmd("HEXISTS");
-        exists.arg(self.keys().objects(collection)).arg(id.as_str());
+        exists.arg(self.0.keys.objects(collection)).arg(id.as_str());
         self.0.commands.call(&exists).await
     }
 
     /// The indexes of a collection, by their fields.
-    pub async fn indexes(&self, collection: &Name) -> Result<Vec<Index>, Error> {
-        Ok(indexes(self.hash(&self.keys().collection(collection)).await?))
+    pub async fn indexes(self, collection: &Name) -> Result<Vec<Index>, Error> {
+        Ok(indexes(self.0.hash(&self.0.keys.collection(collection)).await?))
     }
 
     /// The collections in the order of their names, each with how many objects it has, and its indexes.
-    pub async fn collections(&self) -> Result<Vec<(Name, u64, Vec<Index>)>, Error> {
-        let names: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().collections())).await?;
+    pub async fn collections(self) -> Result<Vec<(Name, u64, Vec<Index>)>, Error> {
+        let names: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.0.keys.collections())).await?;
         let mut names: Vec<Name> = names.iter().filter_map(Text::parse).collect();
         names.sort();
         // What another program made of a key counts as empty.
-        let objects: Vec<String> = names.iter().map(|name| self.keys().objects(name)).collect();
+        let objects: Vec<String> = names.iter().map(|name| self.0.keys.objects(name)).collect();
         let mut lengths = Pipeline::with_capacity(names.len());
         for key in &objects {
             lengths.cmd("HLEN").arg(key);
         }
-        let lengths: Vec<u64> = self.each_unspoilt(&objects, &mut lengths).await?;
-        let hashes = self.hashes(names.iter().map(|name| self.keys().collection(name))).await?;
+        let lengths: Vec<u64> = self.0.each_unspoilt(&objects, &mut lengths).await?;
+        let hashes = self.0.hashes(names.iter().map(|name| self.0.keys.collection(name))).await?;
         Ok(names.into_iter().zip(lengths).zip(hashes).map(|((name, objects), fields)| (name, objects, indexes(fields))).collect())
     }
 
     /// The part of the memory of Redis that is in use, about; 0 where it may use all.
-    pub fn memory_share(&self) -> f64 {
+    pub fn memory_share(self) -> f64 {
         self.0.memory.share()
     }
 }

@@ -1,29 +1,30 @@
 use redis::Pipeline;
 use serde_json::Value;
 
+use super::Error;
 use super::codec::Text;
-use super::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{Input, JobId, Output, Status};
 
-impl Store {
+impl Jobs<'_> {
     /// How many bytes the outputs of jobs have.
-    pub async fn output_sizes(&self, jobs: &[JobId]) -> Result<Vec<usize>, Error> {
-        let keys: Vec<String> = jobs.iter().map(|job| self.keys().job(job)).collect();
+    pub async fn output_sizes(self, jobs: &[JobId]) -> Result<Vec<usize>, Error> {
+        let keys: Vec<String> = jobs.iter().map(|job| self.0.keys.job(job)).collect();
         let mut pipeline = Pipeline::with_capacity(jobs.len());
         for key in &keys {
             pipeline.cmd("HSTRLEN").arg(key).arg("output");
         }
-        self.each_whole(&keys, &mut pipeline).await
+        self.0.each_whole(&keys, &mut pipeline).await
     }
 
     /// What these jobs gave; nothing of one that has not finished, or is gone.
-    pub async fn outputs(&self, jobs: &[JobId]) -> Result<Vec<Option<Input>>, Error> {
-        let keys: Vec<String> = jobs.iter().map(|job| self.keys().job(job)).collect();
+    pub async fn outputs(self, jobs: &[JobId]) -> Result<Vec<Option<Input>>, Error> {
+        let keys: Vec<String> = jobs.iter().map(|job| self.0.keys.job(job)).collect();
         let mut pipeline = Pipeline::with_capacity(jobs.len());
         for key in &keys {
             pipeline.cmd("HMGET").arg(key).arg(&["status", "name", "output", "output_format"]);
         }
-        let answers: Vec<Vec<Text>> = self.each_whole(&keys, &mut pipeline).await?;
+        let answers: Vec<Vec<Text>> = self.0.each_whole(&keys, &mut pipeline).await?;
         Ok(jobs.iter().zip(answers).map(|(id, fields)| input(id, fields)).collect())
     }
 }

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
-use super::{Error, Store};
+use super::Error;
+use crate::views::Health;
 
 /// When a walk through all keys is due again, by how many there are.
 ///
@@ -64,9 +65,9 @@ impl Default for Pace {
     }
 }
 
-impl Store {
+impl Health<'_> {
     /// How many keys there are where those of this context are.
-    pub async fn number_of_keys(&self) -> Result<u64, Error> {
+    pub async fn number_of_keys(self) -> Result<u64, Error> {
         self.0.commands.call(&redis::cmd("DBSIZE")).await
     }
 }

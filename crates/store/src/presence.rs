@@ -2,8 +2,9 @@ use std::time::Duration;
 
 use redis::Pipeline;
 
+use super::Error;
 use super::codec::Text;
-use super::{Error, Store};
+use crate::views::{Actors, Queues};
 use hero_model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
 
 /// How long a presence lasts without a heartbeat.
@@ -44,11 +45,11 @@ pub enum RegistrationClaim {
     Taken(Box<Presence>),
 }
 
-impl Store {
-    /// Every live actor that was seen, in order. Where more than 20,000 were, some are left out ([`Store::overfull`] says so).
-    pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
-        let mut keys: Vec<String> = self.members(&self.keys().actors()).await?.into_iter().collect();
-        keys.retain(|key| self.keys().parse_presence(key).is_some());
+impl Actors<'_> {
+    /// Every live actor that was seen, in order. Where more than 20,000 were, some are left out ([`Health::overfull`](crate::views::Health::overfull) says so).
+    pub async fn list(self) -> Result<Vec<Actor>, Error> {
+        let mut keys: Vec<String> = self.0.members(&self.0.keys.actors()).await?.into_iter().collect();
+        keys.retain(|key| self.0.keys.parse_presence(key).is_some());
         let (mut actors, mut bytes, mut is_cut) = (Vec::new(), 0, false);
         for keys in keys.chunks(AT_ONCE) {
             let mut pipeline = Pipeline::with_capacity(2 * keys.len());
@@ -60,12 +61,12 @@ impl Store {
             let mut answers = self.0.commands.each::<Text>(&pipeline).await?.into_iter();
             while let (Some(exists), Some(said)) = (answers.next(), answers.next()) {
                 let key = &keys[keys.len() - 1 - answers.len() / 2];
-                let lives = self.unspoilt_key(key, exists)?.0.is_some_and(|count| count != "0");
-                let said = self.unspoilt_key(key, said)?.0.unwrap_or_default();
-                let Some((script_type, group, instance)) = self.keys().parse_presence(key).filter(|_| lives) else { continue };
+                let lives = self.0.unspoilt_key(key, exists)?.0.is_some_and(|count| count != "0");
+                let said = self.0.unspoilt_key(key, said)?.0.unwrap_or_default();
+                let Some((script_type, group, instance)) = self.0.keys.parse_presence(key).filter(|_| lives) else { continue };
                 // A foreign actor may say anything; that it says something means that it lives.
                 let presence = if said.len() > LONGEST {
-                    self.tell_spoilt(&Error::spoilt(key.clone(), "it has more than 4 KB, so what the actor says of itself is left out"));
+                    self.0.tell_spoilt(&Error::spoilt(key.clone(), "it has more than 4 KB, so what the actor says of itself is left out"));
                     Presence::default()
                 } else if bytes + said.len() > LONGEST_LIST {
                     is_cut = true;
@@ -78,16 +79,18 @@ impl Store {
             }
         }
         if is_cut {
-            self.tell_spoilt(&Error::spoilt(self.keys().actors(), "its actors say more than 4 MB, so what some of them say is left out"));
+            self.0.tell_spoilt(&Error::spoilt(self.0.keys.actors(), "its actors say more than 4 MB, so what some of them say is left out"));
         }
         actors.sort_by(|a, b| (&a.script_type, &a.group, a.instance).cmp(&(&b.script_type, &b.group, b.instance)));
         Ok(actors)
     }
+}
 
+impl Queues<'_> {
     /// The queues of the actors of a pool in the order of service: priority first, then instance, group, type.
     ///
     /// Each with the registration it belongs to (from 1), or 0.
-    pub fn queues_of(&self, registrations: &[Registration]) -> Vec<(String, usize)> {
+    pub fn of_registrations(self, registrations: &[Registration]) -> Vec<(String, usize)> {
         let Some(first) = registrations.first() else { return Vec::new() };
         let of_registration =
             |(at, registration): (usize, &Registration)| (Target::Instance(registration.group.clone(), registration.instance), at + 1);
@@ -97,9 +100,9 @@ impl Store {
         for priority in [Priority::Urgent, Priority::Normal, Priority::Low] {
             for (target, registration) in &targets {
                 let queue = Queue { script_type: first.script_type.clone(), target: target.clone(), priority };
-                queues.push((self.keys().work(&queue), *registration));
+                queues.push((self.0.keys.work(&queue), *registration));
                 if priority == Priority::Normal {
-                    queues.push((self.keys().work_prio_1(&first.script_type, target), *registration));
+                    queues.push((self.0.keys.work_prio_1(&first.script_type, target), *registration));
                 }
             }
         }

@@ -1,8 +1,9 @@
 use redis::{FromRedisValue, ParsingError, Pipeline, RedisResult, Value};
 
 use super::codec::Text;
-use super::{Error, Store};
+use super::{Error, Inner};
 use crate::keys::Keys;
+use crate::views::{Actors, Queues};
 use hero_model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
 
 /// How many queues are looked at by one pipeline.
@@ -48,41 +49,43 @@ impl FromRedisValue for Number {
     }
 }
 
-impl Store {
+impl Inner {
     /// The name under which a queue is paused, in all its priorities.
     pub(super) fn base(&self, queue: &Queue) -> String {
-        self.keys().work(&Queue { priority: Priority::Normal, ..queue.clone() })
+        self.keys.work(&Queue { priority: Priority::Normal, ..queue.clone() })
     }
+}
 
+impl Queues<'_> {
     /// Every work queue that holds something or is paused, and the type queue of every live actor. Of more than 20,000 some are left out
-    /// ([`Store::overfull`] says so).
-    pub async fn queues(&self) -> Result<Vec<QueueInfo>, Error> {
-        let actors = self.actors().await?;
-        let [queues, fair, paused] = [self.keys().queues(), self.keys().fair(), self.keys().paused()];
-        let (mut names, fair, resting) = tokio::try_join!(self.members(&queues), self.members(&fair), self.members(&paused))?;
+    /// ([`Health::overfull`](crate::views::Health::overfull) says so).
+    pub async fn list(self) -> Result<Vec<QueueInfo>, Error> {
+        let actors = Actors(self.0).list().await?;
+        let [queues, fair, paused] = [self.0.keys.queues(), self.0.keys.fair(), self.0.keys.paused()];
+        let (mut names, fair, resting) = tokio::try_join!(self.0.members(&queues), self.0.members(&fair), self.0.members(&paused))?;
         names.extend(fair.into_iter().chain(resting));
         names.extend(actors.iter().map(|actor| {
             let (script_type, priority) = (actor.script_type.clone(), Priority::Normal);
-            self.keys().work(&Queue { script_type, target: Target::Type, priority })
+            self.0.keys.work(&Queue { script_type, target: Target::Type, priority })
         }));
         let queues: Vec<(String, Queue)> =
-            names.into_iter().filter_map(|name| Some((name.clone(), self.keys().parse_work(&name)?))).collect();
+            names.into_iter().filter_map(|name| Some((name.clone(), self.0.keys.parse_work(&name)?))).collect();
         let mut listed = Vec::with_capacity(queues.len());
         for queues in queues.chunks(AT_ONCE) {
             let mut look = Pipeline::with_capacity(queues.len() * 4);
             for (name, queue) in queues {
-                look.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
-                look.cmd("SISMEMBER").arg(&paused).arg(self.base(queue)).cmd("HGET").arg(self.keys().left(name)).arg("all");
+                look.cmd("LLEN").arg(name).cmd("GET").arg(self.0.keys.fair_part(name, "held"));
+                look.cmd("SISMEMBER").arg(&paused).arg(self.0.base(queue)).cmd("HGET").arg(self.0.keys.left(name)).arg("all");
             }
             look.ignore_errors();
             let states: Vec<RedisResult<Number>> = self.0.commands.each(&look).await?;
             for ((name, queue), state) in queues.iter().zip(states.chunks(4)) {
                 let [length, sorted, is_paused, left] = state else { return Err(Error::Closed) };
                 // A key that is no list belongs to another program.
-                let Some(Number(length)) = self.unspoilt_key(name, length.clone().map(Some))? else { continue };
-                let Number(sorted) = self.unspoilt_key(&self.keys().fair_part(name, "held"), sorted.clone())?;
-                let Number(is_paused) = self.unspoilt_key(&paused, is_paused.clone())?;
-                let Number(left) = self.unspoilt_key(&self.keys().left(name), left.clone())?;
+                let Some(Number(length)) = self.0.unspoilt_key(name, length.clone().map(Some))? else { continue };
+                let Number(sorted) = self.0.unspoilt_key(&self.0.keys.fair_part(name, "held"), sorted.clone())?;
+                let Number(is_paused) = self.0.unspoilt_key(&paused, is_paused.clone())?;
+                let Number(left) = self.0.unspoilt_key(&self.0.keys.left(name), left.clone())?;
                 let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(queue)).count()).unwrap_or(u32::MAX);
                 let depth = depth(length.unwrap_or(0), sorted.unwrap_or(0), left.unwrap_or(0));
                 let paused = is_paused == Some(1);
@@ -96,28 +99,28 @@ impl Store {
     }
 
     /// How a job stands in a queue; its position only if that is asked for. What it says of several keys is not of one moment.
-    pub async fn queue_position(&self, job: &JobId, queue: &Queue, position: bool) -> Result<QueuePosition, Error> {
-        let name = self.keys().work(queue);
+    pub async fn position(self, job: &JobId, queue: &Queue, position: bool) -> Result<QueuePosition, Error> {
+        let name = self.0.keys.work(queue);
         let mut look = Pipeline::new();
         look.cmd("LLEN").arg(&name);
-        look.cmd("GET").arg(self.keys().fair_part(&name, "held")).cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(queue));
-        look.cmd("ZCOUNT").arg(self.keys().leases()).arg("-inf").arg(LAST_HERE);
-        look.cmd("HGET").arg(self.keys().left(&name)).arg("all");
+        look.cmd("GET").arg(self.0.keys.fair_part(&name, "held")).cmd("SISMEMBER").arg(self.0.keys.paused()).arg(self.0.base(queue));
+        look.cmd("ZCOUNT").arg(self.0.keys.leases()).arg("-inf").arg(LAST_HERE);
+        look.cmd("HGET").arg(self.0.keys.left(&name)).arg("all");
         if position {
             look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT);
         }
         look.ignore_errors();
         let keys = [
             name.clone(),
-            self.keys().fair_part(&name, "held"),
-            self.keys().paused(),
-            self.keys().leases(),
-            self.keys().left(&name),
+            self.0.keys.fair_part(&name, "held"),
+            self.0.keys.paused(),
+            self.0.keys.leases(),
+            self.0.keys.left(&name),
             name.clone(),
         ];
         let answers = self.0.commands.each::<Number>(&look).await?;
         let numbers: Vec<Number> =
-            keys.iter().zip(answers).map(|(key, answer)| self.unspoilt_key(key, answer)).collect::<Result<_, _>>()?;
+            keys.iter().zip(answers).map(|(key, answer)| self.0.unspoilt_key(key, answer)).collect::<Result<_, _>>()?;
         let number = |at: usize| numbers.get(at).and_then(|Number(number)| *number);
         let (length, sorted, left) = (number(0).unwrap_or(0), number(1).unwrap_or(0), number(4).unwrap_or(0));
         // Sorted jobs are taken first, but in which order the callers come is not known; nor is where those lie that were stopped.

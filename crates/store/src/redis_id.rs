@@ -1,34 +1,35 @@
+use super::Error;
 use super::codec::Text;
-use super::{Error, Store};
+use crate::views::Health;
 
 /// How many hexadecimal digits the identity has. It becomes part of file names.
 const DIGITS: usize = 32;
 
-impl Store {
+impl Health<'_> {
     /// What tells this Redis from every other. It is made when it is first asked for; a Redis that lost everything is another one.
-    pub async fn redis_id(&self) -> Result<String, Error> {
+    pub async fn redis_id(self) -> Result<String, Error> {
         if let Some(known) = self.known_redis_id().await? {
             return Ok(known);
         }
         let made = format!("{:032x}", rand::random::<u128>());
         let mut set = redis::cmd("SET");
-        set.arg(self.keys().redis_id()).arg(&made).arg("NX").arg("GET");
+        set.arg(self.0.keys.redis_id()).arg(&made).arg("NX").arg("GET");
         // Another server may have been first.
         let before: Text = self.0.commands.call(&set).await?;
         before.0.map_or(Ok(made), |before| self.checked(before))
     }
 
     /// The same, unless nobody has asked for it yet.
-    pub async fn known_redis_id(&self) -> Result<Option<String>, Error> {
-        let found: Text = self.0.commands.call(redis::cmd("GET").arg(self.keys().redis_id())).await?;
+    pub async fn known_redis_id(self) -> Result<Option<String>, Error> {
+        let found: Text = self.0.commands.call(redis::cmd("GET").arg(self.0.keys.redis_id())).await?;
         found.0.map(|found| self.checked(found)).transpose()
     }
 
     /// Foreign programs can write the key, and what stands there becomes part of a file name.
-    fn checked(&self, identity: String) -> Result<String, Error> {
+    fn checked(self, identity: String) -> Result<String, Error> {
         if identity.len() == DIGITS && identity.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(identity);
         }
-        Err(Error::spoilt(self.keys().redis_id(), "holds no identity"))
+        Err(Error::spoilt(self.0.keys.redis_id(), "holds no identity"))
     }
 }

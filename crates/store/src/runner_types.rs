@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use redis::Pipeline;
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::Error;
 use super::codec::{Fields, Text};
 use super::runners::runner;
-use super::{Error, Store};
+use crate::views::Runners;
 use hero_model::{ContextId, Name, Place, Runner, RunnerId, ScriptType};
 
 /// They are read again after so long, because another program may have changed one and raised no revision.
@@ -56,18 +57,18 @@ impl OfType {
     }
 }
 
-impl Store {
+impl<'a> Runners<'a> {
     /// The runner that what has this topic goes to: the one whose topic it is, else of all whose script type has this name the one whose turn it is.
-    pub async fn runner_for(&self, topic: &Name) -> Result<Option<Runner>, Error> {
-        if let Some(runner) = self.runner_of_topic(topic).await? {
+    pub async fn for_topic(self, topic: &Name) -> Result<Option<Runner>, Error> {
+        if let Some(runner) = self.with_topic(topic).await? {
             return Ok(Some(runner));
         }
         let Some(script_type) = as_type(topic) else { return Ok(None) };
         for anew in [false, true] {
-            let Some(in_turn) = self.runner_types(anew).await?.of_types.get_mut(&script_type).map(OfType::take_turn) else { break };
+            let Some(in_turn) = self.types(anew).await?.of_types.get_mut(&script_type).map(OfType::take_turn) else { break };
             for id in in_turn {
                 // It may have changed meanwhile.
-                let found = self.unspoilt(self.runner(id).await)?;
+                let found = self.0.unspoilt(self.get(id).await)?;
                 if let Some(runner) = found.filter(|runner| runner.script_type == script_type) {
                     return Ok(Some(runner));
                 }
@@ -77,28 +78,28 @@ impl Store {
     }
 
     /// Whether there is a runner that what has this topic goes to.
-    pub async fn has_runner_for(&self, topic: &Name) -> Result<bool, Error> {
-        if self.runner_of_topic(topic).await?.is_some() {
+    pub async fn has_for_topic(self, topic: &Name) -> Result<bool, Error> {
+        if self.with_topic(topic).await?.is_some() {
             return Ok(true);
         }
         let Some(script_type) = as_type(topic) else { return Ok(false) };
-        Ok(self.runner_types(false).await?.of_types.contains_key(&script_type))
+        Ok(self.types(false).await?.of_types.contains_key(&script_type))
     }
 
     /// The contexts of this server in which runners of the script type of this name run whose jobs are sent there.
-    pub async fn targets_of_type(&self, topic: &Name) -> Result<BTreeSet<ContextId>, Error> {
+    pub async fn targets_of_type(self, topic: &Name) -> Result<BTreeSet<ContextId>, Error> {
         let Some(script_type) = as_type(topic) else { return Ok(BTreeSet::new()) };
-        Ok(self.runner_types(false).await?.of_types.get(&script_type).map(|of_type| of_type.targets.clone()).unwrap_or_default())
+        Ok(self.types(false).await?.of_types.get(&script_type).map(|of_type| of_type.targets.clone()).unwrap_or_default())
     }
 
     /// The runners of all types, as they are now, or, if not read `anew`, as they were when one changed last. Who comes meanwhile waits for what is read.
-    async fn runner_types(&self, anew: bool) -> Result<MutexGuard<'_, Known>, Error> {
+    async fn types(self, anew: bool) -> Result<MutexGuard<'a, Known>, Error> {
         let mut known = self.0.runner_types.0.lock().await;
         // It is read first: what changes meanwhile has another one.
-        let revision = self.runner_revision().await?;
+        let revision = self.revision().await?;
         let again = if revision.is_some() { AGAIN } else { SOON };
         if anew || known.read.is_none_or(|(read, at)| read != revision || at.elapsed() > again) {
-            let mut of_types = self.read_runner_types().await?;
+            let mut of_types = self.read_types().await?;
             for (script_type, of_type) in &mut of_types {
                 of_type.turns = known.of_types.get(script_type).map_or(0, |before| before.turns);
             }
@@ -107,19 +108,19 @@ impl Store {
         Ok(known)
     }
 
-    async fn read_runner_types(&self) -> Result<HashMap<ScriptType, OfType>, Error> {
+    async fn read_types(self) -> Result<HashMap<ScriptType, OfType>, Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().runners()).arg(0).arg(MOST_RUNNERS - 1);
-        let listed: Vec<Text> = self.unspoilt(self.0.commands.call(&range).await)?;
+        range.arg(self.0.keys.runners()).arg(0).arg(MOST_RUNNERS - 1);
+        let listed: Vec<Text> = self.0.unspoilt(self.0.commands.call(&range).await)?;
         let ids: Vec<RunnerId> = listed.iter().filter_map(Text::parse).collect();
         let mut found: HashMap<ScriptType, OfType> = HashMap::new();
         for part in ids.chunks(TOGETHER) {
-            let keys: Vec<String> = part.iter().map(|id| self.keys().runner(*id)).collect();
+            let keys: Vec<String> = part.iter().map(|id| self.0.keys.runner(*id)).collect();
             let mut look = Pipeline::with_capacity(keys.len());
             for key in &keys {
                 look.cmd("HMGET").arg(key).arg(&FIELDS);
             }
-            for (id, values) in part.iter().zip(self.each_unspoilt::<Vec<Text>>(&keys, &mut look).await?) {
+            for (id, values) in part.iter().zip(self.0.each_unspoilt::<Vec<Text>>(&keys, &mut look).await?) {
                 let named = FIELDS.iter().zip(values).filter(|(_, value)| value.0.is_some());
                 let fields = Fields(named.map(|(name, value)| ((*name).to_owned(), value)).collect());
                 let Some(runner) = runner(*id, &fields).filter(|_| fields.get("id").is_some()) else { continue };

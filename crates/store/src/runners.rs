@@ -1,59 +1,60 @@
 use redis::{Pipeline, RedisResult};
 
+use super::Error;
 use super::codec::{Fields, Text};
 use super::contexts::seconds;
 use super::score::Score;
-use super::{Error, Store};
+use crate::views::Runners;
 use hero_model::{ContextId, Name, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
 
-impl Store {
+impl Runners<'_> {
     /// A runner, if there is one with this number. Other programs may have made it, too.
-    pub async fn runner(&self, id: RunnerId) -> Result<Option<Runner>, Error> {
-        Ok(runner(id, &self.hash(&self.keys().runner(id)).await?))
+    pub async fn get(self, id: RunnerId) -> Result<Option<Runner>, Error> {
+        Ok(runner(id, &self.0.hash(&self.0.keys.runner(id)).await?))
     }
 
     /// The runner that has this topic: of `runner{n}` that with the number, else the one that has it as its own.
-    pub async fn runner_of_topic(&self, topic: &Name) -> Result<Option<Runner>, Error> {
+    pub async fn with_topic(self, topic: &Name) -> Result<Option<Runner>, Error> {
         if let Some(id) = RunnerId::of_group(topic) {
-            return self.runner(id).await;
+            return self.get(id).await;
         }
         let mut get = redis::cmd("ZSCORE");
-        get.arg(self.keys().topics()).arg(topic.as_str());
+        get.arg(self.0.keys.topics()).arg(topic.as_str());
         let found: Option<f64> = self.0.commands.call(&get).await?;
         let Some(id) = found else { return Ok(None) };
         // Another program may have changed the runner.
-        Ok(self.runner(RunnerId(id as u32)).await?.filter(|runner| runner.topic == *topic))
+        Ok(self.get(RunnerId(id as u32)).await?.filter(|runner| runner.topic == *topic))
     }
 
     /// Runners behind this number, in order, of at most `limit` that are listed; and behind what the next ones stand, if more are listed. Some that are
     /// listed may be gone.
-    pub async fn runners(&self, after: Score, limit: usize) -> Result<(Vec<Runner>, Option<Score>), Error> {
+    pub async fn list(self, after: Score, limit: usize) -> Result<(Vec<Runner>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().runners()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
+        range.arg(self.0.keys.runners()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
         range.arg("LIMIT").arg(0).arg(limit + 1).arg("WITHSCORES");
         let mut listed: Vec<(Text, f64)> = self.0.commands.call(&range).await?;
         let more = listed.len() > limit;
         listed.truncate(limit);
         let next = listed.last().filter(|_| more).map(|(_, score)| Score(*score));
         let ids: Vec<RunnerId> = listed.iter().filter_map(|(id, _)| id.parse()).collect();
-        let hashes = self.hashes(ids.iter().map(|id| self.keys().runner(*id))).await?;
+        let hashes = self.0.hashes(ids.iter().map(|id| self.0.keys.runner(*id))).await?;
         Ok((ids.into_iter().zip(hashes).filter_map(|(id, fields)| runner(id, &fields)).collect(), next))
     }
 
     /// Whether there are jobs to be taken in the queues for each of these, in their order. Queues that are paused give none.
-    pub async fn have_jobs(&self, targets: &[(ScriptType, Target)]) -> Result<Vec<bool>, Error> {
+    pub async fn have_jobs(self, targets: &[(ScriptType, Target)]) -> Result<Vec<bool>, Error> {
         let mut look = Pipeline::new();
         for (script_type, target) in targets {
             let queue = |priority| Queue { script_type: script_type.clone(), target: target.clone(), priority };
             let mut queues: Vec<String> =
-                [Priority::Urgent, Priority::Normal, Priority::Low].map(|priority| self.keys().work(&queue(priority))).into();
-            queues.push(self.keys().work_prio_1(script_type, target));
+                [Priority::Urgent, Priority::Normal, Priority::Low].map(|priority| self.0.keys.work(&queue(priority))).into();
+            queues.push(self.0.keys.work_prio_1(script_type, target));
             // Jobs may have been sorted by caller already.
-            queues.extend(queues.clone().iter().map(|queue| self.keys().fair_part(queue, "ring")));
+            queues.extend(queues.clone().iter().map(|queue| self.0.keys.fair_part(queue, "ring")));
             look.cmd("EXISTS").arg(queues);
-            look.cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(&queue(Priority::Normal)));
+            look.cmd("SISMEMBER").arg(self.0.keys.paused()).arg(self.0.base(&queue(Priority::Normal)));
             // What other programs push for runners goes on from there, whether or not the queue behind it is paused.
-            look.cmd("EXISTS").arg(self.keys().runner_queue(script_type));
+            look.cmd("EXISTS").arg(self.0.keys.runner_queue(script_type));
         }
         if targets.is_empty() {
             return Ok(Vec::new());
@@ -65,16 +66,16 @@ impl Store {
         for ((_, target), answers) in targets.iter().zip(answers.chunks(3)) {
             let [work, paused, runners] = answers else { return Err(Error::Closed) };
             let (work, runners) = (work.clone()? > 0, *target == Target::Type && runners.clone()? > 0);
-            let is_paused = self.unspoilt_key(&self.keys().paused(), paused.clone())? == 1;
+            let is_paused = self.0.unspoilt_key(&self.0.keys.paused(), paused.clone())? == 1;
             has_jobs.push(runners || work && !is_paused);
         }
         Ok(has_jobs)
     }
 
     /// Grows with each runner that is made, changed or deleted by hero. Nothing where another program has spoilt it: then any may have changed.
-    pub async fn runner_revision(&self) -> Result<Option<u64>, Error> {
-        let found = self.0.commands.call(redis::cmd("HGET").arg(self.keys().revisions()).arg("runners")).await.map(Some);
-        let found: Option<Text> = self.unspoilt(found)?;
+    pub async fn revision(self) -> Result<Option<u64>, Error> {
+        let found = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.revisions()).arg("runners")).await.map(Some);
+        let found: Option<Text> = self.0.unspoilt(found)?;
         Ok(found.and_then(|text| text.0.is_none().then_some(0).or_else(|| text.parse())))
     }
 }

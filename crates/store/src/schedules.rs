@@ -1,7 +1,8 @@
 use redis::{Pipeline, RedisResult};
 
+use super::Error;
 use super::codec::{Fields, Text};
-use super::{Error, Store};
+use crate::views::Schedules;
 use hero_model::{JobId, Overlap, ScheduleId, ScheduleSpec, Timestamp};
 
 /// A schedule as it stands in Redis.
@@ -64,12 +65,12 @@ const CHUNK: usize = 1000;
 /// How often ids are read again when some of them were none. Others may add more meanwhile.
 const MOST_LOOKS: usize = 8;
 
-impl Store {
+impl Schedules<'_> {
     /// The schedules that wait for an occurrence that has come, in the order of these, at most `limit`, after leaving out the first `skip`.
     /// Also when the next occurrence comes, where that is known.
-    pub async fn due_schedules(&self, skip: usize, limit: usize) -> Result<(Vec<StoredSchedule>, Option<Timestamp>), Error> {
+    pub async fn due(self, skip: usize, limit: usize) -> Result<(Vec<StoredSchedule>, Option<Timestamp>), Error> {
         let entries = self.occurrences(skip, limit).await?;
-        let now = self.clock().now();
+        let now = self.0.clock.now();
         let due = entries.iter().take_while(|(_, occurrence)| *occurrence <= now).count();
         let next = entries.get(due).map(|(_, occurrence)| *occurrence);
         Ok((self.stored(&entries[..due]).await?, next))
@@ -78,7 +79,7 @@ impl Store {
     /// A page of schedules, in the order of their next occurrences, and where the next page begins. None: that is no cursor.
     ///
     /// Schedules move while their occurrences are fired, so one may be on two pages; none is left out.
-    pub async fn schedules(&self, cursor: Option<&str>, limit: usize) -> Result<Option<(Vec<StoredSchedule>, Option<String>)>, Error> {
+    pub async fn list(self, cursor: Option<&str>, limit: usize) -> Result<Option<(Vec<StoredSchedule>, Option<String>)>, Error> {
         let after = match cursor.map(parse_cursor) {
             None => None,
             Some(None) => return Ok(None),
@@ -103,23 +104,23 @@ impl Store {
     }
 
     /// What a schedule is to do, if there is one; nothing in it where another version wrote it.
-    pub async fn schedule_spec(&self, id: &ScheduleId) -> Result<Option<Option<ScheduleSpec>>, Error> {
-        let spec: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().schedule(id)).arg("spec")).await?;
+    pub async fn spec(self, id: &ScheduleId) -> Result<Option<Option<ScheduleSpec>>, Error> {
+        let spec: Text = self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.schedule(id)).arg("spec")).await?;
         Ok(spec.0.map(|spec| serde_json::from_str(&spec).ok()))
     }
 
     /// A schedule that waits for this occurrence, as it is now.
-    pub async fn stored_schedule(&self, id: ScheduleId, occurrence: Timestamp) -> Result<Option<StoredSchedule>, Error> {
+    pub async fn get(self, id: ScheduleId, occurrence: Timestamp) -> Result<Option<StoredSchedule>, Error> {
         Ok(self.stored(&[(id, occurrence)]).await?.pop().filter(|schedule| !schedule.lost))
     }
 
-    async fn occurrences(&self, skip: usize, limit: usize) -> Result<Vec<(ScheduleId, Timestamp)>, Error> {
+    async fn occurrences(self, skip: usize, limit: usize) -> Result<Vec<(ScheduleId, Timestamp)>, Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().schedules()).arg(skip).arg(skip + limit.max(1) - 1).arg("WITHSCORES");
+        range.arg(self.0.keys.schedules()).arg(skip).arg(skip + limit.max(1) - 1).arg("WITHSCORES");
         let id = |member: &[u8]| std::str::from_utf8(member).ok()?.parse::<ScheduleId>().ok();
         let mut looks = 0;
         loop {
-            let entries: Vec<(Vec<u8>, f64)> = self.unspoilt(self.0.commands.call(&range).await)?;
+            let entries: Vec<(Vec<u8>, f64)> = self.0.unspoilt(self.0.commands.call(&range).await)?;
             let strange: Vec<&[u8]> = entries.iter().map(|(member, _)| member.as_slice()).filter(|member| id(member).is_none()).collect();
             looks += 1;
             if strange.is_empty() || looks > MOST_LOOKS {
@@ -127,22 +128,22 @@ impl Store {
                 return Ok(entries.iter().filter_map(known).collect());
             }
             // What others put there and is no id gives way: it would take the place of one.
-            self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.keys().schedules()).arg(strange)).await?;
+            self.0.commands.call::<u64>(redis::cmd("ZREM").arg(self.0.keys.schedules()).arg(strange)).await?;
         }
     }
 
-    async fn stored(&self, entries: &[(ScheduleId, Timestamp)]) -> Result<Vec<StoredSchedule>, Error> {
+    async fn stored(self, entries: &[(ScheduleId, Timestamp)]) -> Result<Vec<StoredSchedule>, Error> {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
         let mut pipeline = Pipeline::with_capacity(entries.len());
         pipeline.ignore_errors();
         for (id, _) in entries {
-            pipeline.cmd("HGETALL").arg(self.keys().schedule(id));
+            pipeline.cmd("HGETALL").arg(self.0.keys.schedule(id));
         }
         let hashes = self.0.commands.each::<Fields>(&pipeline).await?;
         let of = |((id, occurrence), fields): (&(ScheduleId, Timestamp), RedisResult<Fields>)| {
-            let fields = self.unspoilt_key(&self.keys().schedule(id), fields.map(Some))?;
+            let fields = self.0.unspoilt_key(&self.0.keys.schedule(id), fields.map(Some))?;
             let is_spoilt = fields.is_none();
             let schedule = stored(id, *occurrence, &fields.unwrap_or_default());
             // What another program made something else of is not lost yet: whoever cleans up says what becomes of it.

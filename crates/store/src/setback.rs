@@ -1,8 +1,9 @@
 use redis::Pipeline;
 
+use super::Error;
 use super::codec::Text;
-use super::{Error, Store};
 use crate::keys::Keys;
+use crate::views::Maintenance;
 use hero_model::Timestamp;
 
 /// Jobs whose times are out of order by less are found in any case, ms.
@@ -14,9 +15,9 @@ const HOURS: usize = 3;
 
 /// Setbacks of Redis' clock. After one, jobs come into the index of an hour whose times are earlier than those of some jobs before them.
 /// So a list by time looks further there, by as much as the clock was set back.
-impl Store {
+impl Maintenance<'_> {
     /// Sets the clock by Redis. False: Redis took too long to answer, so the clock goes on as it is.
-    pub async fn set_clock(&self) -> Result<bool, Error> {
+    pub async fn set_clock(self) -> Result<bool, Error> {
         let before = std::time::Instant::now();
         let (seconds, micros): (i64, i64) = self.0.commands.call(&redis::cmd("TIME")).await?;
         let set = self.0.clock.set(Timestamp::from_millis(seconds * 1000 + micros / 1000), before.elapsed());
@@ -36,41 +37,41 @@ impl Store {
     }
 
     /// Has the clock know what Redis has shown before this process began: the times of the newest jobs.
-    pub async fn look_back(&self) -> Result<(), Error> {
-        let now = self.clock().now().hour();
+    pub async fn look_back(self) -> Result<(), Error> {
+        let now = self.0.clock.now().hour();
         let hours = self.index_hours().await?;
         for hour in hours.iter().rev().take(HOURS).filter(|hour| **hour >= now) {
-            let newest = self.0.commands.call(redis::cmd("LINDEX").arg(self.keys().index_of_hour(hour)).arg(-1)).await;
-            let newest: Text = self.unspoilt(newest)?;
+            let newest = self.0.commands.call(redis::cmd("LINDEX").arg(self.0.keys.index_of_hour(hour)).arg(-1)).await;
+            let newest: Text = self.0.unspoilt(newest)?;
             let Some(id) = newest.parse() else { continue };
-            let times = self.0.commands.call(redis::cmd("HMGET").arg(self.keys().job(&id)).arg("indexed").arg("created_at")).await;
-            let (indexed, created): (Text, Text) = self.unspoilt(times)?;
+            let times = self.0.commands.call(redis::cmd("HMGET").arg(self.0.keys.job(&id)).arg("indexed").arg("created_at")).await;
+            let (indexed, created): (Text, Text) = self.0.unspoilt(times)?;
             if let Some(time) = indexed.parse().map(Timestamp::from_millis).or_else(|| created.parse()).filter(|time| time.hour() == *hour)
             {
-                self.clock().has_shown(time);
+                self.0.clock.has_shown(time);
             }
         }
         Ok(())
     }
 
     /// Notes how far the jobs of each hour that may come again are out of order, and says for how many that is news.
-    async fn note_setback(&self, back: i64) -> Result<usize, Error> {
+    async fn note_setback(self, back: i64) -> Result<usize, Error> {
         let mut news = 0;
-        let now = self.clock().now();
+        let now = self.0.clock.now();
         let (first, last) = (now.hour(), Timestamp::from_millis(now.as_millis().saturating_add(back)).hour());
         let mut hours = self.index_hours().await?;
         hours.retain(|hour| (&first..=&last).contains(&hour));
         let mut known = Pipeline::with_capacity(hours.len());
         for hour in &hours {
-            known.cmd("HGET").arg(self.keys().time_offsets()).arg(field(self.keys(), hour));
+            known.cmd("HGET").arg(self.0.keys.time_offsets()).arg(field(&self.0.keys, hour));
         }
-        let keys = vec![self.keys().time_offsets(); hours.len()];
-        let known: Vec<Text> = self.each_unspoilt(&keys, &mut known).await?;
+        let keys = vec![self.0.keys.time_offsets(); hours.len()];
+        let known: Vec<Text> = self.0.each_unspoilt(&keys, &mut known).await?;
         for (hour, known) in hours.iter().zip(known) {
             if known.parse::<i64>().is_none_or(|known| known < back) {
                 self.0
                     .commands
-                    .call::<u64>(redis::cmd("HSET").arg(self.keys().time_offsets()).arg(field(self.keys(), hour)).arg(back))
+                    .call::<u64>(redis::cmd("HSET").arg(self.0.keys.time_offsets()).arg(field(&self.0.keys, hour)).arg(back))
                     .await?;
                 news += 1;
             }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use redis::{FromRedisValue, Pipeline, RedisResult};
 
 use super::codec::Fields;
-use super::{Error, Store};
+use super::{Error, Inner};
+use crate::views::{Health, Maintenance};
 
 /// A key is named in the log again after so long, as long as it is found so.
 const AGAIN: Duration = Duration::from_secs(600);
@@ -69,12 +70,12 @@ impl Told {
     }
 }
 
-impl Store {
+impl Inner {
     /// Names a key in the log, once in a while, that another program has spoilt.
     pub(super) fn tell_spoilt(&self, error: &Error) {
         let Error::Spoilt { key, why } = error else { return };
-        let context = self.context();
-        match self.0.told.news(key, Instant::now(), why.contains("of another type")) {
+        let context = self.keys.context();
+        match self.told.news(key, Instant::now(), why.contains("of another type")) {
             News::Old => {}
             News::Key => tracing::warn!(%context, key, "left out, because it cannot be read: {error}"),
             News::Last => {
@@ -85,34 +86,36 @@ impl Store {
 
     /// Names a key in the log, once in a while, that gave way.
     pub(super) fn tell_deleted(&self, key: &str) {
-        if self.0.told.news(key, Instant::now(), true) != News::Old {
-            let context = self.context();
+        if self.told.news(key, Instant::now(), true) != News::Old {
+            let context = self.keys.context();
             tracing::warn!(%context, key, "a key that is for hero alone was of another type, because another program wrote there; it was deleted, so that all else goes on");
         }
     }
+}
 
+impl Maintenance<'_> {
     /// Names those keys in the log, once in a while, of which another program has made something else: those that are named by no id, and of the others those
     /// that functions have met. Functions go on as if there were none, or delete what is for hero alone, and what they answer does not tell that.
-    pub async fn name_spoilt(&self) -> Result<(), Error> {
+    pub async fn name_spoilt(self) -> Result<(), Error> {
         self.forget_mended(Instant::now()).await?;
-        let mut kinds = self.keys().kinds();
-        let [left_out, deleted] = self.take_spoilt().await?;
+        let mut kinds = self.0.keys.kinds();
+        let [left_out, deleted] = self.0.take_spoilt().await?;
         for key in deleted {
-            self.tell_deleted(&key);
+            self.0.tell_deleted(&key);
         }
         let fixed = kinds.len();
         for key in left_out {
             // What foreign programs named is theirs, and has whatever type it has.
-            if let Some(kind) = self.keys().kind_of(&key)
+            if let Some(kind) = self.0.keys.kind_of(&key)
                 && kinds[..fixed].iter().all(|(known, _)| *known != key)
             {
                 kinds.push((key, kind));
             }
         }
-        let types = self.types_of(kinds.iter().map(|(key, _)| key)).await?;
+        let types = self.0.types_of(kinds.iter().map(|(key, _)| key)).await?;
         for ((key, kind), found) in kinds.into_iter().zip(types) {
             if found != kind.as_str() && found != "none" {
-                self.tell_spoilt(&Error::spoilt(key, kind.is_another()));
+                self.0.tell_spoilt(&Error::spoilt(key, kind.is_another()));
             }
         }
         Ok(())
@@ -120,11 +123,11 @@ impl Store {
 
     /// Forgets the keys that have been mended since they were named. So there is room for others, and they are named if they are spoilt once more.
     #[doc(hidden)]
-    pub async fn forget_mended(&self, now: Instant) -> Result<(), Error> {
-        let (told, fixed) = (self.0.told.maybe_mended(now), self.keys().kinds());
-        let types = self.types_of(told.iter().map(|(key, _)| key)).await?;
+    pub async fn forget_mended(self, now: Instant) -> Result<(), Error> {
+        let (told, fixed) = (self.0.told.maybe_mended(now), self.0.keys.kinds());
+        let types = self.0.types_of(told.iter().map(|(key, _)| key)).await?;
         for ((key, named), found) in told.iter().zip(types) {
-            let kind = fixed.iter().find(|(known, _)| known == key).map(|(_, kind)| *kind).or_else(|| self.keys().kind_of(key));
+            let kind = fixed.iter().find(|(known, _)| known == key).map(|(_, kind)| *kind).or_else(|| self.0.keys.kind_of(key));
             let is_right = || named.for_type && kind.is_some_and(|kind| found == kind.as_str());
             if found == "none" || is_right() {
                 self.0.told.forget(key);
@@ -132,22 +135,28 @@ impl Store {
         }
         Ok(())
     }
+}
 
+impl Inner {
     /// The types of keys, as Redis calls them.
     async fn types_of(&self, keys: impl ExactSizeIterator<Item = &String>) -> Result<Vec<String>, Error> {
         let mut look = Pipeline::with_capacity(keys.len());
         for key in keys {
             look.cmd("TYPE").arg(key);
         }
-        if look.is_empty() { Ok(Vec::new()) } else { self.0.commands.pipeline(&look).await }
+        if look.is_empty() { Ok(Vec::new()) } else { self.commands.pipeline(&look).await }
     }
+}
 
+impl Health<'_> {
     /// The keys that the log has named since this process began, or lately, where there were very many.
     #[doc(hidden)]
-    pub fn spoilt_keys(&self) -> Vec<String> {
+    pub fn spoilt_keys(self) -> Vec<String> {
         self.0.told.keys()
     }
+}
 
+impl Inner {
     /// What was read of a key; nothing, where another program has spoilt it, which the log says then. What cannot be read now is an error all the same.
     pub(super) fn unspoilt<T: Default>(&self, read: Result<T, Error>) -> Result<T, Error> {
         match read {
@@ -174,7 +183,7 @@ impl Store {
             return Ok(Vec::new());
         }
         pipeline.ignore_errors();
-        let answers = self.0.commands.each::<T>(pipeline).await?;
+        let answers = self.commands.each::<T>(pipeline).await?;
         keys.iter().zip(answers).map(|(key, answer)| self.unspoilt_key(key, answer)).collect()
     }
 
@@ -184,13 +193,13 @@ impl Store {
             return Ok(Vec::new());
         }
         pipeline.ignore_errors();
-        let answers = self.0.commands.each::<T>(pipeline).await?;
+        let answers = self.commands.each::<T>(pipeline).await?;
         keys.iter().zip(answers).map(|(key, answer)| answer.map_err(|error| Error::of_key(error, key))).collect()
     }
 
     /// The fields of a hash: none where there is none. One that another program has spoilt is an error that says so.
     pub(super) async fn hash(&self, key: &str) -> Result<Fields, Error> {
-        self.0.commands.call(redis::cmd("HGETALL").arg(key)).await
+        self.commands.call(redis::cmd("HGETALL").arg(key)).await
     }
 
     /// The fields of several hashes, for lists: none where there is none, nor where another program has spoilt it, which the log says.

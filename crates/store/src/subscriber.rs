@@ -45,7 +45,7 @@ impl Subscriber {
         }
         let jobs = words.filter_map(|id| id.parse::<JobId>().ok());
         match word {
-            Some("ended") => jobs.for_each(|job| self.store.tell_by_reading(job)),
+            Some("ended") => jobs.for_each(|job| self.store.jobs().tell_by_reading(job)),
             Some("stop") => jobs.for_each(|job| self.store.inbox().stop(job)),
             _ => {}
         }

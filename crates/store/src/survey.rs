@@ -7,7 +7,8 @@ use tokio::sync::{Mutex, Notify, watch};
 use super::codec::Text;
 use super::deadline::in_time;
 use super::setback::set_back;
-use super::{Error, Pace, Store};
+use super::{Error, Pace};
+use crate::views::{Actors, Health, Maintenance};
 use hero_model::{Actor, ScriptType};
 
 /// The live actors as they were last read, shared by all callers.
@@ -56,13 +57,13 @@ impl Survey {
     }
 }
 
-impl Store {
+impl Actors<'_> {
     /// Every live actor, in order, those included that other programs announced just now.
     ///
     /// These are found among all keys of the context by the surveyor, once for all callers at a time. Where there are more than 50,000 keys
     /// no caller waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute (by chance,
     /// where another key goes as it comes, after five). An actor that has gone is out of the list at once.
-    pub async fn actors_now(&self) -> Result<Arc<[Actor]>, Error> {
+    pub async fn now(self) -> Result<Arc<[Actor]>, Error> {
         let (asked, surveys) = (Instant::now(), &self.0.surveys);
         let mut last = surveys.last.subscribe();
         if last.borrow().is_none_or(|survey| survey.steps <= QUICK) {
@@ -71,28 +72,28 @@ impl Store {
             // Without a surveyor the list has the actors that were seen so far.
             let _ = tokio::time::timeout(PATIENCE, fresh).await;
         }
-        self.actors_since(asked).await
+        self.since(asked).await
     }
 
     /// Every live actor that was seen, in order, as it was at this time or later. Read once for all callers.
-    pub async fn actors_since(&self, time: Instant) -> Result<Arc<[Actor]>, Error> {
+    pub async fn since(self, time: Instant) -> Result<Arc<[Actor]>, Error> {
         let mut seen = in_time(async { Ok(self.0.surveys.seen.lock().await) }).await?;
         if let Some((_, actors)) = seen.as_ref().filter(|(read, _)| *read >= time) {
             return Ok(actors.clone());
         }
-        let (began, actors) = (Instant::now(), Arc::from(self.actors().await?));
+        let (began, actors) = (Instant::now(), Arc::from(self.list().await?));
         *seen = Some((began, Arc::clone(&actors)));
         Ok(actors)
     }
 
     /// Every live actor that was seen in the last second.
-    pub async fn actors_lately(&self) -> Result<Arc<[Actor]>, Error> {
+    pub async fn lately(self) -> Result<Arc<[Actor]>, Error> {
         let now = Instant::now();
-        self.actors_since(now.checked_sub(OFTEN).unwrap_or(now)).await
+        self.since(now.checked_sub(OFTEN).unwrap_or(now)).await
     }
 
     /// Waits until a survey is due or a caller wants one, and makes it.
-    pub async fn survey_in_time(&self, pace: &mut Pace) -> Result<(), Error> {
+    pub async fn survey_in_time(self, pace: &mut Pace) -> Result<(), Error> {
         let surveys = &self.0.surveys;
         let last = *surveys.last.borrow();
         if let Some(last) = last {
@@ -101,60 +102,62 @@ impl Store {
                 () = surveys.wanted.notified() => tokio::time::sleep_until(last.may().into()).await,
             }
         }
-        pace.begin(self.number_of_keys().await?);
+        pace.begin(Health(self.0).number_of_keys().await?);
         let survey = self.survey().await?;
         pace.end(survey.pause(), survey.ended);
-        let actors = self.actors_since(survey.ended).await?;
+        let actors = self.since(survey.ended).await?;
         surveys.last.send_replace(Some(survey));
         self.find_native_only(&actors).await
     }
 
     /// Waits until a walk is due.
-    async fn until_due(&self, pace: &mut Pace) -> Result<(), Error> {
+    async fn until_due(self, pace: &mut Pace) -> Result<(), Error> {
         loop {
             tokio::time::sleep(OFTEN).await;
-            if pace.is_due(self.number_of_keys().await?, Instant::now()) {
+            if pace.is_due(Health(self.0).number_of_keys().await?, Instant::now()) {
                 return Ok(());
             }
         }
     }
 
     /// Notes presences that foreign actors wrote.
-    async fn survey(&self) -> Result<Survey, Error> {
+    async fn survey(self) -> Result<Survey, Error> {
         let (began, mut steps, mut cursor, mut found) = (Instant::now(), 0, 0, Vec::new());
         while steps == 0 || cursor != 0 {
-            let (next, keys) = self.scan_step(cursor, &self.keys().presence_pattern()).await?;
+            let (next, keys) = self.0.scan_step(cursor, &self.0.keys.presence_pattern()).await?;
             found.extend(keys);
             (cursor, steps) = (next, steps + 1);
         }
         for found in found.chunks(AT_ONCE) {
-            let known = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.keys().actors()).arg(found)).await;
-            let mut known: Vec<bool> = self.unspoilt(known)?;
+            let known = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.0.keys.actors()).arg(found)).await;
+            let mut known: Vec<bool> = self.0.unspoilt(known)?;
             known.resize(found.len(), false);
             let new: Vec<&String> = found.iter().zip(known).filter_map(|(key, known)| (!known).then_some(key)).collect();
-            self.note_keys(&self.keys().actors(), &new).await?;
+            self.0.note_keys(&self.0.keys.actors(), &new).await?;
         }
         Ok(Survey { began, ended: Instant::now(), steps })
     }
 
     /// Finds the script types that only actors of ours take. A queued job of another type is looked at more often.
-    async fn find_native_only(&self, actors: &[Actor]) -> Result<(), Error> {
+    async fn find_native_only(self, actors: &[Actor]) -> Result<(), Error> {
         let types = |foreign: bool| -> BTreeSet<&ScriptType> {
             actors.iter().filter(|actor| actor.foreign == foreign).map(|actor| &actor.script_type).collect()
         };
         let native_only: Vec<&str> = types(false).difference(&types(true)).map(|script_type| script_type.as_str()).collect();
-        self.note_native_only(&native_only).await
+        self.0.note_native_only(&native_only).await
     }
+}
 
+impl Maintenance<'_> {
     /// Forgets actors, queues, hours and types that are gone. What comes at the same time stays.
-    pub async fn tidy(&self) -> Result<(), Error> {
-        let keys = self.keys();
+    pub async fn tidy(self) -> Result<(), Error> {
+        let keys = &self.0.keys;
         // A queue that fills again is noted again by the push that makes it non-empty, and so are the others.
         for set in [keys.actors(), keys.queues(), keys.hours(), keys.types()] {
             let mut cursor = 0;
             loop {
                 let known: Vec<Vec<u8>>;
-                (cursor, known) = self.page_of(&set, cursor).await?;
+                (cursor, known) = self.0.page_of(&set, cursor).await?;
                 self.tidy_page(&set, known).await?;
                 if cursor == 0 {
                     break;
@@ -164,7 +167,7 @@ impl Store {
         let mut cursor = 0;
         loop {
             let noted: Vec<(Text, Text)>;
-            (cursor, noted) = self.fields_of(&keys.time_offsets(), cursor).await?;
+            (cursor, noted) = self.0.fields_of(&keys.time_offsets(), cursor).await?;
             self.tidy_time_offsets(noted.into_iter().filter_map(|(field, _)| field.0).collect()).await?;
             if cursor == 0 {
                 return Ok(());
@@ -173,34 +176,34 @@ impl Store {
     }
 
     /// Takes those of some notes of how far times are off out that are of no hour. An hour is listed before anything is noted of it.
-    async fn tidy_time_offsets(&self, noted: Vec<String>) -> Result<(), Error> {
-        let keys = self.keys();
+    async fn tidy_time_offsets(self, noted: Vec<String>) -> Result<(), Error> {
+        let keys = &self.0.keys;
         if noted.is_empty() {
             return Ok(());
         }
         let lists: Vec<&str> = noted.iter().map(|field| set_back(field).unwrap_or(field)).collect();
         let listed = self.0.commands.call(redis::cmd("SMISMEMBER").arg(keys.hours()).arg(&lists)).await;
         // Where it is not known which hours there are, none is said to be gone.
-        let listed: Vec<bool> = self.unspoilt(listed)?;
+        let listed: Vec<bool> = self.0.unspoilt(listed)?;
         let is_gone = |(list, listed): (&&str, bool)| !listed || keys.parse_index(list).is_none();
         let gone: Vec<&String> =
             noted.iter().zip(lists.iter().zip(listed)).filter(|(_, of)| is_gone(*of)).map(|(field, _)| field).collect();
         if !gone.is_empty() {
-            self.unspoilt(self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await)?;
+            self.0.unspoilt(self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await)?;
         }
         Ok(())
     }
 
     /// Takes members out of a set whose keys are gone.
-    async fn tidy_page(&self, set: &str, known: Vec<Vec<u8>>) -> Result<(), Error> {
+    async fn tidy_page(self, set: &str, known: Vec<Vec<u8>>) -> Result<(), Error> {
         // Bytes that are no text are no key of ours.
         let (known, strange): (Vec<_>, Vec<_>) = known.into_iter().map(String::from_utf8).partition(Result::is_ok);
         for member in strange.into_iter().filter_map(Result::err) {
             self.0.commands.call::<u64>(redis::cmd("SREM").arg(set).arg(member.as_bytes())).await?;
         }
         // A function may look at keys of its own context only.
-        let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(self.keys().prefix())).collect();
-        self.forget_keys(set, &known).await?;
+        let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(self.0.keys.prefix())).collect();
+        self.0.forget_keys(set, &known).await?;
         Ok(())
     }
 }

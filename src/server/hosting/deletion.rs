@@ -55,7 +55,7 @@ impl Hosting {
         let home = self.0.dispatcher.opened(ContextId(0))?;
         let store = home.beside(context).await?;
         // A context whose creation was never completed is not closed yet.
-        store.close_context(true).await?;
+        store.contexts().close(true).await?;
         let told = Instant::now();
         self.stop_jobs(&store).await?;
         self.leave(context).await;
@@ -63,7 +63,7 @@ impl Hosting {
         loop {
             let (mut cursor, mut gone) = (0, 0);
             loop {
-                let (next, of_step) = store.purge(cursor).await?;
+                let (next, of_step) = store.contexts().purge(cursor).await?;
                 (cursor, gone) = (next, gone + of_step);
                 if cursor == 0 {
                     break;
@@ -87,8 +87,8 @@ impl Hosting {
         let until = Instant::now() + STOPS;
         let mut told: Vec<JobId> = Vec::new();
         loop {
-            let running = store.leased(1000).await?;
-            let untold = store.untold_stops().await?;
+            let running = store.queues().leased(1000).await?;
+            let untold = store.messages().untold_stops().await?;
             if running.is_empty() && untold == 0 {
                 return Ok(());
             }
@@ -101,7 +101,7 @@ impl Hosting {
                 return Ok(());
             }
             for job in running.iter().filter(|job| !told.contains(job)) {
-                store.stop(job).await?;
+                store.jobs().stop(job).await?;
             }
             told = running;
             tokio::time::sleep(LOOK).await;

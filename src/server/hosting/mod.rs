@@ -228,10 +228,10 @@ impl Hosting {
             (common, Some(own)) => common.min(own as usize),
         };
         let queue = usize::try_from(within.queue_length).unwrap_or(usize::MAX);
-        store.limit_queues(limits.queue_length.map_or(queue, |own| queue.min(own as usize)));
-        store.limit_running(lower(within.max_running, limits.max_running));
-        store.limit_jobs_per_second(limits.jobs_per_second.unwrap_or(0));
-        store.limit_objects(limits.objects_quota.unwrap_or(0));
+        store.limits().set_queues(limits.queue_length.map_or(queue, |own| queue.min(own as usize)));
+        store.limits().set_running(lower(within.max_running, limits.max_running));
+        store.limits().set_jobs_per_second(limits.jobs_per_second.unwrap_or(0));
+        store.limits().set_objects(limits.objects_quota.unwrap_or(0));
     }
 
     fn limits_of(&self, context: ContextId) -> ContextLimits {

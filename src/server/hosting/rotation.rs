@@ -44,7 +44,7 @@ impl Rotation {
     /// Creates the rotation. A Redis Cluster has no databases to scan, so all contexts are open there.
     pub(crate) fn new(hosting: Hosting) -> Result<Self, Error> {
         let databases = match hosting.0.dispatcher.opened(ContextId(0)) {
-            Ok(home) => home.databases()?.map(Arc::new),
+            Ok(home) => home.contexts().databases()?.map(Arc::new),
             Err(_) => None,
         };
         let queues = queues_everywhere(&hosting.0.settings);

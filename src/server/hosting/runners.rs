@@ -99,7 +99,7 @@ impl Runners {
         if self.hosting.0.starter.get().is_none() {
             return Ok(());
         }
-        let revision = self.store.runner_revision().await?;
+        let revision = self.store.runners().revision().await?;
         if revision.is_none() || self.revision != Some(revision) {
             let wanted = self.wanted().await?;
             self.follow(wanted);
@@ -116,7 +116,7 @@ impl Runners {
     async fn wanted(&self) -> Result<BTreeMap<RunnerId, Runner>, Error> {
         let (mut wanted, mut after) = (BTreeMap::new(), Score::from(0));
         loop {
-            let (page, next) = self.store.runners(after, PAGE).await?;
+            let (page, next) = self.store.runners().list(after, PAGE).await?;
             wanted.extend(page.into_iter().filter(|runner| runner.local).map(|runner| (runner.runner_id, runner)));
             match next {
                 Some(next) if wanted.len() < MOST => after = next,
@@ -197,7 +197,7 @@ impl Runners {
         asked.extend(for_all.into_iter().map(|(script_type, id)| (id, (script_type.clone(), Target::Type))));
         let targets: Vec<_> = asked.iter().map(|(_, target)| target.clone()).collect();
         let mut has_jobs: BTreeMap<RunnerId, bool> = BTreeMap::new();
-        for ((id, _), has) in asked.iter().zip(self.store.have_jobs(&targets).await?) {
+        for ((id, _), has) in asked.iter().zip(self.store.runners().have_jobs(&targets).await?) {
             *has_jobs.entry(*id).or_default() |= has;
         }
         for (id, has) in has_jobs {

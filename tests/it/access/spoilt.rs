@@ -121,7 +121,7 @@ async fn a_context_that_cannot_be_read_is_not_one_without_rights_and_the_others_
     assert!(other.has_role(reader, two, Role::Caller), "the other one was read");
     assert!(other.has_role(reader, one, Role::Reader) && !other.has_role(reader, one, Role::Caller), "it is as it was");
     // What is to be done there is not known either.
-    let databases = guarded.house.store.databases().unwrap().unwrap();
+    let databases = guarded.house.store.contexts().databases().unwrap().unwrap();
     let _: String = redis.run(&["ACL", "SETUSER", "default", "-fcall", "-fcall_ro"]).await;
     let pending = databases.pending(&[one], &[]).await;
     assert!(pending.is_err() || pending.is_ok_and(|of| of.len() == 1 && of[0].1.is_err()));

@@ -18,8 +18,8 @@ async fn a_revocation_is_seen_whose_server_was_killed_before_it_could_tell() {
     assert!(other.has_role(reader, context, Role::Reader));
     // All that a server does until it is killed.
     let store = guarded.house.dispatcher.opened(context).unwrap();
-    let token = guarded.house.store.announce_change(context).await.unwrap();
-    store.set_role(reader, Role::Reader, false).await.unwrap();
+    let token = guarded.house.store.contexts().announce_change(context).await.unwrap();
+    store.access().set_role(reader, Role::Reader, false).await.unwrap();
     other.follow().await.unwrap();
     guarded.house.store.clock().advance(Duration::from_secs(3));
     other.follow().await.unwrap();
@@ -28,7 +28,7 @@ async fn a_revocation_is_seen_whose_server_was_killed_before_it_could_tell() {
     let field = format!("changing:{token}");
     let long_ago = Timestamp::local().as_millis() - 3_600_000;
     let _: i64 = redis.run(&["HSET", "hero:meta:access", &field, &format!("{context} {long_ago}")]).await;
-    let revision = async || guarded.house.store.access_news().await.unwrap().unwrap().revision;
+    let revision = async || guarded.house.store.access().news().await.unwrap().unwrap().revision;
     let (before, (_late, late)) = (revision().await, Server::guarded(&guarded.house.dispatcher).await);
     late.follow().await.unwrap();
     assert!(revision().await > before);
@@ -43,7 +43,7 @@ async fn what_is_told_leaves_no_announcement() {
     guarded.authority.set_role(CONTEXT, reader, Role::Reader, false).await.unwrap();
     let none = guarded.authority.update_context(ContextId(7), hero::access::ContextSpec::default()).await;
     assert!(none.is_err());
-    assert_eq!(guarded.house.store.access_news().await.unwrap().unwrap().changing, []);
+    assert_eq!(guarded.house.store.access().news().await.unwrap().unwrap().changing, []);
 }
 
 #[tokio::test]

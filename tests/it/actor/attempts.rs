@@ -59,19 +59,19 @@ async fn errors_of_earlier_attempts_are_kept_with_their_places_once_a_later_one_
 async fn take(store: &Store, ends: &[Ended]) -> Option<(u32, u32)> {
     let (script_type, queues) = (ScriptType::osis(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:7".into(), room: 1 }];
-    let fetched = store.fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap();
+    let fetched = store.queues().fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap();
     fetched.taken.first().map(|job| (job.attempt, job.claim))
 }
 
 async fn put(store: &Store, spec: JobSpec) -> JobId {
     let job = NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None };
     let id = job.id.clone();
-    store.create(job).await.unwrap();
+    store.jobs().create(job).await.unwrap();
     id
 }
 
 async fn attempts(store: &Store, id: &JobId) -> Vec<Attempt> {
-    store.job(id).await.unwrap().unwrap().attempts
+    store.jobs().get(id).await.unwrap().unwrap().attempts
 }
 
 fn failure(message: &str) -> AttemptEnd {
@@ -93,7 +93,7 @@ async fn the_history_of_a_job_that_is_tried_again_and_again_is_bounded() {
         if attempt < 41 {
             assert_eq!(take(&store, &ends).await, None);
             ends.clear();
-            store.promote(8).await.unwrap();
+            store.jobs().promote(8).await.unwrap();
         }
     }
     assert_eq!(take(&store, &ends).await, None);
@@ -119,7 +119,7 @@ async fn the_history_of_a_job_whose_errors_are_long_as_json_is_kept() {
         if attempt < 15 {
             assert_eq!(take(&store, &ends).await, None);
             ends.clear();
-            store.promote(8).await.unwrap();
+            store.jobs().promote(8).await.unwrap();
         }
     }
     assert_eq!(take(&store, &ends).await, None);
@@ -142,7 +142,7 @@ async fn deaths_of_actors_and_runs_before_a_retry_are_attempts_and_what_is_given
     let id = put(&store, spec("1")).await;
     assert_eq!(take(&store, &[]).await, Some((1, 1)));
     store.clock().advance(Duration::from_secs(31));
-    store.reap(8).await.unwrap();
+    store.queues().reap(8).await.unwrap();
     let (number, claim) = take(&store, &[]).await.unwrap();
     let back = Ended::of(id.clone(), number, claim, Timestamp::local(), AttemptEnd::Requeued);
     let (number, claim) = take(&store, &[back]).await.unwrap();
@@ -150,7 +150,7 @@ async fn deaths_of_actors_and_runs_before_a_retry_are_attempts_and_what_is_given
     let output = Output { text: "1".into(), format: OutputFormat::Json };
     let finished = Ended::of(id.clone(), number, claim, Timestamp::local(), AttemptEnd::Finished(output));
     assert_eq!(take(&store, &[finished]).await, None);
-    store.retry(&id).await.unwrap();
+    store.jobs().retry(&id).await.unwrap();
     assert_eq!(attempts(&store, &id).await.len(), 2, "it has not begun again");
     assert_eq!(take(&store, &[]).await.unwrap().0, 3);
     let kept = attempts(&store, &id).await;

@@ -168,7 +168,7 @@ async fn claim(store: &Store) -> u32 {
     let actors = [ActorRoom { actor: "osis:default:7".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
     let fetch = Fetch { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
-    store.fetch(&fetch).await.unwrap().taken[0].claim
+    store.queues().fetch(&fetch).await.unwrap().taken[0].claim
 }
 
 fn thing(size: u32) -> Json {
@@ -211,7 +211,7 @@ async fn a_question_that_is_asked_again_is_answered_as_it_was_and_one_that_comes
     shelf.index(&things, &["size".to_owned()]).await.unwrap();
     refused(shelf.drop_index_once(&things, "size", Some(&of(8))).await, "something else");
     assert_eq!(size(&shelf).await, 3);
-    assert_eq!(house.store.indexes(&things).await.unwrap().len(), 1);
+    assert_eq!(house.store.objects().indexes(&things).await.unwrap().len(), 1);
     for (number, there) in [(11, true), (11, true), (12, false), (12, false)] {
         assert_eq!(shelf.delete_once(&things, &a, Some(&of(number))).await.unwrap(), there, "{number}");
     }
@@ -230,9 +230,9 @@ async fn a_question_that_was_refused_stays_refused_however_often_it_is_asked() {
     let id = house.start(spec("1")).await;
     let claim = claim(&house.store).await;
     let of = |number| hero::store::HostCallId { job: id.clone(), claim, number };
-    house.store.limit_objects(1);
+    house.store.limits().set_objects(1);
     let told = shelf.set_once(&things, &thing(1), Some(&of(4))).await.unwrap_err().to_string();
-    house.store.limit_objects(0);
+    house.store.limits().set_objects(0);
     let again = shelf.set_once(&things, &thing(1), Some(&of(4))).await.unwrap_err().to_string();
     assert!(told.contains("bytes") && again.contains("bytes"), "{told} {again}");
     shelf.set_once(&things, &thing(1), Some(&of(5))).await.unwrap();
@@ -254,7 +254,7 @@ async fn what_an_attempt_asks_that_lost_its_lease_is_not_done_and_the_next_attem
     shelf.index(&things, &["size".to_owned()]).await.unwrap();
     // This server is cut off for longer than a lease, and another one takes the job.
     other.clock().advance(Duration::from_secs(31));
-    assert_eq!(other.reap(128).await.unwrap(), Some(1));
+    assert_eq!(other.queues().reap(128).await.unwrap(), Some(1));
     let second = claim(&other).await;
     assert_ne!(first, second);
     shelf_of_other.set_once(&things, &thing(2), Some(&of(second, 3))).await.unwrap();
@@ -270,7 +270,7 @@ async fn what_an_attempt_asks_that_lost_its_lease_is_not_done_and_the_next_attem
     // What the second attempt asks again is not done twice.
     shelf_of_other.set_once(&things, &thing(2), Some(&of(second, 3))).await.unwrap();
     assert_eq!(size(&shelf).await, 3);
-    assert_eq!(house.store.indexes(&things).await.unwrap().len(), 1);
+    assert_eq!(house.store.objects().indexes(&things).await.unwrap().len(), 1);
     // Of a job that is gone nothing is kept.
     let key = format!("hero:job:{id}");
     let _: i64 = house.redis.run(&["DEL", &key]).await;

@@ -37,7 +37,7 @@ async fn a_fetch_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis:group:other".to_owned(), 0)];
     let fetch = Fetch { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
-    assert_eq!(late.fetch(&fetch).await.unwrap().taken[0].job, id);
+    assert_eq!(late.queues().fetch(&fetch).await.unwrap().taken[0].job, id);
     house.is(&id, Status::Dispatched).await;
     let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
     assert_eq!((job.attempt, job.crashes), (0, 0), "its lease was over before somebody looked");
@@ -52,7 +52,7 @@ async fn a_job_whose_lease_was_lost_runs_again_in_the_same_pool_and_a_stop_ends_
     // As after a pause of this machine: another server finds that the lease is over.
     let other = house.redis.store().await;
     other.clock().advance(Duration::from_secs(31));
-    assert_eq!(other.reap(128).await.unwrap(), Some(1));
+    assert_eq!(other.queues().reap(128).await.unwrap(), Some(1));
     until("its second attempt", || async {
         let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
         (job.status == Status::Started && job.attempt == 2).then_some(())
@@ -97,11 +97,11 @@ async fn with_a_short_lease() -> (Redis, Store, JobId, Reaper) {
     let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;
     let id = JobId::random();
     let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None };
-    store.create(new).await.unwrap();
+    store.jobs().create(new).await.unwrap();
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
     let fetch = Fetch { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
-    assert_eq!(store.fetch(&fetch).await.unwrap().taken.len(), 1);
+    assert_eq!(store.queues().fetch(&fetch).await.unwrap().taken.len(), 1);
     let reaper = Reaper::new(store.clone());
     (redis, store, id, reaper)
 }
@@ -117,7 +117,7 @@ async fn a_reaper_that_may_read_again_leaves_jobs_to_the_renewals_that_may_so_on
     }
     let _: String = redis.run(&["ACL", "SETUSER", "default", "+hmget"]).await;
     reaper.tick().await.unwrap();
-    assert_eq!(store.job(&id).await.unwrap().unwrap().status, Status::Started);
+    assert_eq!(store.jobs().get(&id).await.unwrap().unwrap().status, Status::Started);
 }
 
 #[tokio::test]
@@ -128,10 +128,10 @@ async fn a_reaper_that_was_held_up_leaves_jobs_to_the_renewals_that_were_held_up
     let over = store.clock().now().plus(Duration::from_millis(1500));
     until("the end of the lease", || async { (store.clock().now() > over).then_some(()) }).await;
     reaper.tick().await.unwrap();
-    assert_eq!(store.job(&id).await.unwrap().unwrap().status, Status::Started);
+    assert_eq!(store.jobs().get(&id).await.unwrap().unwrap().status, Status::Started);
     // Who does not renew it even then loses it.
     let lost = async {
-        while store.job(&id).await.unwrap().unwrap().status != Status::Dispatched {
+        while store.jobs().get(&id).await.unwrap().unwrap().status != Status::Dispatched {
             reaper.tick().await.unwrap();
         }
     };

@@ -21,10 +21,10 @@ async fn a_script_runs_and_its_caller_gets_the_result() {
     let keys: Vec<String> = house.redis.run(&["KEYS", "hero:q:*"]).await;
     assert!(keys.is_empty(), "{keys:?}");
     let store = house.store.clone();
-    assert_eq!(store.actors().await.unwrap().len(), 2);
+    assert_eq!(store.actors().list().await.unwrap().len(), 2);
     house.shutdown.cancel();
     tokio::time::timeout(PATIENCE, house.pool.as_ref().unwrap().ended()).await.unwrap();
-    assert!(store.actors().await.unwrap().is_empty());
+    assert!(store.actors().list().await.unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

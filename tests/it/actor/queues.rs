@@ -28,8 +28,8 @@ fn queue() -> Queue {
 async fn two_pools_of_two_servers_never_run_more_than_may() {
     let mut house = House::empty().await;
     let other = house.redis.store().await;
-    house.store.limit_running(3);
-    other.limit_running(3);
+    house.store.limits().set_running(3);
+    other.limits().set_running(3);
     let settings = pool_settings(house.redis.directory(), 3);
     house.hire(settings.clone()).await;
     let second = Pool::start(
@@ -129,7 +129,11 @@ async fn fetches_look_into_the_queues_of_instances_only_where_something_may_lie_
     let other = house.redis.store().await;
     let id = JobId::random();
     let spec = JobSpec { instance: Some(1), ..spec("2") };
-    other.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
+    other
+        .jobs()
+        .create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None })
+        .await
+        .unwrap();
     house.is(&id, Status::Finished).await;
     let foreign = JobId::random();
     let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{foreign}"), "script", "3", "script_type", "osis"]).await;

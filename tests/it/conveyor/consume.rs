@@ -173,7 +173,7 @@ async fn keys_of_somebody_else_harm_nothing() {
     assert_eq!(house.redis.run::<String>(&["GET", "queue:work"]).await, "of somebody else");
     // The log says why nothing is taken there.
     for key in ["queue:work", "scheduled"] {
-        assert!(house.store.spoilt_keys().iter().any(|named| named == key), "{key}");
+        assert!(house.store.health().spoilt_keys().iter().any(|named| named == key), "{key}");
     }
 }
 
@@ -287,7 +287,7 @@ async fn the_end_of_a_lost_run_is_not_recorded_for_a_job_that_was_added_again() 
     };
     add(&store).await;
     let lost = fetch(&store, None).await.1.remove(0);
-    assert_eq!(later.reap(128).await.unwrap(), Some(1));
+    assert_eq!(later.queues().reap(128).await.unwrap(), Some(1));
     let second = fetch(&store, None).await.1.remove(0);
     assert_eq!(fetch(&store, Some(&second)).await.0, [Some(Status::Finished)]);
     add(&later).await;

@@ -102,14 +102,15 @@ async fn without_any_memory_running_jobs_end_once_and_leases_presences_stops_and
     assert!(matches!(house.dispatcher.start(CONTEXT, &created).await, Err(Error::Full { .. })));
     let keyed = JobSpec { idempotency_key: Some("k".into()), ..spec("1") };
     assert!(matches!(house.dispatcher.create(keyed).await, Err(Error::Full { .. })));
-    let presence = house.store.actors().await.unwrap()[0].presence.last_heartbeat;
+    let presence = house.store.actors().list().await.unwrap()[0].presence.last_heartbeat;
     assert_eq!(house.dispatcher.stop(CONTEXT, &endless).await.unwrap(), Status::Error);
     assert_eq!(house.dispatcher.wait(CONTEXT, &long, PATIENCE).await.unwrap().output, "7");
     for (id, output) in queued.iter().zip(["8", "9"]) {
         let result = house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap();
         assert_eq!((&*result.output, result.attempt), (output, 1));
     }
-    until("a heartbeat", || async { (house.store.actors().await.ok()?.first()?.presence.last_heartbeat > presence).then_some(()) }).await;
+    until("a heartbeat", || async { (house.store.actors().list().await.ok()?.first()?.presence.last_heartbeat > presence).then_some(()) })
+        .await;
     let job = house.dispatcher.job(CONTEXT, &long).await.unwrap();
     assert_eq!((job.attempt, job.crashes), (1, 0));
     house.dispatcher.delete(CONTEXT, &long).await.unwrap();
@@ -127,12 +128,13 @@ async fn ended(store: &Store, specs: &[JobSpec], outcome: &AttemptEnd) -> Vec<Jo
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 128 }];
     for new in new.chunks(128) {
-        store.create_all_or_none(new).await.unwrap();
-        let taken = store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken;
+        store.jobs().create_all_or_none(new).await.unwrap();
+        let taken =
+            store.queues().fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken;
         let end = |job: hero::store::Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome.clone());
         let ends: Vec<Ended> = taken.into_iter().map(end).collect();
         assert_eq!(ends.len(), new.len());
-        store.fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
+        store.queues().fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
     }
     new.into_iter().map(|job| job.id).collect()
 }
@@ -144,10 +146,10 @@ fn finished(bytes: usize) -> AttemptEnd {
 /// One walk of relief through the whole index.
 async fn relieve(store: &Store) -> usize {
     let mut gone = 0;
-    for hour in store.index_hours().await.unwrap() {
+    for hour in store.maintenance().index_hours().await.unwrap() {
         let mut from = Some(0);
         while let Some(place) = from {
-            let evicted = store.evict(&hour, place, false).await.unwrap();
+            let evicted = store.maintenance().evict(&hour, place, false).await.unwrap();
             (from, gone) = (evicted.next, gone + evicted.gone);
         }
     }
@@ -164,7 +166,7 @@ async fn relief_spares_what_somebody_counts_on() {
     let parent = ended(&store, &[spec("1")], &finished(10)).await.remove(0);
     let child = JobSpec { parent_id: Some(parent.clone()), ..spec("2") };
     let child = NewJob { id: JobId::random(), spec: child, start: true, waited: false, occurrence: None, flow: None };
-    assert_eq!(store.create(child).await.unwrap(), Created::Created(Status::Dispatched));
+    assert_eq!(store.jobs().create(child).await.unwrap(), Created::Created(Status::Dispatched));
     let failed = AttemptEnd::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::ZERO };
     let error = {
         // The child stands before it in the queue.
@@ -178,25 +180,30 @@ async fn relief_spares_what_somebody_counts_on() {
         };
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
         let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
-        store.create(new.clone()).await.unwrap();
-        let taken =
-            store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0);
+        store.jobs().create(new.clone()).await.unwrap();
+        let taken = store
+            .queues()
+            .fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues })
+            .await
+            .unwrap()
+            .taken
+            .remove(0);
         let end = Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, failed);
-        store.fetch(&Fetch { script_type: &script_type, ends: &[end], actors: &[], queues: &[] }).await.unwrap();
+        store.queues().fetch(&Fetch { script_type: &script_type, ends: &[end], actors: &[], queues: &[] }).await.unwrap();
         new.id
     };
 
     assert_eq!(relieve(&store).await, 0, "they ended just now");
     store.clock().advance(Duration::from_secs(61));
     assert_eq!(relieve(&store).await, 1);
-    assert_eq!(store.job(&jobs[0]).await.unwrap(), None);
+    assert_eq!(store.jobs().get(&jobs[0]).await.unwrap(), None);
     for id in [&jobs[1], &jobs[2], &parent, &error] {
-        assert!(store.job(id).await.unwrap().is_some());
+        assert!(store.jobs().get(id).await.unwrap().is_some());
     }
     // Nobody remembers the key after a day.
     store.clock().advance(Duration::from_secs(24 * 3600));
     assert_eq!(relieve(&store).await, 1);
-    assert_eq!(store.job(&jobs[1]).await.unwrap(), None);
+    assert_eq!(store.jobs().get(&jobs[1]).await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -218,7 +225,7 @@ async fn jobs_that_may_not_go_do_not_hide_those_that_may_and_no_queue_is_searche
         async move {
             let mut there = BTreeSet::new();
             for id in ids {
-                if store.job(&id).await.unwrap().is_some() {
+                if store.jobs().get(&id).await.unwrap().is_some() {
                     there.insert(id);
                 }
             }
@@ -240,12 +247,12 @@ async fn a_burst_of_creates_does_not_go_past_the_room_for_ends() {
     let most = memory(&redis, "used_memory").await + (16 << 20);
     limit(&redis, most).await;
     // It is looked at once, and never again by anybody but the creates themselves.
-    store.look_at_memory().await.unwrap();
+    store.health().look_at_memory().await.unwrap();
     let (mut stored, mut refused) = (0, 0);
     for _ in 0..60 {
         let new =
             |_| NewJob { id: JobId::random(), spec: spec(&"x".repeat(50_000)), start: true, waited: false, occurrence: None, flow: None };
-        let creating = (0..10).map(new).map(|job| store.create(job));
+        let creating = (0..10).map(new).map(|job| store.jobs().create(job));
         for created in futures_util::future::join_all(creating).await {
             match created {
                 Ok(_) => stored += 1,
@@ -291,7 +298,7 @@ async fn old_errors_go_only_where_there_is_nothing_else_and_new_jobs_are_refused
     limit(&house.redis, most).await;
     until("room for new jobs", || async { house.dispatcher.create(spec("1")).await.ok() }).await;
     until("less than the limit", || async { ((memory(&house.redis, "used_memory").await as f64) < 0.9 * most as f64).then_some(()) }).await;
-    assert!(house.store.job(&kept).await.unwrap().is_some());
+    assert!(house.store.jobs().get(&kept).await.unwrap().is_some());
     house.close().await;
 }
 
@@ -316,7 +323,7 @@ async fn without_any_memory_what_foreign_programs_ended_gets_an_end_and_their_ac
     assert_eq!((hours.len(), hours.contains(index)), (2, true));
     assert_eq!(redis.run::<Vec<String>>(&["SMEMBERS", "hero:meta:types"]).await, [counters]);
     assert!(redis.run::<i64>(&["TTL", counters]).await > 0);
-    store.survey_in_time(&mut Pace::new()).await.unwrap();
-    let actors = store.actors().await.unwrap();
+    store.actors().survey_in_time(&mut Pace::new()).await.unwrap();
+    let actors = store.actors().list().await.unwrap();
     assert_eq!(actors.iter().map(|actor| actor.script_type.as_str()).collect::<Vec<_>>(), ["v"]);
 }

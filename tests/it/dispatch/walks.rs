@@ -120,11 +120,11 @@ async fn presences_are_looked_for_where_keys_come() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let mut pace = Pace::new();
-    store.survey_in_time(&mut pace).await.unwrap();
+    store.actors().survey_in_time(&mut pace).await.unwrap();
     let before = redis.calls("scan").await;
     let _: () = redis.run(&["SET", "hero:meta:actor:inst:v:default:1", "alive", "EX", "600"]).await;
     // It waits until the next survey is due.
-    store.survey_in_time(&mut pace).await.unwrap();
+    store.actors().survey_in_time(&mut pace).await.unwrap();
     assert_eq!(redis.calls("scan").await, before + 1);
-    assert_eq!(store.actors().await.unwrap().len(), 1);
+    assert_eq!(store.actors().list().await.unwrap().len(), 1);
 }

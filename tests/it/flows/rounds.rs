@@ -29,8 +29,8 @@ impl Ground {
         let jobs: serde_json::Map<String, Value> = (0..many).map(|at| (format!("j{at}"), json!({"script": "1"}))).collect();
         let spec = serde_json::from_value(json!({"jobs": jobs, "caller_id": "3", "on_failure": "continue"})).unwrap();
         let flow = Flows::new(dispatcher([store.clone()], redis.directory())).create(spec).await.unwrap();
-        let stored = store.flow(flow).await.unwrap().unwrap();
-        let jobs = store.flow_job_ids(&stored).await.unwrap().into_iter().map(|job| job.id).collect();
+        let stored = store.flows().get(flow).await.unwrap().unwrap();
+        let jobs = store.flows().job_ids(&stored).await.unwrap().into_iter().map(|job| job.id).collect();
         Self { redis, store, flow, jobs }
     }
 
@@ -43,7 +43,7 @@ impl Ground {
 
     async fn advance(&self, action: FlowAction) -> Advanced {
         let before = self.commands().await;
-        let advanced = self.store.advance_flow(self.flow, action).await.unwrap();
+        let advanced = self.store.flows().advance(self.flow, action).await.unwrap();
         let many = self.commands().await - before;
         assert!(many < MOST_COMMANDS, "{many} commands for {action:?}, which gave {advanced:?}");
         advanced
@@ -80,13 +80,13 @@ impl Ground {
 
     async fn runs_again(&self, job: usize) {
         let before = self.commands().await;
-        assert!(matches!(self.store.retry(&self.jobs[job]).await.unwrap(), Retried::OnItsWay(_)));
+        assert!(matches!(self.store.jobs().retry(&self.jobs[job]).await.unwrap(), Retried::OnItsWay(_)));
         assert!(self.commands().await - before < MOST_COMMANDS);
     }
 
     async fn stop_job(&self, job: usize) {
         let before = self.commands().await;
-        self.store.stop(&self.jobs[job]).await.unwrap();
+        self.store.jobs().stop(&self.jobs[job]).await.unwrap();
         assert!(self.commands().await - before < MOST_COMMANDS);
     }
 
@@ -167,7 +167,7 @@ async fn a_flow_that_cannot_go_on_holds_up_no_other_and_is_tried_again_later() {
         let spec = serde_json::from_value(json!({"jobs": {"a": {"script": "1"}}, "caller_id": caller.to_string()})).unwrap();
         made.push(flows.create(spec).await.unwrap());
         store.clock().advance(Duration::from_millis(1));
-        store.advance_flow(made[caller - 1], FlowAction::Start).await.unwrap();
+        store.flows().advance(made[caller - 1], FlowAction::Start).await.unwrap();
         let began = redis.run::<i64>(&["HSET", &format!("flow:{}", made[caller - 1]), "busy", "keeping", "at", "0"]).await;
         assert_eq!(began, 0, "only the values are new");
         let due = caller.to_string();
@@ -241,9 +241,9 @@ async fn told_of_each(stopped_first: bool, jobs: Value) -> BTreeMap<String, (Str
     let spec = serde_json::from_value(json!({ "jobs": jobs, "caller_id": "3" })).unwrap();
     let flow = Flows::new(dispatcher([store.clone()], redis.directory())).create(spec).await.unwrap();
     let finish = async |action| {
-        let mut advanced = store.advance_flow(flow, action).await.unwrap();
+        let mut advanced = store.flows().advance(flow, action).await.unwrap();
         while matches!(advanced, Advanced::More(_)) {
-            advanced = store.advance_flow(flow, FlowAction::On).await.unwrap();
+            advanced = store.flows().advance(flow, FlowAction::On).await.unwrap();
         }
     };
     finish(FlowAction::Start).await;
@@ -253,15 +253,15 @@ async fn told_of_each(stopped_first: bool, jobs: Value) -> BTreeMap<String, (Str
     let failed: String =
         redis.run(&["FCALL", "hero_fail", "1", &format!("hero:job:{}", of("id")), "alice:1", "0", &of("claim"), "no"]).await;
     assert_eq!(failed, "error");
-    let release = async || while store.release_relatives(128).await.unwrap() {};
+    let release = async || while store.jobs().release_relatives(128).await.unwrap() {};
     if !stopped_first {
         release().await;
     }
     finish(FlowAction::On).await;
     release().await;
-    let stored = store.flow(flow).await.unwrap().unwrap();
+    let stored = store.flows().get(flow).await.unwrap().unwrap();
     assert!(stored.summary.status.is_final(), "{:?}", stored.summary.status);
-    let ended = store.flow_jobs(&stored).await.unwrap().into_iter();
+    let ended = store.flows().jobs(&stored).await.unwrap().into_iter();
     ended.map(|job| (job.name, job.error.map_or_else(Default::default, |error| (error.kind.as_str().to_owned(), error.message)))).collect()
 }
 
@@ -298,16 +298,16 @@ async fn what_waits_for_a_job_that_was_stopped_with_its_flow_is_stopped_in_every
     let store = redis.store().await;
     let spec = serde_json::from_value(json!({ "jobs": jobs, "caller_id": "3" })).unwrap();
     let flow = Flows::new(dispatcher([store.clone()], redis.directory())).create(spec).await.unwrap();
-    store.advance_flow(flow, FlowAction::Start).await.unwrap();
-    let mut advanced = store.advance_flow(flow, FlowAction::Stop).await.unwrap();
+    store.flows().advance(flow, FlowAction::Start).await.unwrap();
+    let mut advanced = store.flows().advance(flow, FlowAction::Stop).await.unwrap();
     let last = || async {
-        let stored = store.flow(flow).await.unwrap().unwrap();
-        store.flow_jobs(&stored).await.unwrap().into_iter().find(|job| job.name == "last").unwrap()
+        let stored = store.flows().get(flow).await.unwrap().unwrap();
+        store.flows().jobs(&stored).await.unwrap().into_iter().find(|job| job.name == "last").unwrap()
     };
     assert_eq!(last().await.error, None, "the first round does not come so far");
-    while store.release_relatives(128).await.unwrap() {}
+    while store.jobs().release_relatives(128).await.unwrap() {}
     while matches!(advanced, Advanced::More(_)) {
-        advanced = store.advance_flow(flow, FlowAction::On).await.unwrap();
+        advanced = store.flows().advance(flow, FlowAction::On).await.unwrap();
     }
     assert_eq!(last().await.error.unwrap().kind, hero::model::ErrorKind::Stopped);
 }

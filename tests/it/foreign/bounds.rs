@@ -16,7 +16,7 @@ fn new(spec: JobSpec) -> NewJob {
 async fn put(store: &Store, caller: &str) -> JobId {
     let job = new(JobSpec { caller_id: Some(caller.into()), ..spec("1") });
     let id = job.id.clone();
-    assert_eq!(store.create(job).await.unwrap(), Created::Created(Status::Dispatched));
+    assert_eq!(store.jobs().create(job).await.unwrap(), Created::Created(Status::Dispatched));
     id
 }
 
@@ -36,7 +36,7 @@ async fn an_actor_in_any_language_takes_turns_while_jobs_are_sorted_by_caller() 
     let (script_type, queues) = (ScriptType::default(), [(QUEUE.to_owned(), 0)]);
     let rooms = [ActorRoom { actor: "osis:default:9".into(), room: 1 }];
     let fetch = Fetch { script_type: &script_type, ends: &[], actors: &rooms, queues: &queues };
-    assert_eq!(store.fair_fetch(&fetch).await.unwrap().taken[0].job, order[0]);
+    assert_eq!(store.queues().fair_fetch(&fetch).await.unwrap().taken[0].job, order[0]);
     order.push(put(&store, "carl").await);
     for next in [3, 1, 2, 4] {
         assert_eq!(claim(&redis, "30000").await.get("id"), Some(&order[next].to_string()), "{next}");
@@ -61,7 +61,7 @@ async fn a_lease_is_not_renewed_beyond_the_time_limit_of_its_job() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let timeout = hero::model::Seconds::new(0.1);
-    store.create(new(JobSpec { timeout, ..spec("1") })).await.unwrap();
+    store.jobs().create(new(JobSpec { timeout, ..spec("1") })).await.unwrap();
     let claimed = claim(&redis, "60000").await;
     let renew = async || call(&redis, "hero_renew", &claimed, &["80000"]).await.unwrap();
     until("the end of its time", || async {
@@ -109,7 +109,7 @@ async fn what_an_actor_in_any_language_says_of_a_job_has_no_values_of_its_enviro
     let redis = Redis::start().await;
     let store = redis.store().await;
     let env_vars = [("A", "hunter"), ("B", "hunter22"), ("C", "a\"b/c"), ("D", "ab")].map(|(name, value)| (name.into(), value.into()));
-    store.create(new(JobSpec { env_vars: env_vars.into(), ..spec("1") })).await.unwrap();
+    store.jobs().create(new(JobSpec { env_vars: env_vars.into(), ..spec("1") })).await.unwrap();
     let claimed = claim(&redis, "60000").await;
     let (text, masked) = ("hunter22 hunter ab a\"b/c {\"k\":\"a\\\"b/c\"} %s", "*** *** ab *** {\"k\":\"***\"} %s");
     assert_eq!(call(&redis, "hero_log", &claimed, &["info", text]).await.unwrap(), "logged");
@@ -119,7 +119,7 @@ async fn what_an_actor_in_any_language_says_of_a_job_has_no_values_of_its_enviro
     assert_eq!(call(&redis, "hero_fail", &claimed, &[text]).await.unwrap(), "error");
     assert_eq!(redis.run::<String>(&["HGET", &key, "error"]).await, masked);
     // A foreign program wrote more of them than anybody looks for.
-    store.create(new(spec("1"))).await.unwrap();
+    store.jobs().create(new(spec("1"))).await.unwrap();
     let claimed = claim(&redis, "60000").await;
     let many: BTreeMap<String, String> = (0..300).map(|number| (format!("v{number}"), format!("value-{number}"))).collect();
     let key = format!("hero:job:{}", claimed["id"]);

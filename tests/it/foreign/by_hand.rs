@@ -349,9 +349,9 @@ async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
     lpush(&redis, queue, &id).await;
     let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:3".into(), room: 1 }]);
     let fetch = Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &[(queue.to_owned(), 1)] };
-    let taken = store.fetch(&fetch).await.unwrap().taken.remove(0);
+    let taken = store.queues().fetch(&fetch).await.unwrap().taken.remove(0);
     let given_back = [Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, AttemptEnd::Requeued)];
-    store.fetch(&Fetch { ends: &given_back, actors: &[], queues: &[], ..fetch }).await.unwrap();
+    store.queues().fetch(&Fetch { ends: &given_back, actors: &[], queues: &[], ..fetch }).await.unwrap();
     let back: Vec<String> = redis.run(&["LRANGE", queue, "0", "-1"]).await;
     assert_eq!(back, [id]);
 }

@@ -146,7 +146,7 @@ impl Whole {
 
     /// Notes what the log has named: what gave way is forgotten there after a while.
     fn note_named(&self) {
-        self.named.lock().unwrap().extend(self.house.store.spoilt_keys());
+        self.named.lock().unwrap().extend(self.house.store.health().spoilt_keys());
     }
 
     /// A call that succeeds in time. It may name keys that are spoilt before: then what it says is done.
@@ -202,16 +202,16 @@ impl Whole {
 
     /// Whoever looks after Redis reads in the log which keys are spoilt: each that is named by no id, unless it gave way.
     async fn the_log_names_them(&self) {
-        self.house.store.name_spoilt().await.unwrap();
+        self.house.store.maintenance().name_spoilt().await.unwrap();
         for (key, kind) in self.house.store.keys().kinds() {
-            if self.spoilt.contains(&key) && !self.house.store.spoilt_keys().contains(&key) {
+            if self.spoilt.contains(&key) && !self.house.store.health().spoilt_keys().contains(&key) {
                 let now: String = self.house.redis.run(&["TYPE", &key]).await;
                 assert!([kind.as_str(), "none"].contains(&&*now), "nobody names {key}, which is a {now}");
             }
         }
         // Those of which functions say nothing, as if there were none.
         for key in ["hero:q:unsent", "hero:meta:nonces", "hero:q:messages", "hero:q:answers"] {
-            let named = self.house.store.spoilt_keys().iter().any(|named| named == key);
+            let named = self.house.store.health().spoilt_keys().iter().any(|named| named == key);
             assert!(named || !self.spoilt.contains(key), "{key}");
         }
     }
@@ -225,16 +225,16 @@ impl Whole {
         assert!(work.len() > 1 && control.len() > 1, "{table:?}");
         let served: Vec<(String, usize)> = work.iter().map(|queue| (queue.clone(), 1)).collect();
         let actors = [hero::store::ActorRoom { actor: "sal:default:1".into(), room: 9 }];
-        store.stop(&id).await.unwrap();
-        store.read_log(&id, None, 9, 999).await.unwrap();
-        store.control(&control).await.unwrap();
-        store.fetch(&hero::store::Fetch { script_type: &sal, ends: &[], actors: &actors, queues: &served }).await.unwrap();
-        store.queues().await.unwrap();
-        store.evict("2001010101", 0, false).await.unwrap();
-        store.advance_flow("900".parse().unwrap(), hero::store::FlowAction::On).await.unwrap();
-        store.messages(&["message:7:900".parse().unwrap()]).await.unwrap();
-        store.name_spoilt().await.unwrap();
-        let named: BTreeSet<String> = store.spoilt_keys().into_iter().collect();
+        store.jobs().stop(&id).await.unwrap();
+        store.jobs().read_lines(&id, None, 9, 999).await.unwrap();
+        store.queues().control(&control).await.unwrap();
+        store.queues().fetch(&hero::store::Fetch { script_type: &sal, ends: &[], actors: &actors, queues: &served }).await.unwrap();
+        store.queues().list().await.unwrap();
+        store.maintenance().evict("2001010101", 0, false).await.unwrap();
+        store.flows().advance("900".parse().unwrap(), hero::store::FlowAction::On).await.unwrap();
+        store.messages().get_all(&["message:7:900".parse().unwrap()]).await.unwrap();
+        store.maintenance().name_spoilt().await.unwrap();
+        let named: BTreeSet<String> = store.health().spoilt_keys().into_iter().collect();
         let of_id = [format!("hero:job:{ID}"), format!("hero:log:{ID}"), format!("flow:{NUMBER}"), format!("message:7:{NUMBER}")];
         let met = work.into_iter().chain(control).chain(of_id).chain(["hero:index:2001010101".to_owned()]);
         for key in met.filter(|key| self.spoilt.contains(key)) {
@@ -251,7 +251,7 @@ impl Whole {
             self.spoilt.iter().filter(|key| told.iter().any(|message| message.contains(&format!("key {key} ")))).cloned().collect();
         self.named.lock().unwrap().extend(told);
         self.call("create_job", json!({ "script": "1", "script_type": "sal" })).await;
-        self.house.store.name_spoilt().await.unwrap();
+        self.house.store.maintenance().name_spoilt().await.unwrap();
         self.note_named();
         let told = &*self.named.lock().unwrap() | &*self.cured.lock().unwrap();
         let is_unnamed = |key: &str| UNNAMED.iter().flat_map(|(_, keys)| *keys).any(|first| key.starts_with(first));
@@ -305,13 +305,13 @@ impl Whole {
     /// Whoever follows sees what changes, also behind what others added to the stream.
     async fn changes_are_told(&self) {
         let store = &self.house.store;
-        let cursor = until("the newest change", || async { store.last_change().await.ok() }).await;
+        let cursor = until("the newest change", || async { store.events().last_change().await.ok() }).await;
         let mut live = self.client.subscribe("subscribe_events", json!({})).await.unwrap();
         make(&self.house.redis, "hero:events", "stream", &[]).await;
         let id = self.house.start(crate::support::spec("1")).await;
         while !live.next().await.to_string().contains(id.as_str()) {}
         self.house.is(&id, hero::model::Status::Finished).await;
-        let replayed = store.replay(&cursor).await.unwrap().unwrap();
+        let replayed = store.events().replay(&cursor).await.unwrap().unwrap();
         let changes: Vec<_> = futures_util::StreamExt::collect(replayed).await;
         assert!(changes.iter().any(|change| matches!(change, Ok(hero::store::Moment::Change(event)) if event.job_id == id)), "{changes:?}");
     }

@@ -61,11 +61,11 @@ async fn jobs_made_here_are_never_taken_for_those_of_foreign_programs() {
     let scheduled = house.start(JobSpec { run_at: Some(later), ..spec("1") }).await;
     let dispatched = house.start(spec("1")).await;
     let ids = [created.clone(), waiting, scheduled, dispatched.clone()];
-    assert_eq!(house.store.discover(&ids).await.unwrap(), 0);
+    assert_eq!(house.store.maintenance().discover(&ids).await.unwrap(), 0);
     house.dispatcher.stop(CONTEXT, &created).await.unwrap();
     let foreign = Worker::hire(&house.redis, Manner::of(&[OSIS])).await;
     house.is(&dispatched, Status::Finished).await;
-    assert_eq!((house.store.discover(&ids).await.unwrap(), foreign.ran().len()), (0, 1));
+    assert_eq!((house.store.maintenance().discover(&ids).await.unwrap(), foreign.ran().len()), (0, 1));
     house.close().await;
 }
 
@@ -112,7 +112,7 @@ async fn a_foreign_job_in_a_queue_that_is_not_ours_is_left_there() {
     // One of ours that got lost would be pushed again by then.
     for _ in 0..3 {
         house.store.clock().advance(Duration::from_secs(40));
-        house.store.reap(128).await.unwrap();
+        house.store.queues().reap(128).await.unwrap();
     }
     house.run("2").await.unwrap();
     let queue: Vec<String> = redis.run(&["LRANGE", "hero:work_queue:w1", "0", "-1"]).await;

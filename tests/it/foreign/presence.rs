@@ -63,7 +63,7 @@ async fn a_presence_of_any_length_is_listed_and_what_is_too_long_is_left_out_and
     let _: () = house.redis.run(&["SET", &key, &said]).await;
     let listed = actors(&house).await;
     assert_eq!((listed.len(), listed[0].presence.pid, listed[0].presence.hostname.is_none()), (1, None, true));
-    assert_eq!(house.store.spoilt_keys(), [key]);
+    assert_eq!(house.store.health().spoilt_keys(), [key]);
     house.close().await;
 }
 

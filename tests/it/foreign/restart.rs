@@ -99,28 +99,37 @@ async fn taken(redis: &Redis, store: &Store) -> Claimed {
 async fn take(store: &Store) -> Claimed {
     let (script_type, queues) = ("osis".parse().unwrap(), [(super::OSIS.to_owned(), 0)]);
     let actors = [ActorRoom { actor: registration().to_string(), room: 1 }];
-    store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0)
+    store.queues().fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0)
 }
 
 #[tokio::test]
 async fn only_a_dead_holder_can_be_followed_before_its_presence_is_over() {
     let redis = Redis::start().await;
     let (old, new, other) = (redis.store().await, redis.store().await, redis.store().await);
-    assert_eq!(old.claim_post(&registration(), &presence(&old, None)).await.unwrap(), RegistrationClaim::Claimed);
+    assert_eq!(old.actors().claim_post(&registration(), &presence(&old, None)).await.unwrap(), RegistrationClaim::Claimed);
     let dead = old.server().to_string();
-    assert!(matches!(new.take_over(&registration(), &presence(&new, None), "somebody else").await.unwrap(), RegistrationClaim::Taken(_)));
-    assert_eq!(new.take_over(&registration(), &presence(&new, None), &dead).await.unwrap(), RegistrationClaim::Claimed);
+    assert!(matches!(
+        new.actors().take_over(&registration(), &presence(&new, None), "somebody else").await.unwrap(),
+        RegistrationClaim::Taken(_)
+    ));
+    assert_eq!(new.actors().take_over(&registration(), &presence(&new, None), &dead).await.unwrap(), RegistrationClaim::Claimed);
     // Of two who know, the first has it.
-    assert!(matches!(other.take_over(&registration(), &presence(&other, None), &dead).await.unwrap(), RegistrationClaim::Taken(_)));
+    assert!(matches!(
+        other.actors().take_over(&registration(), &presence(&other, None), &dead).await.unwrap(),
+        RegistrationClaim::Taken(_)
+    ));
     // A foreign actor has no incarnation, and is never followed.
     let key = "hero:meta:actor:inst:osis:default:1";
     for said in ["{}", "", "[]", "{\"incarnation\":\"\"}"] {
         let _: () = redis.run(&["SET", key, said]).await;
-        assert!(matches!(new.take_over(&registration(), &presence(&new, None), "").await.unwrap(), RegistrationClaim::Taken(_)), "{said}");
+        assert!(
+            matches!(new.actors().take_over(&registration(), &presence(&new, None), "").await.unwrap(), RegistrationClaim::Taken(_)),
+            "{said}"
+        );
     }
     let _: i64 = redis.run(&["DEL", key]).await;
     let _: i64 = redis.run(&["LPUSH", key, "x"]).await;
-    assert!(matches!(new.claim_post(&registration(), &presence(&new, None)).await.unwrap(), RegistrationClaim::Taken(_)));
+    assert!(matches!(new.actors().claim_post(&registration(), &presence(&new, None)).await.unwrap(), RegistrationClaim::Taken(_)));
 }
 
 #[tokio::test]
@@ -130,22 +139,22 @@ async fn jobs_are_taken_from_dead_servers_only() {
     let job = taken(&redis, &old).await.job;
     let (owner, nobody) = (old.server().to_string(), BTreeSet::new());
     // It shows itself.
-    old.claim_post(&registration(), &presence(&old, None)).await.unwrap();
-    assert_eq!(new.recover(&[registration()], &nobody).await.unwrap().live, BTreeSet::from([owner.clone()]));
+    old.actors().claim_post(&registration(), &presence(&old, None)).await.unwrap();
+    assert_eq!(new.queues().recover(&[registration()], &nobody).await.unwrap().live, BTreeSet::from([owner.clone()]));
     // It does not: Redis may have been away. And again it does, although another has its registration.
     let _: i64 = redis.run(&["DEL", "hero:meta:actor:inst:osis:default:1"]).await;
-    new.claim_post(&registration(), &presence(&new, None)).await.unwrap();
-    assert_eq!(new.recover(&[registration()], &nobody).await.unwrap().silent, BTreeSet::from([owner.clone()]));
-    old.note_displaced().await.unwrap();
-    let seen = new.recover(&[registration()], &nobody).await.unwrap();
+    new.actors().claim_post(&registration(), &presence(&new, None)).await.unwrap();
+    assert_eq!(new.queues().recover(&[registration()], &nobody).await.unwrap().silent, BTreeSet::from([owner.clone()]));
+    old.actors().note_displaced().await.unwrap();
+    let seen = new.queues().recover(&[registration()], &nobody).await.unwrap();
     assert_eq!((seen.ended, seen.live.len(), seen.silent.len()), (0, 1, 0));
-    new.reap(128).await.unwrap();
+    new.queues().reap(128).await.unwrap();
     assert_eq!(hget(&redis, &job, "status").await.as_deref(), Some("started"));
     // Who follows another actor does not ask for it; but who knows that it is dead takes all it had.
-    assert_eq!(new.recover(&[Registration { instance: 2, ..registration() }], &nobody).await.unwrap(), Recovered::default());
+    assert_eq!(new.queues().recover(&[Registration { instance: 2, ..registration() }], &nobody).await.unwrap(), Recovered::default());
     let dead = BTreeSet::from([owner]);
-    assert_eq!(new.recover(&[Registration { instance: 2, ..registration() }], &dead).await.unwrap().ended, 1);
-    new.reap(128).await.unwrap();
+    assert_eq!(new.queues().recover(&[Registration { instance: 2, ..registration() }], &dead).await.unwrap().ended, 1);
+    new.queues().reap(128).await.unwrap();
     assert_eq!(
         (hget(&redis, &job, "status").await.as_deref(), hget(&redis, &job, "crashes").await.as_deref()),
         (Some("dispatched"), Some("1"))
@@ -161,14 +170,14 @@ async fn nothing_but_its_lease_says_whether_an_actor_lives_that_claims_by_functi
     let claimed: Vec<String> = redis.run(&["FCALL", "hero_claim", "1", super::OSIS, "alice:1", "0", "osis:default:1", "600000"]).await;
     assert_eq!(claimed[1], id.as_str());
     // It shows itself nowhere, and a pool has its registration.
-    new.claim_post(&registration(), &presence(&new, None)).await.unwrap();
-    assert_eq!(new.recover(&[registration()], &BTreeSet::new()).await.unwrap(), Recovered::default());
+    new.actors().claim_post(&registration(), &presence(&new, None)).await.unwrap();
+    assert_eq!(new.queues().recover(&[registration()], &BTreeSet::new()).await.unwrap(), Recovered::default());
     // Who takes the job after it is one of ours again.
     let claim = claimed[3].as_str();
     let _: String = redis.run(&["FCALL", "hero_release", "1", &format!("hero:job:{id}"), "alice:1", "0", claim]).await;
     let old = redis.store().await;
     assert_eq!(take(&old).await.job, id);
-    assert_eq!(new.recover(&[registration()], &BTreeSet::new()).await.unwrap().silent, BTreeSet::from([old.server().to_string()]));
+    assert_eq!(new.queues().recover(&[registration()], &BTreeSet::new()).await.unwrap().silent, BTreeSet::from([old.server().to_string()]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -184,11 +193,11 @@ async fn a_pool_takes_the_posts_of_a_process_that_ended_here() {
         let dispatcher = dispatcher([new.clone()], redis.directory());
         Pool::start(new.clone(), dispatcher, spawner.clone(), settings.clone(), CancellationToken::new()).await
     };
-    old.claim_post(&registration(), &presence(&old, Some(own))).await.unwrap();
+    old.actors().claim_post(&registration(), &presence(&old, Some(own))).await.unwrap();
     assert!(pool().await.is_err());
-    old.claim_post(&registration(), &presence(&old, None)).await.unwrap();
+    old.actors().claim_post(&registration(), &presence(&old, None)).await.unwrap();
     assert!(pool().await.is_err());
-    old.claim_post(&registration(), &presence(&old, Some(ended))).await.unwrap();
+    old.actors().claim_post(&registration(), &presence(&old, Some(ended))).await.unwrap();
     assert_eq!(pool().await.unwrap().registrations, [registration()]);
 }
 
@@ -197,6 +206,6 @@ async fn a_post_is_held_whatever_became_of_the_set_of_actors() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let _: String = redis.run(&["SET", "hero:meta:actors", "x"]).await;
-    assert_eq!(store.claim_post(&registration(), &presence(&store, None)).await.unwrap(), RegistrationClaim::Claimed);
+    assert_eq!(store.actors().claim_post(&registration(), &presence(&store, None)).await.unwrap(), RegistrationClaim::Claimed);
     assert_eq!(redis.run::<Vec<String>>(&["SMEMBERS", "hero:meta:actors"]).await, ["hero:meta:actor:inst:osis:default:1"]);
 }

@@ -144,14 +144,14 @@ async fn jobs_come_in_the_order_they_were_pushed_and_no_more_than_are_wanted() {
         pushed.push(id);
     }
     let osis = "osis".parse().unwrap();
-    let queues = house.store.layout_queues(&osis, &Layouts::all(&osis));
-    assert!(house.store.import_queues(&osis, &queues, 20).await.unwrap());
+    let queues = house.store.queues().of_layouts(&osis, &Layouts::all(&osis));
+    assert!(house.store.queues().import(&osis, &queues, 20).await.unwrap());
     let mut ours: Vec<String> = house.redis.run(&["LRANGE", "hero:q:work:type:osis", "0", "-1"]).await;
     ours.reverse();
     assert_eq!(ours, pushed[..20]);
     assert_eq!(llen(&house.redis, "hero:work_queue:osis").await, 180);
     // However many there is room for, one step stays short.
-    assert!(house.store.import_queues(&osis, &queues, 1000).await.unwrap());
+    assert!(house.store.queues().import(&osis, &queues, 1000).await.unwrap());
     assert_eq!(llen(&house.redis, "hero:work_queue:osis").await, 52);
     house.close().await;
 }

@@ -66,7 +66,7 @@ async fn a_job_that_a_foreign_actor_has_just_started_is_not_started_again() {
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "started")]).await;
     let (osis, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:default:1".into(), room: 1 }]);
     let fetch = Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
-    assert_eq!(house.store.fetch(&fetch).await.unwrap().taken, []);
+    assert_eq!(house.store.queues().fetch(&fetch).await.unwrap().taken, []);
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "finished"), ("output", "theirs")]).await;
     assert_eq!(house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap().output, "theirs");
     house.close().await;
@@ -88,7 +88,7 @@ async fn is_in_shadow(redis: &Redis, job: &JobId) -> bool {
 async fn taken(house: &House) -> usize {
     let (osis, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:default:1".into(), room: 64 }]);
     let fetch = Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
-    house.store.fetch(&fetch).await.unwrap().taken.len()
+    house.store.queues().fetch(&fetch).await.unwrap().taken.len()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -226,8 +226,8 @@ async fn our_own_reading_of_the_shadow_leaves_the_job_in_our_queue() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("1")).await;
     let osis = "osis".parse().unwrap();
-    let queues = house.store.layout_queues(&osis, &Layouts::all(&osis));
-    assert!(house.store.import_queues(&osis, &queues, 10).await.unwrap());
+    let queues = house.store.queues().of_layouts(&osis, &Layouts::all(&osis));
+    assert!(house.store.queues().import(&osis, &queues, 10).await.unwrap());
     assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (1, 0));
     assert_eq!(hget(&house.redis, &format!("hero:job:{job}"), "twin").await, None);
     house.close().await;

@@ -16,7 +16,7 @@ pub async fn fetch(store: &Store, ended: Option<&Claimed>) -> (Vec<Option<Status
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: usize::from(ended.is_none()) }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
     let fetch = Fetch { script_type: &ScriptType::osis(), ends: &ends, actors: &actors, queues: &queues };
-    let fetched = store.fetch(&fetch).await.unwrap();
+    let fetched = store.queues().fetch(&fetch).await.unwrap();
     (fetched.statuses, fetched.taken)
 }
 
@@ -31,19 +31,19 @@ pub async fn later(redis: &Redis) -> Store {
 async fn the_end_of_a_run_of_a_former_task_is_not_recorded_for_the_new_one() {
     let redis = Redis::start().await;
     let (store, later, id) = (redis.store().await, later(&redis).await, id());
-    let queues = store.layout_queues(&ScriptType::osis(), &Layouts::all(&ScriptType::osis()));
+    let queues = store.queues().of_layouts(&ScriptType::osis(), &Layouts::all(&ScriptType::osis()));
     let push = async || {
         hset(&redis, &format!("rhai_task_details:{id}"), &[("script", "1"), ("status", "pending")]).await;
         lpush(&redis, "rhai_tasks:osis", &id).await;
     };
     push().await;
-    assert!(store.import_queues(&ScriptType::osis(), &queues, 1).await.unwrap());
+    assert!(store.queues().import(&ScriptType::osis(), &queues, 1).await.unwrap());
     let old = fetch(&store, None).await.1.remove(0);
     // Its lease is lost and it is deleted, but its script runs on.
-    assert_eq!(later.reap(128).await.unwrap(), Some(1));
-    assert_eq!(store.delete(&old.job).await.unwrap(), Deleted::Deleted);
+    assert_eq!(later.queues().reap(128).await.unwrap(), Some(1));
+    assert_eq!(store.jobs().delete(&old.job).await.unwrap(), Deleted::Deleted);
     push().await;
-    assert!(later.import_queues(&ScriptType::osis(), &queues, 1).await.unwrap());
+    assert!(later.queues().import(&ScriptType::osis(), &queues, 1).await.unwrap());
     let new = fetch(&store, None).await.1.remove(0);
     assert_eq!((&new.job, new.attempt), (&old.job, 1));
     assert_eq!(fetch(&store, Some(&old)).await.0, [None]);

@@ -213,10 +213,10 @@ async fn however_many_runner_jobs_wait_for_however_many_a_call_looks_at_few() {
         end";
     let _: Option<String> = redis.run(&["EVAL", code, "0"]).await;
     let script_type: hero::model::ScriptType = "osis".parse().unwrap();
-    let queues = store.layout_queues(&script_type, &hero::store::Layouts::all(&script_type));
+    let queues = store.queues().of_layouts(&script_type, &hero::store::Layouts::all(&script_type));
     let looks_of_a_call = async || {
         let _: String = redis.run(&["CONFIG", "RESETSTAT"]).await;
-        store.import_queues(&script_type, &queues, 128).await.unwrap();
+        store.queues().import(&script_type, &queues, 128).await.unwrap();
         let info: String = redis.run(&["INFO", "commandstats"]).await;
         let calls = info.lines().find_map(|line| line.strip_prefix("cmdstat_hget:calls="));
         calls.map_or(0, |calls| calls.split(',').next().unwrap().parse::<u32>().unwrap())
@@ -232,7 +232,7 @@ async fn however_many_runner_jobs_wait_for_however_many_a_call_looks_at_few() {
     }
     // All twenty together wait for 20,000.
     store.clock().advance(std::time::Duration::from_secs(61));
-    store.promote(128).await.unwrap();
+    store.jobs().promote(128).await.unwrap();
     assert_eq!((waiting().await, llen(&redis, "queue:osis").await), (0, 20));
     while llen(&redis, "queue:osis").await > 0 {
         let looks = looks_of_a_call().await;
@@ -304,8 +304,8 @@ async fn a_numbered_job_that_is_deleted_for_want_of_memory_goes_with_its_hash_he
     house.dispatcher.start(CONTEXT, &job).await.unwrap();
     becomes(redis, &keys[0], "status", "finished").await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{job}"), "finished_at", "2020-01-01T00:00:00.000Z"]).await;
-    for hour in store.index_hours().await.unwrap() {
-        store.evict(&hour, 0, false).await.unwrap();
+    for hour in store.maintenance().index_hours().await.unwrap() {
+        store.maintenance().evict(&hour, 0, false).await.unwrap();
     }
     let left = async |key: &str| redis.run::<i64>(&["EXISTS", key]).await == 1;
     assert!(!left(&format!("hero:job:{job}")).await && !left(&keys[0]).await);

@@ -80,7 +80,7 @@ async fn a_job_message_that_another_program_puts_into_msg_in_of_a_context_that_s
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_alone_are_nothing_that_is_due_and_one_that_rests_wants_no_server_yet() {
     let redis = Redis::start().await;
-    let databases = redis.store().await.databases().unwrap().unwrap();
+    let databases = redis.store().await.contexts().databases().unwrap().unwrap();
     let pending = async |context: u32| {
         let looked = databases.pending(&[ContextId(context)], &[]).await.unwrap();
         let pending = looked[0].1.as_ref().unwrap();

@@ -24,30 +24,30 @@ fn coming(nonce: &str, jobs: u32) -> NewMessage {
 }
 
 async fn receive(store: &Store, nonce: &str, jobs: u32) -> Received {
-    store.receive_message(&coming(nonce, jobs)).await.unwrap().0
+    store.messages().receive(&coming(nonce, jobs)).await.unwrap().0
 }
 
 #[tokio::test]
 async fn jobs_that_come_by_messages_count_for_the_limits_of_the_context() {
     let house = House::empty().await;
-    house.store.limit_jobs_per_second(1);
+    house.store.limits().set_jobs_per_second(1);
     assert_eq!(receive(&house.store, "a", 60).await, Received::Stored);
     assert_eq!(receive(&house.store, "b", 60).await, Received::Full(Lack::Rate(1)), "jobs_per_second");
     let jobs = Ok(coming("c", 60).jobs);
     let _: i64 = house.redis.run(&["HSET", &KEY.to_string(), "message_type", "job"]).await;
     let _: i64 = house.redis.run(&["LPUSH", "msg_in", &KEY.to_string()]).await;
-    assert_eq!(house.store.make_runner_jobs(KEY, &jobs).await.unwrap(), None);
+    assert_eq!(house.store.messages().make_runner_jobs(KEY, &jobs).await.unwrap(), None);
     // What clients create counts with them, however little it is.
     assert!(house.dispatcher.create(spec("1")).await.is_err());
-    house.store.limit_jobs_per_second(0);
+    house.store.limits().set_jobs_per_second(0);
     assert_eq!(receive(&house.store, "b", 60).await, Received::Stored);
-    house.store.limit_queues(150);
+    house.store.limits().set_queues(150);
     let full = Lack::Queue { script_type: "osis".into(), most: 150 };
     assert_eq!(receive(&house.store, "d", 31).await, Received::Full(full), "queue_length");
-    assert_eq!(house.store.make_runner_jobs(KEY, &jobs).await.unwrap(), None);
+    assert_eq!(house.store.messages().make_runner_jobs(KEY, &jobs).await.unwrap(), None);
     assert_eq!(receive(&house.store, "d", 30).await, Received::Stored);
-    house.store.limit_queues(1000);
-    assert!(house.store.make_runner_jobs(KEY, &jobs).await.unwrap().is_some());
+    house.store.limits().set_queues(1000);
+    assert!(house.store.messages().make_runner_jobs(KEY, &jobs).await.unwrap().is_some());
     let waiting: i64 = house.redis.run(&["LLEN", "queue:osis"]).await;
     assert_eq!(waiting, 210);
 }

@@ -118,7 +118,7 @@ async fn messages_are_listed_by_status_page_by_page_whichever_way_they_go() {
     }
     seen.sort();
     assert_eq!(seen, ["0", "1", "2", "3", "4"]);
-    let settle = async |name: &str, outcome| house.store.settle_message("me", name.parse().unwrap(), &outcome).await.unwrap();
+    let settle = async |name: &str, outcome| house.store.messages().settle("me", name.parse().unwrap(), &outcome).await.unwrap();
     settle("7:1", Settled::Failed(ErrorKind::Unavailable, "nobody knows the way".into())).await;
     settle("8:2", Settled::Stored(None)).await;
     assert_eq!(listed(json!({"status": "error"})).await.0, ["0"]);

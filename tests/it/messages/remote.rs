@@ -226,7 +226,7 @@ async fn a_runner_that_takes_nothing_leaves_room_for_the_jobs_of_others() {
     for _ in 0..320 {
         house.start(to(runner.runner_id, "1")).await;
     }
-    let send = async || house.store.send_jobs(&runner, 32, PATIENCE, PATIENCE).await.unwrap();
+    let send = async || house.store.messages().send_jobs(&runner, 32, PATIENCE, PATIENCE).await.unwrap();
     let mut sent = 0;
     while sent < 256 {
         sent += send().await;

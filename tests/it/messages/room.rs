@@ -16,19 +16,19 @@ async fn start_for(house: &House, runner: &Runner) -> JobId {
 }
 
 async fn send(house: &House, runner: &Runner) -> usize {
-    house.store.send_jobs(runner, 32, PATIENCE, PATIENCE).await.unwrap()
+    house.store.messages().send_jobs(runner, 32, PATIENCE, PATIENCE).await.unwrap()
 }
 
 /// The message with which a job is away.
 async fn message_of(house: &House, job: &JobId) -> MessageKey {
-    house.store.message_of_job(job).await.unwrap().unwrap()
+    house.store.messages().of_job(job).await.unwrap().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_that_are_away_take_no_room_of_those_that_run_here() {
     let house = House::open(1).await;
     let runner = silent(&house).await;
-    house.store.limit_running(1);
+    house.store.limits().set_running(1);
     for _ in 0..3 {
         start_for(&house, &runner).await;
     }
@@ -38,7 +38,7 @@ async fn jobs_that_are_away_take_no_room_of_those_that_run_here() {
     house.is(&long, Status::Started).await;
     let next = house.start(spec("1")).await;
     let queue = Queue { script_type: "osis".parse().unwrap(), target: Target::Type, priority: hero::model::Priority::Normal };
-    assert_eq!(house.store.queue_position(&next, &queue, false).await.unwrap().running, 1);
+    assert_eq!(house.store.queues().position(&next, &queue, false).await.unwrap().running, 1);
     // Nor do those that run here keep others from going away.
     let more = start_for(&house, &runner).await;
     assert_eq!(send(&house, &runner).await, 1);
@@ -55,8 +55,8 @@ async fn a_job_that_is_away_for_longer_than_its_message_lasts_runs_again() {
     let job = start_for(&house, &runner).await;
     assert_eq!(send(&house, &runner).await, 1);
     house.store.clock().advance(Duration::from_secs(6 * 24 * 3600));
-    house.store.reap(128).await.unwrap();
-    assert_eq!(house.store.status(&job).await.unwrap(), Some(Status::Started));
+    house.store.queues().reap(128).await.unwrap();
+    assert_eq!(house.store.jobs().status(&job).await.unwrap(), Some(Status::Started));
     house.store.clock().advance(Duration::from_secs(2 * 24 * 3600));
     house.is(&job, Status::Dispatched).await;
     assert_eq!(house.redis.run::<u64>(&["EXISTS", "hero:q:leases"]).await, 0);
@@ -75,7 +75,7 @@ async fn a_runner_that_answers_nothing_leaves_room_for_the_jobs_of_others() {
     assert_eq!(send(&house, &one).await, 2);
     for job in &away {
         let message = message_of(&house, job).await;
-        assert!(house.store.settle_message("me", message, &Settled::Stored(None)).await.unwrap());
+        assert!(house.store.messages().settle("me", message, &Settled::Stored(None)).await.unwrap());
     }
     // As many more as there may be.
     let later = (house.store.clock().now().as_millis() + 1_000_000).to_string();
@@ -94,7 +94,7 @@ async fn a_runner_that_answers_nothing_leaves_room_for_the_jobs_of_others() {
     house.dispatcher.stop(CONTEXT, &away[0]).await.unwrap();
     assert_eq!((send(&house, &one).await, send(&house, &one).await), (1, 0));
     let message = message_of(&house, &waiting[0]).await;
-    assert!(house.store.settle_message("me", message, &Settled::Stored(None)).await.unwrap());
+    assert!(house.store.messages().settle("me", message, &Settled::Stored(None)).await.unwrap());
     let _: i64 = house.redis.run(&["ZREM", "hero:q:messages", "message:7:9"]).await;
     let _: i64 = house.redis.run(&["ZADD", &awaited, "1e300", "message:7:9"]).await;
     let sent = until("room", || async { Some(send(&house, &one).await).filter(|sent| *sent > 0) }).await;
@@ -120,7 +120,7 @@ async fn stop_one(house: &House, runner: &Runner) -> MessageKey {
     let job = start_for(house, runner).await;
     assert_eq!(send(house, runner).await, 1);
     let message = message_of(house, &job).await;
-    assert!(house.store.settle_message("me", message, &Settled::Stored(None)).await.unwrap());
+    assert!(house.store.messages().settle("me", message, &Settled::Stored(None)).await.unwrap());
     house.dispatcher.stop(CONTEXT, &job).await.unwrap();
     message
 }
@@ -131,16 +131,16 @@ async fn the_stops_of_one_runner_hold_up_those_of_no_other() {
     let (one, other) = (silent(&house).await, silent(&house).await);
     stopped(&house, &one, 300).await;
     let message = stop_one(&house, &other).await;
-    let told = house.store.tend_messages("me", 0).await.unwrap().stops;
+    let told = house.store.messages().tend("me", 0).await.unwrap().stops;
     assert!(told.contains(&message) && told.len() > 1, "{told:?}");
     // Those that rest come again, and in the end nobody is looked for any more.
     for key in told {
         let later = if key == message { StopTold::Later(Duration::ZERO) } else { StopTold::Told };
-        assert!(house.store.settle_stop(key, &later).await.unwrap());
+        assert!(house.store.messages().settle_stop(key, &later).await.unwrap());
     }
-    let again = house.store.tend_messages("me", 0).await.unwrap().stops;
+    let again = house.store.messages().tend("me", 0).await.unwrap().stops;
     assert!(again.contains(&message), "{again:?}");
-    assert!(house.store.settle_stop(message, &StopTold::Told).await.unwrap());
+    assert!(house.store.messages().settle_stop(message, &StopTold::Told).await.unwrap());
     let left: Vec<String> = house.redis.run(&["ZRANGE", "hero:q:stops", "0", "-1"]).await;
     assert_eq!(left, [one.runner_id.group().to_string()]);
 }
@@ -151,9 +151,9 @@ async fn a_stop_beyond_those_of_its_runner_is_not_told_and_its_message_says_so()
     let (one, other) = (silent(&house).await, silent(&house).await);
     stopped(&house, &one, 2500).await;
     let (dropped, kept) = (stop_one(&house, &one).await, stop_one(&house, &other).await);
-    let logs = house.store.message(dropped).await.unwrap().unwrap().shown.logs;
+    let logs = house.store.messages().get(dropped).await.unwrap().unwrap().shown.logs;
     assert!(logs.last().unwrap().text.contains("2500 stops wait already that are for runner1"), "{logs:?}");
     let waits = async |runner: &Runner| house.redis.run::<i64>(&["ZCARD", &format!("hero:q:stops:{}", runner.runner_id.group())]).await;
     assert_eq!((waits(&one).await, waits(&other).await), (2500, 1));
-    assert!(house.store.message(kept).await.unwrap().unwrap().stopped_at.is_some());
+    assert!(house.store.messages().get(kept).await.unwrap().unwrap().stopped_at.is_some());
 }

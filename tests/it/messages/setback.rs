@@ -24,16 +24,16 @@ async fn messages_and_stops_do_not_wait_until_the_clock_shows_the_time_again() {
         messages.send(CONTEXT, chat("x", "redis://10.0.0.7:6379")).await.unwrap();
     }
     let [resting, stopped] = [1, 2].map(|message_id| MessageKey { caller_id: 12, message_id });
-    assert_eq!(store.tend_messages("dead", 1).await.unwrap().in_hand, [resting]);
-    store.settle_message("dead", resting, &Settled::Later(Duration::from_secs(30))).await.unwrap();
-    assert_eq!(store.tend_messages("dead", 1).await.unwrap().in_hand, [stopped], "it is in the hand of a server that ends");
+    assert_eq!(store.messages().tend("dead", 1).await.unwrap().in_hand, [resting]);
+    store.messages().settle("dead", resting, &Settled::Later(Duration::from_secs(30))).await.unwrap();
+    assert_eq!(store.messages().tend("dead", 1).await.unwrap().in_hand, [stopped], "it is in the hand of a server that ends");
     let ahead = now.plus(HOUR).as_millis().to_string();
     for (key, member) in [("hero:q:stops", "runner0"), ("hero:q:stops:runner0", "message:12:2"), ("hero:q:answers", "job:12:9")] {
         let _: i64 = redis.run(&["ZADD", key, &ahead, member]).await;
     }
     let _: i64 = redis.run(&["HSET", "job:12:9", "status", "finished", "message", "message:12:8", "result", "{}"]).await;
     store.clock().stop_at(now);
-    let tended = store.tend_messages("me", 8).await.unwrap();
+    let tended = store.messages().tend("me", 8).await.unwrap();
     assert_eq!((tended.in_hand, tended.stops, tended.unanswered), (vec![resting], vec![stopped], 0));
     // Nobody would take what is yet to be made.
     let made: i64 = redis.run(&["HGET", &resting.to_string(), "created_at"]).await;
@@ -42,7 +42,7 @@ async fn messages_and_stops_do_not_wait_until_the_clock_shows_the_time_again() {
     assert!(ends < now.plus(HOUR).as_millis() as f64, "{ends}");
     // Whoever was heard at a time that is yet to come is silent from now on.
     store.clock().stop_at(now.plus(Duration::from_secs(11)));
-    let tended = store.tend_messages("me", 8).await.unwrap();
+    let tended = store.messages().tend("me", 8).await.unwrap();
     assert!(tended.in_hand.contains(&stopped), "{tended:?}");
 }
 
@@ -58,7 +58,7 @@ async fn a_stop_is_told_again_in_time_after_that() {
     }
     store.clock().stop_at(now);
     for _ in 0..3 {
-        assert_eq!(store.tend_messages("me", 8).await.unwrap().stops, [key]);
+        assert_eq!(store.messages().tend("me", 8).await.unwrap().stops, [key]);
         // As if it had been told in vain just before the clock was set back again.
         let ahead = now.plus(HOUR).as_millis().to_string();
         let _: i64 = redis.run(&["ZADD", "hero:q:stops:runner0", &ahead, &key.to_string()]).await;
@@ -79,16 +79,16 @@ async fn a_result_is_awaited_for_as_long_as_it_was_to_be() {
     for set in ["hero:q:messages", "hero:q:awaited:runner7"] {
         let _: i64 = redis.run(&["ZADD", set, &over, &key]).await;
     }
-    store.reap(8).await.unwrap();
+    store.queues().reap(8).await.unwrap();
     // The hash has its times in whole seconds.
     for (passed, status) in [(0, "acknowledged"), (9, "acknowledged"), (12, "error")] {
         store.clock().stop_at(now.plus(Duration::from_secs(passed)));
         for _ in 0..3 {
-            store.reap(8).await.unwrap();
+            store.queues().reap(8).await.unwrap();
         }
         let ends = async |set: &str| redis.run::<Option<String>>(&["ZSCORE", set, &key]).await;
         assert_eq!(ends("hero:q:messages").await, ends("hero:q:awaited:runner7").await);
-        store.tend_messages("me", 8).await.unwrap();
+        store.messages().tend("me", 8).await.unwrap();
         assert_eq!(redis.run::<String>(&["HGET", &key, "status"]).await, status, "{passed} s after that");
     }
 }

@@ -15,11 +15,11 @@ async fn an_attempt_that_failed_changes_nothing_once_another_has_arrived() {
     let failed = Settled::Failed(hero::model::ErrorKind::Unavailable, "no".into());
     for was in ["acknowledged", "processed", "error"] {
         let _: i64 = house.redis.run(&["HSET", &KEY.to_string(), "status", was]).await;
-        assert!(!house.store.settle_message("me", KEY, &failed).await.unwrap());
+        assert!(!house.store.messages().settle("me", KEY, &failed).await.unwrap());
         assert_eq!(status().await, was);
     }
     let _: i64 = house.redis.run(&["HSET", &KEY.to_string(), "status", "dispatched"]).await;
-    assert!(house.store.settle_message("me", KEY, &failed).await.unwrap());
+    assert!(house.store.messages().settle("me", KEY, &failed).await.unwrap());
     assert_eq!(status().await, "error");
 }
 
@@ -31,15 +31,15 @@ async fn a_message_that_was_deleted_is_nowhere_and_does_not_come_back() {
     let _: i64 = redis.run(&["LPUSH", "msg_out:sending:me", &name]).await;
     let _: i64 = redis.run(&["ZADD", "hero:meta:nodes", "1000", "me"]).await;
     let _: i64 = redis.run(&["ZADD", "hero:q:resting", "1000", &name]).await;
-    house.store.delete_message(KEY).await.unwrap();
+    house.store.messages().delete(KEY).await.unwrap();
     let left: i64 = redis.run(&["EXISTS", "msg_out:sending:me", "hero:q:resting"]).await;
     assert_eq!(left, 0);
     // Its attempt ends after that.
-    assert!(!house.store.complete_message(KEY, &[("nonce", "x")]).await.unwrap());
+    assert!(!house.store.messages().complete(KEY, &[("nonce", "x")]).await.unwrap());
     for settled in
         [Settled::Stored(None), Settled::Later(Duration::ZERO), Settled::Failed(hero::model::ErrorKind::Unavailable, "no".into())]
     {
-        assert!(!house.store.settle_message("me", KEY, &settled).await.unwrap());
+        assert!(!house.store.messages().settle("me", KEY, &settled).await.unwrap());
     }
     let there: i64 = redis.run(&["EXISTS", &name, "hero:q:resting"]).await;
     assert_eq!(there, 0);
@@ -57,7 +57,7 @@ async fn receive_jobs(house: &House) {
         fields: vec![("message_type", "job".to_owned()), ("status", "acknowledged".to_owned()), ("reply_address", "here".to_owned())],
         jobs: vec![job(1), job(2)],
     };
-    house.store.receive_message(&message).await.unwrap();
+    house.store.messages().receive(&message).await.unwrap();
 }
 
 #[tokio::test]
@@ -65,12 +65,12 @@ async fn a_message_that_came_is_kept_until_each_of_its_jobs_is_answered() {
     let house = House::empty().await;
     receive_jobs(&house).await;
     for job in ["job:12:1", "job:12:2"] {
-        assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Unanswered, "{job}");
+        assert_eq!(house.store.messages().delete(KEY).await.unwrap(), MessageDeleted::Unanswered, "{job}");
         let _: i64 = house.redis.run(&["HSET", job, "status", "finished", "result", r#"{"output":"1"}"#]).await;
         let _: i64 = house.redis.run(&["ZADD", "hero:q:answers", "1", job]).await;
-        assert!(house.store.tend_messages("me", 8).await.unwrap().moved);
+        assert!(house.store.messages().tend("me", 8).await.unwrap().moved);
     }
-    assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Deleted);
+    assert_eq!(house.store.messages().delete(KEY).await.unwrap(), MessageDeleted::Deleted);
     let answers: i64 = house.redis.run(&["LLEN", "msg_out:sending:me"]).await;
     assert_eq!(answers, 2);
 }
@@ -80,16 +80,16 @@ async fn a_message_is_kept_until_the_other_side_knows_that_its_job_was_stopped()
     let house = House::empty().await;
     let _: i64 = house.redis.run(&["HSET", &KEY.to_string(), "status", "error", "away", "x", "stopped_at", "1"]).await;
     let _: i64 = house.redis.run(&["ZADD", "hero:q:stops:runner0", "1000", &KEY.to_string()]).await;
-    assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Untold);
-    assert!(house.store.settle_stop(KEY, &StopTold::Told).await.unwrap());
-    assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Deleted);
+    assert_eq!(house.store.messages().delete(KEY).await.unwrap(), MessageDeleted::Untold);
+    assert!(house.store.messages().settle_stop(KEY, &StopTold::Told).await.unwrap());
+    assert_eq!(house.store.messages().delete(KEY).await.unwrap(), MessageDeleted::Deleted);
 }
 
 #[tokio::test]
 async fn a_context_with_jobs_or_messages_under_way_is_closed_only_with_them() {
     let house = House::empty().await;
     receive_jobs(&house).await;
-    let open = house.store.close_context(false).await.unwrap().unwrap();
+    let open = house.store.contexts().close(false).await.unwrap().unwrap();
     assert_eq!((open.running, open.queued, open.scheduled, open.messages), (0, 2, 0, 0));
     let _: i64 = house.redis.run(&["DEL", "hero:q:answers"]).await;
     for (add, count) in [
@@ -102,11 +102,11 @@ async fn a_context_with_jobs_or_messages_under_way_is_closed_only_with_them() {
     ] {
         let _: i64 = house.redis.run(add).await;
         if count > 0 {
-            let open = house.store.close_context(false).await.unwrap().unwrap();
+            let open = house.store.contexts().close(false).await.unwrap().unwrap();
             assert_eq!((open.queued, open.messages), (0, count), "{add:?}");
         }
     }
-    assert_eq!(house.store.close_context(true).await.unwrap(), None);
+    assert_eq!(house.store.contexts().close(true).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -120,11 +120,11 @@ async fn what_is_no_message_does_not_stay_in_the_hand_of_a_node() {
     let _: i64 = redis.run(&["HSET", &KEY.to_string(), "status", "dispatched"]).await;
     let _: i64 = redis.run(&["LPUSH", "msg_out", &KEY.to_string()]).await;
     for _ in 0..2 {
-        assert!(house.store.tend_messages("me", 128).await.unwrap().moved);
+        assert!(house.store.messages().tend("me", 128).await.unwrap().moved);
     }
     let left: Vec<String> = redis.run(&["LRANGE", "msg_out:sending:me", "0", "-1"]).await;
     assert_eq!(left, [KEY.to_string()]);
-    assert!(!house.store.tend_messages("me", 128).await.unwrap().moved);
+    assert!(!house.store.messages().tend("me", 128).await.unwrap().moved);
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_single_place_is_for_the_message_that_has_waited_longer() {
         let _: i64 = redis.run(&["LPUSH", "msg_out", &name(number).to_string()]).await;
     }
     for number in 1..=3 {
-        assert_eq!(house.store.tend_messages("me", 1).await.unwrap().in_hand, [name(number)]);
+        assert_eq!(house.store.messages().tend("me", 1).await.unwrap().in_hand, [name(number)]);
         let _: i64 = redis.run(&["DEL", "msg_out:sending:me"]).await;
     }
 }

@@ -199,13 +199,13 @@ async fn a_stop_that_comes_again_stops_what_has_not_ended_and_not_what_runs_agai
     let stop = NewStop { signer: one.public(), nonce: "a".to_owned(), caller: 12, number: 101, again };
     // Whoever takes it does not come to stop the job.
     for is_news in [true, false] {
-        let taken = town.house.store.receive_stop(&stop).await.unwrap();
+        let taken = town.house.store.messages().receive_stop(&stop).await.unwrap();
         assert_eq!(taken, StopReceived::Taken { is_news, jobs: vec![(job.clone(), true)] });
     }
-    town.house.store.stop(&job).await.unwrap();
+    town.house.store.jobs().stop(&job).await.unwrap();
     assert_stopped(&town, &job).await;
     town.house.dispatcher.retry(CONTEXT, &job).await.unwrap();
-    let taken = town.house.store.receive_stop(&stop).await.unwrap();
+    let taken = town.house.store.messages().receive_stop(&stop).await.unwrap();
     assert_eq!(taken, StopReceived::Taken { is_news: false, jobs: Vec::new() });
 }
 
@@ -228,8 +228,8 @@ async fn a_job_far_from_either_end_of_its_queue_is_not_looked_for_and_does_not_r
     assert_eq!(place, Some(300));
     let _: String = town.redis().run(&["LTRIM", "queue:osis", "300", "300"]).await;
     let osis = ScriptType::osis();
-    let queues = town.house.store.layout_queues(&osis, &Layouts::all(&osis));
-    assert!(town.house.store.import_queues(&osis, &queues, 20).await.unwrap());
+    let queues = town.house.store.queues().of_layouts(&osis, &Layouts::all(&osis));
+    assert!(town.house.store.queues().import(&osis, &queues, 20).await.unwrap());
     let left: i64 = town.redis().run(&["EXISTS", "queue:osis", "hero:q:watched"]).await;
     assert_eq!(left, 0);
 }
@@ -242,7 +242,7 @@ async fn a_job_that_waits_elsewhere_ends_although_one_that_has_ended_had_its_nam
     assert!(deliver(&bus, &sent).await.is_stored());
     let again = hero::model::Timestamp::local().plus(Duration::from_secs(600));
     let its = NewStop { signer: one.public(), nonce: "a".to_owned(), caller: 12, number: 101, again };
-    let StopReceived::Taken { jobs, .. } = town.house.store.receive_stop(&its).await.unwrap() else { panic!("it is not taken") };
+    let StopReceived::Taken { jobs, .. } = town.house.store.messages().receive_stop(&its).await.unwrap() else { panic!("it is not taken") };
     let [(id, false)] = jobs.as_slice() else { panic!("{jobs:?}") };
     let _: i64 = town.redis().run(&["DEL", "job:12:2001"]).await;
     // The one before ran here.

@@ -26,8 +26,10 @@ impl Quiet {
     async fn send_job(&self) -> (JobId, MessageKey) {
         let id = self.house.start(JobSpec { group: Some(self.runner.runner_id.group()), ..spec("1") }).await;
         let minute = Duration::from_secs(60);
-        until("its message", || async { (self.house.store.send_jobs(&self.runner, 32, minute, minute).await.unwrap() == 1).then_some(()) })
-            .await;
+        until("its message", || async {
+            (self.house.store.messages().send_jobs(&self.runner, 32, minute, minute).await.unwrap() == 1).then_some(())
+        })
+        .await;
         let away: String = self.house.redis.run(&["HGET", &format!("hero:job:{id}"), "away"]).await;
         (id, away.parse().unwrap())
     }
@@ -35,7 +37,7 @@ impl Quiet {
     /// Looks after messages, when so many seconds more have passed.
     async fn tend_after(&self, seconds: u64) -> Tended {
         self.house.store.clock().advance(Duration::from_secs(seconds));
-        self.house.store.tend_messages("me", 0).await.unwrap()
+        self.house.store.messages().tend("me", 0).await.unwrap()
     }
 
     async fn message(&self, key: MessageKey) -> Message {
@@ -69,9 +71,9 @@ async fn what_goes_out_is_acknowledged_by_the_other_side_alone() {
         assert_eq!(quiet.message(key).await.status, MessageStatus::Dispatched);
     }
     // In the hand of a node, and resting, too.
-    quiet.house.store.tend_messages("me", 8).await.unwrap();
+    quiet.house.store.messages().tend("me", 8).await.unwrap();
     assert!(matches!(quiet.messages.acknowledge(CONTEXT, chat).await, Err(Error::GoesOut { .. })));
-    quiet.house.store.settle_message("me", chat, &Settled::Later(Duration::from_secs(9))).await.unwrap();
+    quiet.house.store.messages().settle("me", chat, &Settled::Later(Duration::from_secs(9))).await.unwrap();
     assert!(matches!(quiet.messages.acknowledge(CONTEXT, chat).await, Err(Error::GoesOut { .. })));
     quiet.messages.delete(CONTEXT, chat).await.unwrap();
     assert_eq!(quiet.house.dispatcher.status(CONTEXT, &id).await.unwrap(), Status::Started);

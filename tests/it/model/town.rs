@@ -130,7 +130,7 @@ impl<'r> Town<'r> {
                 self.plain.jobs.push(self.plain.draft(JobId::random(), wish, of.clone()));
                 let new = self.new_job(job, wish, &of);
                 let expected = self.plain.create(&[(job, of, wish.start)], true);
-                let real = self.store().create(new).await.unwrap();
+                let real = self.store().jobs().create(new).await.unwrap();
                 compare(&[real], expected);
             }
             Step::CreateGroup(wishes) => self.create_group(wishes).await,
@@ -142,7 +142,7 @@ impl<'r> Town<'r> {
                     (None, Some(status)) => Started::Illegal(status),
                     (None, None) => Started::Missing,
                 };
-                assert_eq!(self.store().start(&self.id(job)).await.unwrap(), expected);
+                assert_eq!(self.store().jobs().start(&self.id(job)).await.unwrap(), expected);
             }
             Step::Claim { server, room } => self.claim(usize::from(*server) % PLACES, usize::from(*room)).await,
             Step::End { server, nth, end } => self.end(usize::from(*server) % PLACES, *nth, *end).await,
@@ -157,7 +157,7 @@ impl<'r> Town<'r> {
                         lost.push((self.plain.job(*job).id.clone(), *claim));
                     }
                 }
-                assert_eq!(server.store.renew(&running).await.unwrap(), lost);
+                assert_eq!(server.store.queues().renew(&running).await.unwrap(), lost);
                 server.running.retain(|(job, claim)| !lost.contains(&(self.plain.job(*job).id.clone(), *claim)));
             }
             Step::Stop(number) => {
@@ -168,14 +168,14 @@ impl<'r> Town<'r> {
                     (_, Some(true)) => Stopping::Stopped,
                     (_, Some(false)) => Stopping::Asked,
                 };
-                assert_eq!(self.store().stop(&self.id(job)).await.unwrap(), expected);
+                assert_eq!(self.store().jobs().stop(&self.id(job)).await.unwrap(), expected);
             }
             Step::Control(server) => {
                 let place = usize::from(*server) % PLACES;
                 let queues = ["hero:q:ctl:type:osis".to_owned(), format!("hero:q:ctl:type:osis:group:default:inst:{}", place + 1)];
                 let expected: Vec<JobId> =
                     self.plain.control(self.servers[place].number, place).into_iter().map(|job| self.id(job)).collect();
-                assert_eq!(self.servers[place].store.control(&queues).await.unwrap(), expected);
+                assert_eq!(self.servers[place].store.queues().control(&queues).await.unwrap(), expected);
             }
             Step::Retry(number) => {
                 let Some(job) = self.any(*number).filter(|job| self.plain.job(*job).status.is_some()) else { return };
@@ -185,7 +185,7 @@ impl<'r> Town<'r> {
                     Err(Refusal::Blocked(other)) => Retried::Blocked(self.id(other)),
                     Err(Refusal::Cycle(status)) => Retried::Cycle(status),
                 };
-                assert_eq!(self.store().retry(&self.id(job)).await.unwrap(), expected);
+                assert_eq!(self.store().jobs().retry(&self.id(job)).await.unwrap(), expected);
             }
             Step::Delete(number) => {
                 let Some(job) = self.any(*number) else { return };
@@ -195,7 +195,7 @@ impl<'r> Town<'r> {
                     Some(Status::Started) => Deleted::Illegal(Status::Started),
                     Some(_) => self.plain.delete(job).map_or(Deleted::Deleted, Deleted::Open),
                 };
-                assert_eq!(self.store().delete(&self.id(job)).await.unwrap(), expected);
+                assert_eq!(self.store().jobs().delete(&self.id(job)).await.unwrap(), expected);
             }
             Step::Expire(number) => {
                 let Some(job) = self.any(*number).filter(|job| self.plain.expire(*job)) else { return };
@@ -208,27 +208,27 @@ impl<'r> Town<'r> {
                 self.plain.paused = *paused;
                 let queue = Queue { script_type: "osis".parse().unwrap(), target: Target::Type, priority: Priority::Normal };
                 if *paused {
-                    self.store().pause(&queue).await.unwrap();
+                    self.store().queues().pause(&queue).await.unwrap();
                 } else {
-                    self.store().resume(&queue).await.unwrap();
+                    self.store().queues().resume(&queue).await.unwrap();
                 }
             }
             Step::Discover(number) => {
                 let Some(job) = self.any(*number) else { return };
                 let expected = self.plain.discover(job);
-                assert_eq!(self.store().discover(&[self.id(job)]).await.unwrap(), usize::from(expected), "discovered");
+                assert_eq!(self.store().maintenance().discover(&[self.id(job)]).await.unwrap(), usize::from(expected), "discovered");
             }
             Step::Promote => {
                 self.plain.promote();
-                self.store().promote(128).await.unwrap();
+                self.store().jobs().promote(128).await.unwrap();
             }
             Step::Reap => {
                 self.plain.reap();
-                self.store().reap(128).await.unwrap();
+                self.store().queues().reap(128).await.unwrap();
             }
             Step::Release(limit) => {
                 self.plain.release();
-                while self.store().release_relatives((*limit).into()).await.unwrap() {}
+                while self.store().jobs().release_relatives((*limit).into()).await.unwrap() {}
             }
             Step::Advance(seconds) => {
                 self.plain.now += u64::from(*seconds) * 1000;
@@ -266,14 +266,15 @@ impl<'r> Town<'r> {
         }
         let new: Vec<NewJob> = wishes.iter().zip(&group).map(|((wish, _), (job, of, _))| self.new_job(*job, wish, of)).collect();
         let expected = self.plain.create(&group, false);
-        compare(&self.store().create_all_or_none(&new).await.unwrap(), expected);
+        compare(&self.store().jobs().create_all_or_none(&new).await.unwrap(), expected);
     }
 
     async fn claim(&mut self, place: usize, room: usize) {
         let (script_type, queues) = ("osis".parse().unwrap(), [(QUEUE.to_owned(), 0)]);
         let actors = [ActorRoom { actor: format!("osis:default:{}", place + 1), room }];
         let server = &mut self.servers[place];
-        let fetched = server.store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+        let fetched =
+            server.store.queues().fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
         let expected = self.plain.claim(server.number, place, room);
         let real: Vec<(JobId, u32)> = fetched.taken.into_iter().map(|job| (job.job, job.claim)).collect();
         let ids: Vec<(JobId, u32)> = expected.iter().map(|(job, claim)| (self.plain.job(*job).id.clone(), *claim)).collect();
@@ -294,7 +295,8 @@ impl<'r> Town<'r> {
         let id = self.plain.job(job).id.clone();
         let ended = Ended::of(id, claim, claim, Timestamp::local(), outcome);
         let script_type = "osis".parse().unwrap();
-        let fetched = server.store.fetch(&Fetch { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] }).await.unwrap();
+        let fetched =
+            server.store.queues().fetch(&Fetch { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] }).await.unwrap();
         assert_eq!(fetched.statuses, [self.plain.finish(server.number, job, claim, end)], "ended");
     }
 

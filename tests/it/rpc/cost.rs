@@ -155,7 +155,7 @@ async fn indexes_and_counters_of_an_older_version_are_found() {
     let _: () = house.redis.run(&["SET", "hero:meta:hours", "x"]).await;
     let found = || async {
         let jobs = house.dispatcher.list(CONTEXT, &JobFilter::default(), None, 10).await.ok()?.jobs;
-        let counters = house.store.counters().await.ok()?;
+        let counters = house.store.queues().counters().await.ok()?;
         (jobs.len() == 1 && counters.len() == 1).then_some(())
     };
     until("what there was", found).await;
@@ -205,7 +205,7 @@ async fn a_message_for_a_script_type_costs_as_much_with_ten_thousand_runners_as_
         let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
         for _ in 0..10 {
             send().await;
-            store.runner_for(&"osis".parse().unwrap()).await.unwrap().unwrap();
+            store.runners().for_topic(&"osis".parse().unwrap()).await.unwrap().unwrap();
         }
         costs.push(redis.all_calls().await);
     }
@@ -220,7 +220,8 @@ async fn runners_of_a_type_take_turns_whatever_goes_to_those_of_others_and_see_w
     for script_type in ["osis", "osis", "sal", "sal", "osis"] {
         client.ok("create_runner", json!({"script_type": script_type, "local": false, "address": "here"})).await;
     }
-    let next = async |script_type: &str| store.runner_for(&script_type.parse().unwrap()).await.unwrap().map(|runner| runner.runner_id.0);
+    let next =
+        async |script_type: &str| store.runners().for_topic(&script_type.parse().unwrap()).await.unwrap().map(|runner| runner.runner_id.0);
     let mut taken = Vec::new();
     for _ in 0..4 {
         taken.push((next("osis").await, next("sal").await));

@@ -25,10 +25,11 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
                 NewJob { id: JobId::random(), spec, start: true, waited: true, occurrence: None, flow: None }
             };
             let new: Vec<NewJob> = (0..BATCH).map(new).collect();
-            store.create_all_or_none(&new).await.unwrap();
+            store.jobs().create_all_or_none(&new).await.unwrap();
             ids.extend(new.into_iter().map(|job| job.id));
         }
-        let fetched = store.fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
+        let fetched =
+            store.queues().fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
         ends = fetched
             .taken
             .into_iter()
@@ -41,8 +42,8 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
                 Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome)
             })
             .collect();
-        let promoted = store.promote(BATCH).await.unwrap();
-        if ids.len() >= JOBS && ends.is_empty() && promoted.handled == 0 && store.queues().await.unwrap().is_empty() {
+        let promoted = store.jobs().promote(BATCH).await.unwrap();
+        if ids.len() >= JOBS && ends.is_empty() && promoted.handled == 0 && store.queues().list().await.unwrap().is_empty() {
             return ids;
         }
     }

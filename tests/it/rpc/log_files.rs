@@ -74,12 +74,12 @@ async fn a_log_file_of_a_job_in_another_redis_stays_with_who_asks_that_one() {
     assert!(logs(&house).join("theirs").exists());
     // One that has log files of its own, and one that lost all it had.
     let gone = hero::model::JobId::random();
-    let identity = other.store.redis_id().await.unwrap();
+    let identity = other.store.health().redis_id().await.unwrap();
     shared().append_for(&identity, &gone, "ours").unwrap().write_line("x").unwrap();
     round(&other.store).await;
     assert_eq!(["theirs", "ours"].map(|name| logs(&house).join(name).exists()), [true, false]);
     let _: () = house.redis.run(&["FLUSHALL"]).await;
-    let _: String = house.store.redis_id().await.unwrap();
+    let _: String = house.store.health().redis_id().await.unwrap();
     round(&house.store).await;
     assert!(logs(&house).join("theirs").exists(), "{id} may be in a backup");
     other.close().await;

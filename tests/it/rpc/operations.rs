@@ -120,7 +120,7 @@ async fn every_reason_not_to_run_is_explained() {
     let explanation = why(&second, "all_actors_busy").await;
     let facts = ["queue", "position", "depth", "actors", "running"].map(|fact| explanation[fact].clone());
     assert_eq!(facts, [json!("hero:q:work:type:osis"), json!(2), json!(2), json!(1), json!(1)]);
-    house.store.limit_running(1);
+    house.store.limits().set_running(1);
     assert_eq!(why(&second, "at_concurrency_cap").await["max_running"], 1);
     client.ok("pause_queue", json!(["osis"])).await;
     why(&second, "paused").await;
@@ -128,7 +128,7 @@ async fn every_reason_not_to_run_is_explained() {
     assert_eq!(why(&nobodys, "no_live_actor").await["actors"], 0);
     let foreign = start(&client, json!({"script": "1", "group": "default", "instance": 1})).await;
     let _: i64 = house.redis.run(&["DEL", "hero:q:work:type:osis:group:default:inst:1"]).await;
-    house.store.limit_running(0);
+    house.store.limits().set_running(0);
     why(&foreign, "in_no_queue").await;
     assert_eq!(client.fault("explain_job", json!([NOBODY])).await.code, 1001);
     client.ok("stop_job", json!([running])).await;

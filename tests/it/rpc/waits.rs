@@ -210,18 +210,18 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
     let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let take = async || {
         let fetch = hero::store::Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
-        store.fetch(&fetch).await.unwrap().taken.remove(0)
+        store.queues().fetch(&fetch).await.unwrap().taken.remove(0)
     };
     let end = async |outcome| {
         let claimed = take().await;
         let ended = hero::store::Ended::of(claimed.job, claimed.attempt, claimed.claim, claimed.started_at, outcome);
         let fetch = hero::store::Fetch { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] };
-        store.fetch(&fetch).await.unwrap();
+        store.queues().fetch(&fetch).await.unwrap();
     };
     let error = hero::model::JobError::new(hero::model::ErrorKind::Script, "no");
     end(hero::store::AttemptEnd::Failed { error, retry_in: Duration::ZERO }).await;
     // A sweep has looked, and before it says so the job is to run again and somebody waits for that.
-    let (audience, look) = (store.inbox().audience(), store.look(&id).await.unwrap());
+    let (audience, look) = (store.inbox().audience(), store.jobs().look(&id).await.unwrap());
     dispatcher.retry(crate::support::CONTEXT, &id).await.unwrap();
     let waiting = tokio::spawn({
         let (dispatcher, id) = (dispatcher.clone(), id.clone());

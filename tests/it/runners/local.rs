@@ -171,12 +171,12 @@ async fn what_is_in_a_paused_queue_needs_no_pool() {
     for queue in ["type:sal:group:runner1:prio:0", "type:sal:group:runner2", "type:sal"] {
         let _: i64 = redis.run(&["LPUSH", &format!("hero:q:work:{queue}"), "x"]).await;
     }
-    assert_eq!(store.have_jobs(&targets).await.unwrap(), [true, true, true]);
+    assert_eq!(store.runners().have_jobs(&targets).await.unwrap(), [true, true, true]);
     for queue in ["type:sal:group:runner1", "type:sal"] {
         let _: i64 = redis.run(&["SADD", "hero:meta:paused", &format!("hero:q:work:{queue}")]).await;
     }
-    assert_eq!(store.have_jobs(&targets).await.unwrap(), [false, true, false]);
+    assert_eq!(store.runners().have_jobs(&targets).await.unwrap(), [false, true, false]);
     // What other programs push for runners is fetched from there all the same.
     let _: i64 = redis.run(&["LPUSH", "queue:sal", "job:3:5"]).await;
-    assert_eq!(store.have_jobs(&targets).await.unwrap(), [false, true, true]);
+    assert_eq!(store.runners().have_jobs(&targets).await.unwrap(), [false, true, true]);
 }

@@ -140,18 +140,18 @@ async fn runners_that_are_gone_and_what_is_none_hide_no_others_in_lists() {
 #[tokio::test]
 async fn each_change_of_a_runner_raises_the_revision() {
     let (house, _server, client) = open().await;
-    let mut before = house.store.runner_revision().await.unwrap();
+    let mut before = house.store.runners().revision().await.unwrap();
     for (method, params) in
         [("create_runner", json!(["osis"])), ("update_runner", json!({"runner_id": 1, "local": true})), ("delete_runner", json!([1]))]
     {
         client.ok(method, params).await;
-        let now = house.store.runner_revision().await.unwrap();
+        let now = house.store.runners().revision().await.unwrap();
         assert!(now > before, "{method}");
         before = now;
     }
     client.fault("delete_runner", json!([1])).await;
     client.ok("list_runners", json!({})).await;
-    assert_eq!(house.store.runner_revision().await.unwrap(), before);
+    assert_eq!(house.store.runners().revision().await.unwrap(), before);
 }
 
 #[tokio::test]
@@ -160,11 +160,11 @@ async fn a_change_after_a_failover_that_lost_one_is_seen() {
     client.ok("create_runner", json!(["osis"])).await;
     let kept: String = house.redis.run(&["HGET", "hero:meta:revisions", "runners"]).await;
     client.ok("update_runner", json!({"runner_id": 1, "local": true})).await;
-    let seen = house.store.runner_revision().await.unwrap();
+    let seen = house.store.runners().revision().await.unwrap();
     // The replica that takes over has not got that one.
     let _: i64 = house.redis.run(&["HSET", "hero:meta:revisions", "runners", &kept]).await;
     client.ok("update_runner", json!({"runner_id": 1, "local": false, "address": "redis://10.0.0.7:6379"})).await;
-    assert_ne!(house.store.runner_revision().await.unwrap(), seen, "servers that have seen this one would not look again");
+    assert_ne!(house.store.runners().revision().await.unwrap(), seen, "servers that have seen this one would not look again");
 }
 
 #[tokio::test]
@@ -173,19 +173,19 @@ async fn where_the_revision_is_spoilt_any_runner_may_have_changed() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let topic: hero::model::Name = "osis".parse().unwrap();
-    assert_eq!(store.runner_revision().await.unwrap(), Some(0), "no runner was made yet");
+    assert_eq!(store.runners().revision().await.unwrap(), Some(0), "no runner was made yet");
     for spoil in [["HSET", "hero:meta:revisions", "runners", "x"].as_slice(), &["SET", "hero:meta:revisions", "x"]] {
         let _: u64 = redis.run(&["DEL", "hero:meta:revisions"]).await;
         redis.run::<redis::Value>(spoil).await;
-        assert_eq!(store.runner_revision().await.unwrap(), None, "{spoil:?}");
-        assert!(!store.has_runner_for(&topic).await.unwrap());
+        assert_eq!(store.runners().revision().await.unwrap(), None, "{spoil:?}");
+        assert!(!store.runners().has_for_topic(&topic).await.unwrap());
         // The revision does not say that this one comes and goes.
         let _: i64 = redis.run(&["HSET", "runner:1", "id", "1", "type", "osis", "local", "true"]).await;
         let _: i64 = redis.run(&["ZADD", "hero:meta:runners", "1", "1"]).await;
         let began = std::time::Instant::now();
-        until("it is seen", async || store.has_runner_for(&topic).await.unwrap().then_some(())).await;
+        until("it is seen", async || store.runners().has_for_topic(&topic).await.unwrap().then_some(())).await;
         let _: u64 = redis.run(&["DEL", "runner:1", "hero:meta:runners"]).await;
-        until("it is seen that it has gone", async || (!store.has_runner_for(&topic).await.unwrap()).then_some(())).await;
+        until("it is seen that it has gone", async || (!store.runners().has_for_topic(&topic).await.unwrap()).then_some(())).await;
         // Where a revision says that none has changed, they are read each minute.
         assert!(began.elapsed() < std::time::Duration::from_secs(50));
     }
@@ -232,7 +232,7 @@ async fn runners_of_other_programs_are_read_and_their_numbers_are_left_to_them()
         let _: i64 = house.redis.run(&["LPUSH", key, "x"]).await;
     }
     assert_eq!(client.ok("create_runner", json!(["osis"])).await["runner_id"], 4);
-    assert_eq!(house.store.runner(hero::model::RunnerId(4)).await.unwrap().unwrap().topic.as_str(), "runner4");
+    assert_eq!(house.store.runners().get(hero::model::RunnerId(4)).await.unwrap().unwrap().topic.as_str(), "runner4");
     let _: i64 = house.redis.run(&["LPUSH", "runner:9", "x"]).await;
     let fault = client.fault("get_runner", json!([9])).await;
     assert_eq!((fault.code, &fault.data["key"]), (1009, &json!("runner:9")), "{fault:?}");

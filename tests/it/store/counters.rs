@@ -15,10 +15,10 @@ fn job(script_type: &str) -> NewJob {
 async fn counters_of_invented_types_are_few_and_end() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    store.create_all_or_none(&[job("osis")]).await.unwrap();
+    store.jobs().create_all_or_none(&[job("osis")]).await.unwrap();
     for round in 0..3 {
         let jobs: Vec<NewJob> = (0..500).map(|number| job(&format!("invented-{round}-{number}"))).collect();
-        store.create_all_or_none(&jobs).await.unwrap();
+        store.jobs().create_all_or_none(&jobs).await.unwrap();
     }
     let keys: Vec<String> = redis.run(&["KEYS", "hero:meta:queue:stats:*"]).await;
     assert_eq!(keys.len(), 1000);
@@ -27,14 +27,14 @@ async fn counters_of_invented_types_are_few_and_end() {
         assert!((1..=30 * 86_400).contains(&seconds), "{key}: {seconds}");
     }
     // Those that are counted go on.
-    store.create_all_or_none(&[job("osis")]).await.unwrap();
-    let counters = store.counters().await.unwrap();
+    store.jobs().create_all_or_none(&[job("osis")]).await.unwrap();
+    let counters = store.queues().counters().await.unwrap();
     assert_eq!((counters.len(), counters[&"osis".parse().unwrap()]["created"]), (1000, 2));
     // A counter that nobody moves is forgotten, and makes room.
     let _: i64 = redis.run(&["DEL", &keys[0]]).await;
-    store.tidy().await.unwrap();
-    store.create_all_or_none(&[job("newest")]).await.unwrap();
-    let counters = store.counters().await.unwrap();
+    store.maintenance().tidy().await.unwrap();
+    store.jobs().create_all_or_none(&[job("newest")]).await.unwrap();
+    let counters = store.queues().counters().await.unwrap();
     assert!(counters.len() == 1000 && counters.contains_key(&"newest".parse().unwrap()));
 }
 
@@ -42,12 +42,12 @@ async fn counters_of_invented_types_are_few_and_end() {
 async fn counters_that_move_are_kept_for_another_month() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    store.create_all_or_none(&[job("osis")]).await.unwrap();
+    store.jobs().create_all_or_none(&[job("osis")]).await.unwrap();
     let key = "hero:meta:queue:stats:osis";
     let _: i64 = redis.run(&["EXPIRE", key, "1000"]).await;
     // Not each call looks.
     crate::support::until("another month", || async {
-        store.create_all_or_none(&[job("osis")]).await.unwrap();
+        store.jobs().create_all_or_none(&[job("osis")]).await.unwrap();
         (redis.run::<i64>(&["TTL", key]).await > 29 * 86_400).then_some(())
     })
     .await;
@@ -58,20 +58,20 @@ async fn an_hour_is_known_while_it_has_jobs() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let new = job("osis");
-    store.create_all_or_none(std::slice::from_ref(&new)).await.unwrap();
-    let hours = store.index_hours().await.unwrap();
+    store.jobs().create_all_or_none(std::slice::from_ref(&new)).await.unwrap();
+    let hours = store.maintenance().index_hours().await.unwrap();
     assert_eq!(hours, [store.clock().now().hour()]);
-    store.tidy().await.unwrap();
-    assert_eq!(store.index_hours().await.unwrap(), hours);
+    store.maintenance().tidy().await.unwrap();
+    assert_eq!(store.maintenance().index_hours().await.unwrap(), hours);
     let _: i64 = redis.run(&["DEL", &format!("hero:job:{}", new.id)]).await;
-    store.prune_index(&hours[0], Default::default()).await.unwrap();
-    store.tidy().await.unwrap();
-    assert!(store.index_hours().await.unwrap().is_empty());
+    store.maintenance().prune(&hours[0], Default::default()).await.unwrap();
+    store.maintenance().tidy().await.unwrap();
+    assert!(store.maintenance().index_hours().await.unwrap().is_empty());
     assert!(!redis.run::<bool>(&["EXISTS", "hero:meta:hours"]).await);
 }
 
 async fn counted(store: &Store, what: &str) -> u64 {
-    store.counters().await.unwrap()[&"osis".parse().unwrap()].get(what).copied().unwrap_or(0)
+    store.queues().counters().await.unwrap()[&"osis".parse().unwrap()].get(what).copied().unwrap_or(0)
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn a_job_that_is_given_back_and_taken_again_has_started_once() {
     assert_eq!(fetch(&store, &[], 1).await, std::slice::from_ref(&id));
     assert_eq!(counted(&store, "started").await, 2);
     fetch(&store, &[Ended { claim: 4, ..end }], 0).await;
-    let job = store.job(&id).await.unwrap().unwrap();
+    let job = store.jobs().get(&id).await.unwrap().unwrap();
     assert_eq!((job.status, job.attempt, counted(&store, "finished").await), (hero::model::Status::Finished, 2, 1));
 }
 
@@ -106,7 +106,7 @@ async fn a_foreign_run_that_nobody_saw_is_counted_as_started_too() {
         let _: i64 = redis.run(&["LREM", "hero:q:work:type:osis", "1", id.as_str()]).await;
         let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "status", "finished", "output", "1"]).await;
         store.clock().advance(std::time::Duration::from_secs(1));
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
     }
     assert_eq!((counted(&store, "started").await, counted(&store, "finished").await), (3, 3));
 }

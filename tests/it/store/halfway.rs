@@ -30,9 +30,9 @@ async fn a_spoilt_number_of_a_dependent_costs_no_other_job() {
             jobs.push(job(JobSpec { dependents: vec![waits.clone()], ..JobSpec::default() }));
             let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
             let answers = if all_or_none {
-                store.create_all_or_none(&jobs).await.unwrap()
+                store.jobs().create_all_or_none(&jobs).await.unwrap()
             } else {
-                join_all(jobs.into_iter().map(|job| store.create(job))).await.into_iter().map(Result::unwrap).collect()
+                join_all(jobs.into_iter().map(|job| store.jobs().create(job))).await.into_iter().map(Result::unwrap).collect()
             };
             assert_eq!(answers, vec![Created::Created(Status::Dispatched); 10]);
             assert_eq!(redis.run::<String>(&["HGET", &job_key, field]).await, "1");
@@ -52,9 +52,9 @@ async fn a_dispatched_job_that_never_came_into_its_queue_is_pushed_again() {
     let (id, _) = create(&store, JobSpec::default()).await;
     // As a function leaves it that ends before its pushes.
     let _: i64 = redis.run(&["DEL", QUEUE, "hero:q:watched"]).await;
-    assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
+    assert_eq!(store.maintenance().discover(std::slice::from_ref(&id)).await.unwrap(), 1);
     for _ in 0..3 {
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
         store.clock().advance(std::time::Duration::from_secs(31));
     }
     assert_eq!(fetch(&store, &[], 9).await, [id]);
@@ -85,7 +85,7 @@ async fn a_predecessor_that_is_no_job_is_not_waited_for() {
         release(&store).await;
     }
     let _: () = redis.run(&["SET", &key(&predecessor), "x"]).await;
-    assert_eq!(store.retry(&continuation).await.unwrap(), Retried::OnItsWay(Status::Dispatched));
+    assert_eq!(store.jobs().retry(&continuation).await.unwrap(), Retried::OnItsWay(Status::Dispatched));
     // The same from outside, with one of ours in the same fetch.
     let outside = JobId::random();
     let _: i64 = redis.run(&["HSET", &key(&outside), "script", "1", "predecessor_id", predecessor.as_str()]).await;
@@ -103,10 +103,10 @@ async fn a_spoilt_idempotency_key_costs_no_other_job() {
     let _: () = redis.run(&["SET", &known[0], "x"]).await;
     let jobs = [job(JobSpec::default()), job(JobSpec::default()), job(keyed.clone())];
     let last = jobs[2].id.clone();
-    for created in join_all(jobs.into_iter().map(|job| store.create(job))).await {
+    for created in join_all(jobs.into_iter().map(|job| store.jobs().create(job))).await {
         assert_eq!(created.unwrap(), Created::Created(Status::Dispatched));
     }
-    assert_eq!(store.create(job(keyed)).await.unwrap(), Created::Same(last, Status::Dispatched));
+    assert_eq!(store.jobs().create(job(keyed)).await.unwrap(), Created::Same(last, Status::Dispatched));
     assert_eq!(fetch(&store, &[], 9).await.len(), 4);
 }
 
@@ -117,7 +117,7 @@ async fn a_spoilt_key_of_ours_gives_way_to_what_a_create_and_an_end_write_there(
     for spoilt in ["hero:meta:queues", "hero:q:watched", "hero:q:scheduled", "hero:q:release"] {
         let _: () = redis.run(&["SET", spoilt, "x"]).await;
         let later = NewJob { start: false, ..job(JobSpec::default()) };
-        assert_eq!(store.create(later).await.unwrap(), Created::Created(Status::Created), "{spoilt}");
+        assert_eq!(store.jobs().create(later).await.unwrap(), Created::Created(Status::Created), "{spoilt}");
         let (first, status) = create(&store, JobSpec::default()).await;
         assert_eq!(status, Status::Dispatched, "{spoilt}");
         let (second, _) = create(&store, JobSpec { prerequisites: vec![first.clone()], ..JobSpec::default() }).await;
@@ -153,9 +153,9 @@ async fn a_job_of_ours_that_is_found_in_none_of_the_sets_is_listed_once() {
     // What a foreign program wrote is in no index, whatever its fields are.
     let copied = JobId::random();
     let _: i64 = redis.run(&["COPY", &key(&id), &key(&copied)]).await;
-    assert_eq!(store.discover(&[id.clone(), copied.clone()]).await.unwrap(), 2);
-    assert_eq!(store.discover(&[id.clone(), copied.clone()]).await.unwrap(), 0);
-    let page = store.list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
+    assert_eq!(store.maintenance().discover(&[id.clone(), copied.clone()]).await.unwrap(), 2);
+    assert_eq!(store.maintenance().discover(&[id.clone(), copied.clone()]).await.unwrap(), 0);
+    let page = store.jobs().list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
     assert_eq!(page.jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&copied, &id]);
 }
 
@@ -187,8 +187,8 @@ async fn what_is_spoilt_in_the_middle_of_a_fetch_loses_no_job() {
         let _: i64 = redis.run(&["HSET", &key(&foreign), "status", "error", "error", "no luck"]).await;
         let _: () = redis.run(&["SET", "hero:q:scheduled", "x"]).await;
         store.clock().advance(Duration::from_secs(10));
-        store.discover(std::slice::from_ref(&foreign)).await.unwrap();
-        store.wait(&foreign).await.unwrap();
+        store.maintenance().discover(std::slice::from_ref(&foreign)).await.unwrap();
+        store.jobs().wait(&foreign).await.unwrap();
         assert_eq!(now(&store, &foreign).await, Status::Scheduled, "{list}");
         assert!(redis.run::<Option<f64>>(&["ZSCORE", "hero:q:scheduled", foreign.as_str()]).await.is_some(), "{list}");
     }

@@ -15,7 +15,7 @@ async fn fill(store: &Store, many: usize) -> Vec<JobId> {
     let put = |id: JobId| async move {
         let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
         let job = NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
-        assert_eq!(store.create(job).await.unwrap(), Created::Created(Status::Dispatched));
+        assert_eq!(store.jobs().create(job).await.unwrap(), Created::Created(Status::Dispatched));
         id
     };
     stream::iter((0..many).map(|_| put(JobId::random()))).buffered(1).collect().await
@@ -28,8 +28,8 @@ async fn length(redis: &Redis) -> usize {
 /// How many jobs wait, as callers are told.
 async fn depth(store: &Store) -> u64 {
     let queue = Queue { script_type: ScriptType::osis(), target: Target::Type, priority: Priority::Normal };
-    let told = store.queues().await.unwrap().into_iter().find(|queue| queue.name == QUEUE).map_or(0, |queue| queue.depth);
-    assert_eq!(store.queue_position(&JobId::random(), &queue, false).await.unwrap().depth, told);
+    let told = store.queues().list().await.unwrap().into_iter().find(|queue| queue.name == QUEUE).map_or(0, |queue| queue.depth);
+    assert_eq!(store.queues().position(&JobId::random(), &queue, false).await.unwrap().depth, told);
     told
 }
 
@@ -59,12 +59,12 @@ async fn a_stop_is_never_looked_for_through_a_whole_queue_and_what_is_left_is_dr
     let mut jobs = fill(&store, 2_600).await;
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     for _ in 0..300 {
-        store.stop(&jobs.remove(1_150)).await.unwrap();
+        store.jobs().stop(&jobs.remove(1_150)).await.unwrap();
     }
     // As near to the ends as they are searched, ids are taken out at once.
     let near = [jobs.remove(0), jobs.remove(1), jobs.remove(jobs.len() - 2)];
     for job in &near {
-        store.stop(job).await.unwrap();
+        store.jobs().stop(job).await.unwrap();
     }
     assert_eq!((redis.calls("lrem").await, length(&redis).await), (3, 2_597));
     assert_eq!(depth(&store).await, jobs.len() as u64);
@@ -81,15 +81,15 @@ async fn a_job_that_runs_again_while_its_id_was_left_runs_once_and_in_its_new_pl
     let mut jobs = fill(&store, 2_400).await;
     let again = jobs.remove(1_200);
     for round in 1..=2 {
-        store.stop(&again).await.unwrap();
+        store.jobs().stop(&again).await.unwrap();
         // So far that the second stop does not find it either.
         if round == 2 {
             break;
         }
-        assert!(matches!(store.retry(&again).await.unwrap(), Retried::OnItsWay(_)));
+        assert!(matches!(store.jobs().retry(&again).await.unwrap(), Retried::OnItsWay(_)));
         jobs.extend(fill(&store, 1_100).await);
     }
-    assert!(matches!(store.retry(&again).await.unwrap(), Retried::OnItsWay(_)));
+    assert!(matches!(store.jobs().retry(&again).await.unwrap(), Retried::OnItsWay(_)));
     assert_eq!((length(&redis).await, depth(&store).await), (2_400 + 1_100 + 2, jobs.len() as u64 + 1));
     jobs.push(again);
     jobs.extend(fill(&store, 1).await);
@@ -104,7 +104,7 @@ async fn where_nobody_takes_jobs_what_stops_left_goes_all_the_same() {
     let mut jobs = fill(&store, 4_000).await;
     jobs.shuffle(&mut random());
     for job in &jobs {
-        store.stop(job).await.unwrap();
+        store.jobs().stop(job).await.unwrap();
     }
     // What was left counts for half of the queue at most.
     assert_eq!(depth(&store).await, length(&redis).await as u64 / 2);
@@ -112,14 +112,14 @@ async fn where_nobody_takes_jobs_what_stops_left_goes_all_the_same() {
     while length(&redis).await > 0 {
         assert!(length(&redis).await < before, "{before} stay");
         before = length(&redis).await;
-        store.reap(16).await.unwrap();
+        store.queues().reap(16).await.unwrap();
     }
     // Where another program took what was left, that is forgotten, too.
     let jobs = fill(&store, 2_200).await;
-    store.stop(&jobs[1_100]).await.unwrap();
+    store.jobs().stop(&jobs[1_100]).await.unwrap();
     assert_eq!(notes(&redis).await.len(), 2);
     let _: () = redis.run(&["DEL", QUEUE]).await;
-    store.reap(16).await.unwrap();
+    store.queues().reap(16).await.unwrap();
     assert!(notes(&redis).await.is_empty());
 }
 
@@ -128,7 +128,7 @@ async fn callers_are_told_as_many_jobs_as_the_limit_of_a_queue_counts() {
     let redis = Redis::start().await;
     let store = redis.plan().with_room(5).store().await;
     let jobs = fill(&store, 5).await;
-    store.stop(&jobs[0]).await.unwrap();
+    store.jobs().stop(&jobs[0]).await.unwrap();
     fill(&store, 1).await;
     // It says more than there is.
     let _: i64 = redis.run(&["HSET", "hero:q:left:type:osis", "all", "1000"]).await;
@@ -138,7 +138,7 @@ async fn callers_are_told_as_many_jobs_as_the_limit_of_a_queue_counts() {
     assert_eq!((length(&redis).await, depth(&store).await), (10, 5));
     let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
     let one_more = NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None };
-    assert_eq!(store.create(one_more).await.unwrap(), Created::Full(5));
+    assert_eq!(store.jobs().create(one_more).await.unwrap(), Created::Full(5));
 }
 
 #[tokio::test]
@@ -154,19 +154,19 @@ async fn stops_are_told_once_and_not_looked_for_through_a_long_queue_of_them() {
     let words: Vec<&str> = ["LPUSH", stops].into_iter().chain(others.iter().map(String::as_str)).collect();
     let _: i64 = redis.run(&words).await;
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
-    store.stop(&job).await.unwrap();
+    store.jobs().stop(&job).await.unwrap();
     let told = async || (redis.calls("lrem").await, redis.run::<usize>(&["LLEN", stops]).await);
     assert_eq!(told().await, (0, 3_001));
-    store.stop(&job).await.unwrap();
+    store.jobs().stop(&job).await.unwrap();
     assert_eq!(told().await, (1, 3_001));
     let words: Vec<&str> = ["LPUSH", stops].into_iter().chain(others[..1_500].iter().map(String::as_str)).collect();
     let _: i64 = redis.run(&words).await;
-    store.stop(&job).await.unwrap();
+    store.jobs().stop(&job).await.unwrap();
     assert_eq!(told().await, (1, 4_501));
     // What runs again has none of them, as far as they are near.
     let _: String = redis.run(&["LTRIM", stops, "1000", "-1"]).await;
     let _: i64 = redis.run(&["HSET", &key, "status", "error"]).await;
-    assert!(matches!(store.retry(&job).await.unwrap(), Retried::OnItsWay(_)));
+    assert!(matches!(store.jobs().retry(&job).await.unwrap(), Retried::OnItsWay(_)));
     assert_eq!(told().await, (2, 3_500));
 }
 
@@ -183,14 +183,14 @@ async fn what_is_left_is_never_more_than_what_may_wait() {
         occurrence: None,
         flow: None,
     };
-    assert_eq!(store.create(new()).await.unwrap(), Created::Full(2_500));
+    assert_eq!(store.jobs().create(new()).await.unwrap(), Created::Full(2_500));
     for job in &first[1_001..1_400] {
-        store.stop(job).await.unwrap();
+        store.jobs().stop(job).await.unwrap();
     }
     // What was left takes no place.
     assert_eq!((length(&redis).await, depth(&store).await), (2_500, 2_101));
     fill(&store, 399).await;
-    assert!(matches!(store.create(new()).await.unwrap(), Created::Full(_)));
+    assert!(matches!(store.jobs().create(new()).await.unwrap(), Created::Full(_)));
     assert_eq!(depth(&store).await, 2_500);
 }
 
@@ -203,11 +203,11 @@ async fn a_deleted_job_that_was_sorted_by_caller_does_not_count_any_more() {
     let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [(QUEUE.to_owned(), 0)];
     let sorting = hero::store::Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
-    let first = store.fair_fetch(&sorting).await.unwrap().taken.remove(0).job;
+    let first = store.queues().fair_fetch(&sorting).await.unwrap().taken.remove(0).job;
     assert_eq!((first, length(&redis).await, depth(&store).await), (jobs.remove(0), 0, 5));
     let gone = jobs.remove(2);
-    store.delete(&gone).await.unwrap();
-    store.stop(&jobs.remove(0)).await.unwrap();
+    store.jobs().delete(&gone).await.unwrap();
+    store.jobs().stop(&jobs.remove(0)).await.unwrap();
     assert_eq!(depth(&store).await, 3);
     assert_eq!(take_all(&store).await, jobs);
     let unwritten: usize = redis.run(&["ZCARD", "hero:q:unwritten"]).await;

@@ -37,7 +37,7 @@ async fn servers_of_one_version_share_a_library_and_load_it_again_when_it_is_los
     assert_eq!(own.len(), 1);
     let _: () = redis.run(&["FUNCTION", "FLUSH"]).await;
     let (first, second) = (new(), new());
-    let (first, second) = tokio::join!(one.create(first), other.create(second));
+    let (first, second) = tokio::join!(one.jobs().create(first), other.jobs().create(second));
     assert_eq!((first.unwrap(), second.unwrap()), (Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)));
     assert_eq!(libraries(&redis).await, own);
 }
@@ -58,7 +58,7 @@ async fn a_library_of_another_version_stays_for_as_long_as_somebody_calls_it() {
     // Of somebody else, and not by our rules.
     let code = "#!lua name=hero_of_others\nredis.register_function('of_others', function() return 1 end)";
     let _: String = redis.run(&["FUNCTION", "LOAD", code]).await;
-    assert_eq!(store.tidy_libraries().await.unwrap(), 1);
+    assert_eq!(store.maintenance().tidy_libraries().await.unwrap(), 1);
     let others = ["hero_of_others", "hero_set_back", "hero_used"].map(ToOwned::to_owned);
     assert_eq!(libraries(&redis).await, own.iter().cloned().chain(others).collect());
 }
@@ -68,12 +68,12 @@ async fn a_library_says_for_how_long_nobody_has_called_it() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let own = libraries(&redis).await.pop_first().unwrap();
-    store.create(new()).await.unwrap();
+    store.jobs().create(new()).await.unwrap();
     let idle: u64 = redis.run(&["FCALL_RO", &format!("{own}_idle"), "0"]).await;
     assert!(idle < 60_000, "{idle}");
     // Its clock was an hour ahead then.
     store.clock().advance(std::time::Duration::from_secs(3600));
-    store.create(new()).await.unwrap();
+    store.jobs().create(new()).await.unwrap();
     assert_eq!(redis.run::<i64>(&["FCALL_RO", &format!("{own}_idle"), "0"]).await, 0);
 }
 
@@ -82,11 +82,11 @@ async fn where_a_user_may_not_load_functions_scripts_do_their_work() {
     let redis = Redis::start().await;
     let _: () = redis.run(&["ACL", "SETUSER", "default", "-function|load"]).await;
     let store = redis.store().await;
-    assert_eq!(store.create(new()).await.unwrap(), Created::Created(Status::Dispatched));
+    assert_eq!(store.jobs().create(new()).await.unwrap(), Created::Created(Status::Dispatched));
     let ended = take(&store).await;
     assert_eq!(fetch(&store, std::slice::from_ref(&ended), 0).await.statuses, [Some(Status::Finished)]);
     assert_eq!(libraries(&redis).await, BTreeSet::new());
-    assert_eq!(store.job(&ended.job).await.unwrap().unwrap().status, Status::Finished);
+    assert_eq!(store.jobs().get(&ended.job).await.unwrap().unwrap().status, Status::Finished);
 }
 
 #[tokio::test]
@@ -94,17 +94,17 @@ async fn a_user_without_functions_is_no_reason_to_stop_looking_after_them() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let _: () = redis.run(&["ACL", "SETUSER", "default", "-function"]).await;
-    assert_eq!(store.tidy_libraries().await.unwrap(), 0);
-    store.keep_public_functions().await.unwrap();
+    assert_eq!(store.maintenance().tidy_libraries().await.unwrap(), 0);
+    store.maintenance().keep_public_functions().await.unwrap();
     // Nor is one who may look, but take nothing away.
     let _: () = redis.run(&["ACL", "SETUSER", "default", "+function"]).await;
     let code = "#!lua name=hero_abandoned\nredis.register_function({ function_name = 'hero_abandoned_idle', flags = { 'no-writes' }, \
                 callback = function() return 600000 end })";
     let _: String = redis.run(&["FUNCTION", "LOAD", code]).await;
     let _: () = redis.run(&["ACL", "SETUSER", "default", "-function|delete"]).await;
-    assert_eq!(store.tidy_libraries().await.unwrap(), 0);
+    assert_eq!(store.maintenance().tidy_libraries().await.unwrap(), 0);
     let _: () = redis.run(&["ACL", "SETUSER", "default", "+function|delete"]).await;
-    assert_eq!(store.tidy_libraries().await.unwrap(), 1);
+    assert_eq!(store.maintenance().tidy_libraries().await.unwrap(), 1);
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn public_functions_that_are_lost_come_back() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let _: () = redis.run(&["FUNCTION", "FLUSH"]).await;
-    store.keep_public_functions().await.unwrap();
+    store.maintenance().keep_public_functions().await.unwrap();
     let _: String = redis.run(&["FCALL_RO", "hero_version", "0"]).await;
 }
 
@@ -120,14 +120,14 @@ async fn public_functions_that_are_lost_come_back() {
 async fn a_library_that_is_lost_while_redis_is_full_keeps_no_end_from_being_recorded() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    store.create(new()).await.unwrap();
+    store.jobs().create(new()).await.unwrap();
     let ended = take(&store).await;
     let _: () = redis.run(&["FUNCTION", "FLUSH"]).await;
     let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "1"]).await;
     assert_eq!(fetch(&store, std::slice::from_ref(&ended), 0).await.statuses, [Some(Status::Finished)]);
-    assert!(store.create(new()).await.unwrap_err().out_of_memory());
+    assert!(store.jobs().create(new()).await.unwrap_err().out_of_memory());
     let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
-    assert_eq!(store.create(new()).await.unwrap(), Created::Created(Status::Dispatched));
+    assert_eq!(store.jobs().create(new()).await.unwrap(), Created::Created(Status::Dispatched));
 }
 
 /// What some Lua behind the modules gives for an argument.

@@ -51,7 +51,7 @@ async fn calls(redis: &Redis, commands: &[&str]) -> u64 {
 }
 
 async fn page(store: &Store, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> (Vec<JobId>, Option<String>) {
-    let page = store.list(filter, cursor, limit, 1 << 20).await.unwrap().unwrap();
+    let page = store.jobs().list(filter, cursor, limit, 1 << 20).await.unwrap().unwrap();
     (page.jobs.into_iter().map(|job| job.job_id).collect(), page.next_cursor)
 }
 
@@ -81,19 +81,19 @@ async fn listed(redis: &Redis, store: &Store, filter: &JobFilter, most: u64) -> 
 
 /// What the pruner does, once through all indexes.
 async fn prune(store: &Store) {
-    for hour in store.index_hours().await.unwrap() {
+    for hour in store.maintenance().index_hours().await.unwrap() {
         let mut at = Some(Pruning::default());
         while let Some(place) = at {
-            at = store.prune_index(&hour, place).await.unwrap();
+            at = store.maintenance().prune(&hour, place).await.unwrap();
         }
     }
     for status in ["error", "left"] {
         let mut at = Some(0);
         while let Some(place) = at {
-            at = store.clean_status_index(status, place, status == "error" && place == 0).await.unwrap();
+            at = store.maintenance().clean_status_index(status, place, status == "error" && place == 0).await.unwrap();
         }
     }
-    store.tidy().await.unwrap();
+    store.maintenance().tidy().await.unwrap();
 }
 
 async fn fail(store: &Store, id: &JobId, claim: u32) {
@@ -135,8 +135,8 @@ async fn errors_among_many_jobs_are_found_without_a_look_at_the_others() {
     let since = JobFilter { created_after: Some(begin.plus(Duration::from_secs(3600))), ..of(Status::Error) };
     assert_eq!(listed(&redis, &store, &since, 200).await.len(), 4);
     // One runs again and one is deleted; a third is gone without a word.
-    store.retry(&failed[0]).await.unwrap();
-    store.delete(&failed[1]).await.unwrap();
+    store.jobs().retry(&failed[0]).await.unwrap();
+    store.jobs().delete(&failed[1]).await.unwrap();
     let _: i64 = redis.run(&["DEL", &format!("hero:job:{}", failed[2])]).await;
     assert_eq!(listed(&redis, &store, &of(Status::Error), 100).await, failed[3..]);
     prune(&store).await;
@@ -169,7 +169,7 @@ async fn jobs_that_have_not_ended_are_found_without_a_look_at_those_that_have() 
         let scheduled = create(&store, later).await.0;
         let created = NewJob { start: false, ..job(JobSpec::default()) };
         let id = created.id.clone();
-        store.create(created).await.unwrap();
+        store.jobs().create(created).await.unwrap();
         for (status, id) in [(Status::Started, started), (Status::Scheduled, scheduled), (Status::Created, id)] {
             of_status.entry(status).or_default().push(id);
         }
@@ -180,7 +180,7 @@ async fn jobs_that_have_not_ended_are_found_without_a_look_at_those_that_have() 
     for (status, mut ids) in of_status {
         let mut found = listed(&redis, &store, &of(status), 150).await;
         let times: Vec<Option<Timestamp>> =
-            futures_util::future::join_all(found.iter().map(|id| async { store.job(id).await.unwrap().unwrap().created_at })).await;
+            futures_util::future::join_all(found.iter().map(|id| async { store.jobs().get(id).await.unwrap().unwrap().created_at })).await;
         assert!(times.is_sorted_by(|newer, older| newer >= older), "{status}: the newest first");
         ids.sort_unstable();
         found.sort_unstable();
@@ -201,7 +201,7 @@ async fn a_list_of_a_time_looks_at_no_job_of_another() {
     let window = JobFilter { created_after: at(4001), created_before: at(4101), ..JobFilter::default() };
     let found = listed(&redis, &store, &window, 16_000).await;
     assert_eq!(found.len(), 100);
-    assert_eq!(store.job(&found[0]).await.unwrap().unwrap().name.unwrap(), "4100");
+    assert_eq!(store.jobs().get(&found[0]).await.unwrap().unwrap().name.unwrap(), "4100");
     let nothing = JobFilter { created_before: Some(begin), ..JobFilter::default() };
     assert!(listed(&redis, &store, &nothing, 9000).await.is_empty());
 }
@@ -223,7 +223,7 @@ async fn foreign_jobs_are_listed_by_the_time_that_they_say_whenever_they_were_se
         let fields = ["status", status, "script", "1", "created_at", &*created, "updated_at", &*said(now)];
         let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
     }
-    assert_eq!(store.discover(&[past.clone(), soon.clone(), odd.clone()]).await.unwrap(), 3);
+    assert_eq!(store.maintenance().discover(&[past.clone(), soon.clone(), odd.clone()]).await.unwrap(), 3);
     let own = create(&store, JobSpec::default()).await.0;
     prune(&store).await;
     for status in [None, Some(Status::Error)] {
@@ -262,7 +262,7 @@ async fn jobs_that_foreign_programs_left_long_ago_are_found_by_their_status() {
         let id = JobId::random();
         let fields = ["status", status.as_str(), "script", "1", "created_at", &*ago, "updated_at", &*ago];
         let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
-        assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
+        assert_eq!(store.maintenance().discover(std::slice::from_ref(&id)).await.unwrap(), 1);
         assert_eq!(by(&store, &of(status), 10).await, [id], "{status}");
     }
     let _: i64 = redis.run(&["DEL", &redis.run::<Vec<String>>(&["KEYS", "hero:job:*"]).await[0]]).await;
@@ -301,7 +301,7 @@ async fn a_cursor_of_another_list_is_refused_or_goes_on() {
         create(&store, JobSpec::default()).await;
     }
     let (first, queued) = page(&store, &of(Status::Dispatched), None, 1).await;
-    let refused = store.list(&JobFilter::default(), queued.as_deref(), 1, 1 << 20).await.unwrap();
+    let refused = store.jobs().list(&JobFilter::default(), queued.as_deref(), 1, 1 << 20).await.unwrap();
     assert_eq!((first.len(), refused), (1, None));
     let (_, all) = page(&store, &JobFilter::default(), None, 1).await;
     assert_eq!(page(&store, &of(Status::Dispatched), all.as_deref(), 10).await.0.len(), 2);
@@ -360,11 +360,11 @@ async fn what_runs_elsewhere_for_long_is_found_behind_a_long_queue() {
     let now = store.clock().now().to_string();
     let fields = ["status", "started", "script", "1", "created_at", &*now, "updated_at", &*now];
     let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
-    assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
+    assert_eq!(store.maintenance().discover(std::slice::from_ref(&id)).await.unwrap(), 1);
     let look = async || {
         let _: i64 = redis.run(&["ZADD", "hero:q:watched", "0", id.as_str()]).await;
         // On a busy machine a call may come too late to do anything.
-        while store.reap(128).await.unwrap().is_none() {}
+        while store.queues().reap(128).await.unwrap().is_none() {}
     };
     look().await;
     let queue =

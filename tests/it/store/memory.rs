@@ -25,8 +25,9 @@ async fn run(redis: &Redis, store: &Store, jobs: usize) {
             NewJob { id: JobId::random(), spec, start: true, waited: number % 2 == 0, occurrence: None, flow: None }
         };
         let new: Vec<NewJob> = (0..BATCH).map(new).collect();
-        store.create_all_or_none(&new).await.unwrap();
-        let fetched = store.fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
+        store.jobs().create_all_or_none(&new).await.unwrap();
+        let fetched =
+            store.queues().fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
         assert_eq!((fetched.taken.len(), fetched.statuses.len()), (BATCH, ends.len()));
         let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let outcome = AttemptEnd::Finished(Output { text: "42".into(), format: OutputFormat::Json });
@@ -35,7 +36,7 @@ async fn run(redis: &Redis, store: &Store, jobs: usize) {
         replies.extend(new.iter().filter(|job| !job.waited).map(|job| format!("hero:q:reply:{}", job.id)));
         ends = fetched.taken.into_iter().map(end).collect();
     }
-    store.fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
+    store.queues().fetch(&Fetch { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
     let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
 }
 
@@ -46,9 +47,9 @@ async fn forget(redis: &Redis, store: &Store) -> u64 {
         (redis.run::<u64>(&["DBSIZE"]).await <= 8).then_some(())
     })
     .await;
-    for hour in store.index_hours().await.unwrap() {
+    for hour in store.maintenance().index_hours().await.unwrap() {
         let mut at = hero::store::Pruning::default();
-        while let Some(next) = store.prune_index(&hour, at).await.unwrap() {
+        while let Some(next) = store.maintenance().prune(&hour, at).await.unwrap() {
             at = next;
         }
     }

@@ -27,5 +27,5 @@ use hero::store::{ActorRoom, Ended, Fetch, Fetched, Store};
 async fn fetch(store: &Store, ends: &[Ended], room: usize) -> Fetched {
     let (script_type, queues) = (ScriptType::default(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-    store.fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
+    store.queues().fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }

@@ -13,7 +13,7 @@ async fn queued(store: &Store) -> (JobId, String) {
     let id = JobId::random();
     let spec = JobSpec { script: "40 + 2".into(), timeout: Some(Duration::from_secs(7).into()), ..JobSpec::default() };
     let new = NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
-    assert_eq!(store.create(new).await.unwrap(), Created::Created(Status::Dispatched));
+    assert_eq!(store.jobs().create(new).await.unwrap(), Created::Created(Status::Dispatched));
     let key = format!("hero:job:{id}");
     (id, key)
 }
@@ -108,7 +108,7 @@ async fn a_stop_that_is_written_into_a_waiting_job_stops_it_before_it_starts() {
     let (id, key) = queued(&store).await;
     let _: i64 = redis.run(&["HSET", &key, "stop_requested_at", "2020-01-01T00:00:00.000Z"]).await;
     assert_eq!(fetch(&store, &[], 1).await.taken, []);
-    assert_eq!(store.job(&id).await.unwrap().unwrap().status, Status::Error);
+    assert_eq!(store.jobs().get(&id).await.unwrap().unwrap().status, Status::Error);
 }
 
 #[tokio::test]

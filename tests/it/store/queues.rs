@@ -15,7 +15,7 @@ fn job_of(caller: &str) -> NewJob {
 
 async fn put(store: &Store, job: NewJob) -> JobId {
     let id = job.id.clone();
-    assert_eq!(store.create(job).await.unwrap(), Created::Created(Status::Dispatched));
+    assert_eq!(store.jobs().create(job).await.unwrap(), Created::Created(Status::Dispatched));
     id
 }
 
@@ -40,7 +40,7 @@ async fn take(store: &Store, script_type: &str, ends: &[Ended], room: usize, fai
     let actors = if room == 0 { &[][..] } else { &actors[..] };
     let queues = if room == 0 { &[][..] } else { &queues[..] };
     let fetch = Fetch { script_type: &script_type, ends, actors, queues };
-    if fair { store.fair_fetch(&fetch).await.unwrap() } else { store.fetch(&fetch).await.unwrap() }
+    if fair { store.queues().fair_fetch(&fetch).await.unwrap() } else { store.queues().fetch(&fetch).await.unwrap() }
 }
 
 fn ids(fetched: &Fetched) -> Vec<JobId> {
@@ -77,7 +77,7 @@ async fn nothing_is_taken_from_a_paused_queue_in_any_priority_and_all_from_other
     other.spec.group = Some("io".parse().unwrap());
     let other = put(&store, other).await;
     for _ in 0..2 {
-        store.pause(&of_type("osis")).await.unwrap();
+        store.queues().pause(&of_type("osis")).await.unwrap();
     }
     for fair in [false, true] {
         let fetched = take(&store, "osis", &[], 9, fair).await;
@@ -85,10 +85,10 @@ async fn nothing_is_taken_from_a_paused_queue_in_any_priority_and_all_from_other
         assert!(!fetched.more);
     }
     let paused: Vec<(String, u64)> =
-        store.queues().await.unwrap().into_iter().filter(|queue| queue.paused).map(|queue| (queue.name, queue.depth)).collect();
+        store.queues().list().await.unwrap().into_iter().filter(|queue| queue.paused).map(|queue| (queue.name, queue.depth)).collect();
     assert_eq!(paused, ["", ":prio:0", ":prio:2"].map(|suffix| (format!("hero:q:work:type:osis{suffix}"), 1)));
     for _ in 0..2 {
-        store.resume(&of_type("osis")).await.unwrap();
+        store.queues().resume(&of_type("osis")).await.unwrap();
     }
     assert_eq!(ids(&take(&store, "osis", &[], 9, false).await), waiting);
     let left: Vec<String> = redis.run(&["KEYS", "hero:meta:paused"]).await;
@@ -100,8 +100,8 @@ async fn an_empty_queue_that_is_paused_is_listed() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let queue = Queue { target: Target::Instance("io".parse().unwrap(), 3), ..of_type("sal") };
-    store.pause(&queue).await.unwrap();
-    let queues = store.queues().await.unwrap();
+    store.queues().pause(&queue).await.unwrap();
+    let queues = store.queues().list().await.unwrap();
     assert_eq!(queues.len(), 1);
     assert_eq!((queues[0].name.as_str(), queues[0].instance, queues[0].paused), ("hero:q:work:type:sal:group:io:inst:3", Some(3), true));
 }
@@ -114,21 +114,21 @@ async fn a_job_does_not_start_at_once_past_a_pause_or_a_limit_or_sorted_jobs() {
     let (direct_start, _started) = store.direct_starts().open(&osis, vec!["osis:io:1".into()], vec!["hero:q:work:type:osis".into()]);
     let create = async || {
         direct_start.set_room(1);
-        store.create(job_of("ann")).await.unwrap()
+        store.jobs().create(job_of("ann")).await.unwrap()
     };
     assert_eq!(create().await, Created::Created(Status::Started));
-    store.pause(&of_type("osis")).await.unwrap();
+    store.queues().pause(&of_type("osis")).await.unwrap();
     assert_eq!(create().await, Created::Created(Status::Dispatched));
-    store.resume(&of_type("osis")).await.unwrap();
+    store.queues().resume(&of_type("osis")).await.unwrap();
     assert_eq!(take(&store, "osis", &[], 9, false).await.taken.len(), 1);
     assert_eq!(create().await, Created::Created(Status::Started));
-    store.limit_running(3);
+    store.limits().set_running(3);
     assert_eq!(create().await, Created::Created(Status::Dispatched));
-    store.limit_running(4);
+    store.limits().set_running(4);
     put_many(&store, "ann", 1).await;
     assert_eq!(take(&store, "osis", &[], 1, true).await.taken.len(), 1);
     assert_eq!(length(&redis, "hero:q:work:type:osis").await, 0, "one job is sorted");
-    store.limit_running(0);
+    store.limits().set_running(0);
     assert_eq!(create().await, Created::Created(Status::Dispatched));
 }
 
@@ -136,8 +136,8 @@ async fn a_job_does_not_start_at_once_past_a_pause_or_a_limit_or_sorted_jobs() {
 async fn no_more_jobs_run_than_may_whoever_takes_them() {
     let redis = Redis::start().await;
     let (one, other) = (redis.store().await, redis.store().await);
-    one.limit_running(3);
-    other.limit_running(3);
+    one.limits().set_running(3);
+    other.limits().set_running(3);
     put_many(&one, "ann", 10).await;
     let first = ids(&take(&one, "osis", &[], 8, false).await);
     assert_eq!(first.len(), 3);
@@ -155,7 +155,7 @@ async fn no_more_jobs_run_than_may_whoever_takes_them() {
 async fn room_in_a_context_goes_to_the_type_that_has_waited_longest() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    store.limit_running(1);
+    store.limits().set_running(1);
     put_many(&store, "ann", 3).await;
     let mut of_sal = job_of("ann");
     of_sal.spec.script_type = "sal".parse().unwrap();
@@ -173,7 +173,7 @@ async fn room_in_a_context_goes_to_the_type_that_has_waited_longest() {
 async fn a_type_whose_actors_are_gone_keeps_nobody_from_running() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    store.limit_running(1);
+    store.limits().set_running(1);
     put_many(&store, "ann", 2).await;
     let mut of_sal = job_of("ann");
     of_sal.spec.script_type = "sal".parse().unwrap();
@@ -184,7 +184,7 @@ async fn a_type_whose_actors_are_gone_keeps_nobody_from_running() {
     store.clock().advance(Duration::from_secs(6));
     assert_eq!(take(&store, "osis", &[], 1, false).await.taken.len(), 1);
     // Nor does one whose queue is paused.
-    store.pause(&of_type("sal")).await.unwrap();
+    store.queues().pause(&of_type("sal")).await.unwrap();
     assert!(take(&store, "sal", &[], 1, false).await.taken.is_empty());
     let in_line: Vec<String> = redis.run(&["ZRANGE", "hero:q:capped", "0", "-1"]).await;
     assert!(in_line.is_empty(), "{in_line:?}");
@@ -235,16 +235,16 @@ async fn sorted_jobs_count_where_the_length_of_a_queue_counts() {
     let store = redis.plan().with_room(5).store().await;
     let waiting = NewJob { start: false, ..job_of("ann") };
     let waiting_id = waiting.id.clone();
-    store.create(waiting).await.unwrap();
+    store.jobs().create(waiting).await.unwrap();
     put_many(&store, "ann", 5).await;
     let taken = ids(&take(&store, "osis", &[], 1, true).await);
     assert_eq!((taken.len(), length(&redis, "hero:q:work:type:osis").await), (1, 0));
     put_many(&store, "bob", 1).await;
-    assert_eq!(store.create(job_of("ann")).await.unwrap(), Created::Full(5));
-    assert_eq!(store.start(&waiting_id).await.unwrap(), hero::store::Started::Full(5));
+    assert_eq!(store.jobs().create(job_of("ann")).await.unwrap(), Created::Full(5));
+    assert_eq!(store.jobs().start(&waiting_id).await.unwrap(), hero::store::Started::Full(5));
     take(&store, "osis", &[finished(&taken[0])], 0, false).await;
-    assert_eq!(store.retry(&taken[0]).await.unwrap(), Retried::Full(5));
-    let queues = store.queues().await.unwrap();
+    assert_eq!(store.jobs().retry(&taken[0]).await.unwrap(), Retried::Full(5));
+    let queues = store.queues().list().await.unwrap();
     assert_eq!(queues.iter().map(|queue| (queue.name.as_str(), queue.depth)).collect::<Vec<_>>(), [("hero:q:work:type:osis", 5)]);
 }
 
@@ -268,8 +268,8 @@ async fn what_is_no_job_any_more_is_dropped_from_among_sorted_ones() {
     let of_ann = put_many(&store, "ann", 4).await;
     let _: i64 = redis.run(&["RPUSH", "hero:q:work:type:osis", "no id"]).await;
     assert_eq!(ids(&take(&store, "osis", &[], 1, true).await), of_ann[..1]);
-    store.stop(&of_ann[1]).await.unwrap();
-    store.delete(&of_ann[2]).await.unwrap();
+    store.jobs().stop(&of_ann[1]).await.unwrap();
+    store.jobs().delete(&of_ann[2]).await.unwrap();
     assert_eq!(ids(&take(&store, "osis", &[], 9, true).await), of_ann[3..]);
     take(&store, "osis", &[], 9, true).await;
     assert_eq!(traces(&redis).await, Vec::<String>::new());
@@ -296,9 +296,9 @@ async fn a_sorted_job_is_in_a_queue_for_those_who_look_after_it() {
     take(&store, "osis", &[], 1, true).await;
     for _ in 0..3 {
         store.clock().advance(Duration::from_secs(20));
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
     }
-    let counters = store.counters().await.unwrap();
+    let counters = store.queues().counters().await.unwrap();
     assert!(!counters[&"osis".parse().unwrap()].contains_key("pushed_again"), "{counters:?}");
 }
 
@@ -307,8 +307,8 @@ async fn of_sets_that_foreign_programs_fill_a_list_reads_a_bounded_part_and_says
     let redis = Redis::start().await;
     let store = redis.store().await;
     put(&store, job_of("ann")).await;
-    store.pause(&of_type("osis")).await.unwrap();
-    assert!(store.overfull().await.unwrap().is_empty() && store.store_info().await.unwrap().warnings.is_empty());
+    store.queues().pause(&of_type("osis")).await.unwrap();
+    assert!(store.health().overfull().await.unwrap().is_empty() && store.health().info().await.unwrap().warnings.is_empty());
     let invent = "for at = 1, 60000 do redis.call('SADD', KEYS[1], ARGV[1] .. at) end return redis.call('SCARD', KEYS[1])";
     for (set, member) in [
         ("hero:meta:actors", "hero:meta:actor:inst:osis:default:"),
@@ -320,19 +320,19 @@ async fn of_sets_that_foreign_programs_fill_a_list_reads_a_bounded_part_and_says
     let presence = "{\"incarnation\":\"x\"}";
     let _: () = redis.run(&["SET", "hero:meta:actor:inst:osis:default:7", presence, "EX", "60"]).await;
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
-    let queues = store.queues().await.unwrap();
+    let queues = store.queues().list().await.unwrap();
     assert!((20_000..25_000).contains(&queues.len()), "{}", queues.len());
     assert!(queues.iter().filter(|queue| queue.script_type.as_str() == "osis").all(|queue| queue.paused));
-    store.actors().await.unwrap();
+    store.actors().list().await.unwrap();
     // Each of the sets is read in pages, up to 20,000.
     assert_eq!(redis.calls("smembers").await, 0);
     let (pages, reads) = (redis.calls("sscan").await, redis.calls("get").await);
     assert!(pages <= 100 && reads <= 90_000, "{pages} pages, {reads} reads");
     let says = |said: &[String], sets: usize| assert_eq!(said.iter().filter(|words| words.contains("lists leave some out")).count(), sets);
-    says(&store.overfull().await.unwrap(), 3);
-    says(&store.store_info().await.unwrap().warnings, 3);
+    says(&store.health().overfull().await.unwrap(), 3);
+    says(&store.health().info().await.unwrap().warnings, 3);
     // What nobody has is forgotten, and then all are shown.
-    store.tidy().await.unwrap();
-    says(&store.overfull().await.unwrap(), 1);
-    assert_eq!(store.actors().await.unwrap().iter().map(|actor| actor.instance).collect::<Vec<_>>(), [7]);
+    store.maintenance().tidy().await.unwrap();
+    says(&store.health().overfull().await.unwrap(), 1);
+    assert_eq!(store.actors().list().await.unwrap().iter().map(|actor| actor.instance).collect::<Vec<_>>(), [7]);
 }

@@ -19,7 +19,7 @@ pub(super) fn job(spec: JobSpec) -> NewJob {
 pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
     let job = job(spec);
     let id = job.id.clone();
-    match store.create(job).await.unwrap() {
+    match store.jobs().create(job).await.unwrap() {
         Created::Created(status) => (id, status),
         other => panic!("{other:?}"),
     }
@@ -36,11 +36,11 @@ pub(super) fn ended(id: &JobId) -> Ended {
 }
 
 pub(super) async fn release(store: &Store) {
-    while store.release_relatives(128).await.unwrap() {}
+    while store.jobs().release_relatives(128).await.unwrap() {}
 }
 
 pub(super) async fn now(store: &Store, id: &JobId) -> Status {
-    store.job(id).await.unwrap().unwrap().status
+    store.jobs().get(id).await.unwrap().unwrap().status
 }
 
 #[tokio::test]
@@ -77,23 +77,23 @@ async fn who_waits_for_himself_is_refused() {
     let unstarted = |spec| NewJob { start: false, ..job(spec) };
     let existing = unstarted(JobSpec::default());
     let id = existing.id.clone();
-    assert_eq!(store.create(existing).await.unwrap(), Created::Created(Status::Created));
+    assert_eq!(store.jobs().create(existing).await.unwrap(), Created::Created(Status::Created));
     let middle = unstarted(JobSpec { prerequisites: vec![id.clone()], ..JobSpec::default() });
     let between = middle.id.clone();
-    assert_eq!(store.create(middle).await.unwrap(), Created::Created(Status::Created));
+    assert_eq!(store.jobs().create(middle).await.unwrap(), Created::Created(Status::Created));
     let bad = unstarted(JobSpec { prerequisites: vec![between], dependents: vec![id.clone()], ..JobSpec::default() });
-    assert!(matches!(store.create(bad).await.unwrap(), Created::Cycle(_)));
+    assert!(matches!(store.jobs().create(bad).await.unwrap(), Created::Cycle(_)));
     // A continuation of its own parent would wait for its own end.
     let bad = unstarted(JobSpec { parent_id: Some(id.clone()), predecessor_id: Some(id.clone()), ..JobSpec::default() });
-    assert!(matches!(store.create(bad).await.unwrap(), Created::Cycle(_)));
+    assert!(matches!(store.jobs().create(bad).await.unwrap(), Created::Cycle(_)));
     let (one, two) = (JobId::random(), JobId::random());
     let entry = |id: &JobId, other: &JobId| NewJob {
         id: id.clone(),
         ..unstarted(JobSpec { job_id: Some(id.clone()), prerequisites: vec![other.clone()], ..JobSpec::default() })
     };
-    let answers = store.create_all_or_none(&[entry(&one, &two), entry(&two, &one)]).await.unwrap();
+    let answers = store.jobs().create_all_or_none(&[entry(&one, &two), entry(&two, &one)]).await.unwrap();
     assert!(answers.iter().any(|answer| matches!(answer, Created::Cycle(_))), "{answers:?}");
-    assert!(store.job(&one).await.unwrap().is_none());
+    assert!(store.jobs().get(&one).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -115,17 +115,17 @@ async fn a_job_that_is_refused_takes_no_place_of_another() {
     let store = redis.plan().with_room(2).store().await;
     let existing = NewJob { start: false, ..job(JobSpec::default()) };
     let id = existing.id.clone();
-    assert_eq!(store.create(existing).await.unwrap(), Created::Created(Status::Created));
+    assert_eq!(store.jobs().create(existing).await.unwrap(), Created::Created(Status::Created));
     let middle = NewJob { start: false, ..job(JobSpec { prerequisites: vec![id.clone()], ..JobSpec::default() }) };
     let between = middle.id.clone();
-    assert_eq!(store.create(middle).await.unwrap(), Created::Created(Status::Created));
+    assert_eq!(store.jobs().create(middle).await.unwrap(), Created::Created(Status::Created));
     // Three at once, of which one would wait for itself.
     let cycle = JobSpec { prerequisites: vec![between], dependents: vec![id], ..JobSpec::default() };
-    let [first, second, third] = [JobSpec::default(), cycle, JobSpec::default()].map(|spec| store.create(job(spec)));
+    let [first, second, third] = [JobSpec::default(), cycle, JobSpec::default()].map(|spec| store.jobs().create(job(spec)));
     let (first, second, third) = tokio::join!(first, second, third);
     assert!(matches!(second.unwrap(), Created::Cycle(_)));
     assert_eq!([first.unwrap(), third.unwrap()], [Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)]);
-    assert_eq!(store.create(job(JobSpec::default())).await.unwrap(), Created::Full(2));
+    assert_eq!(store.jobs().create(job(JobSpec::default())).await.unwrap(), Created::Full(2));
 }
 
 #[tokio::test]
@@ -136,13 +136,13 @@ async fn jobs_that_are_stored_or_started_together_know_each_other_as_jobs_of_our
     let created = async |spec: JobSpec| {
         let new = NewJob { start: false, ..job(spec) };
         let id = new.id.clone();
-        assert_eq!(store.create(new).await.unwrap(), Created::Created(Status::Created));
+        assert_eq!(store.jobs().create(new).await.unwrap(), Created::Created(Status::Created));
         id
     };
     let (other, parent) = (created(JobSpec::default()).await, created(JobSpec::default()).await);
     let child = created(JobSpec { parent_id: Some(parent.clone()), ..JobSpec::default() }).await;
     // The first call goes alone; what comes meanwhile shares the next.
-    let (first, second, third) = tokio::join!(store.start(&other), store.start(&parent), store.start(&child));
+    let (first, second, third) = tokio::join!(store.jobs().start(&other), store.jobs().start(&parent), store.jobs().start(&child));
     for started in [first, second, third] {
         started.unwrap();
     }
@@ -153,7 +153,8 @@ async fn jobs_that_are_stored_or_started_together_know_each_other_as_jobs_of_our
     let named = NewJob { spec: JobSpec { job_id: Some(named.id.clone()), ..named.spec.clone() }, ..named };
     let id = named.id.clone();
     let waits = job(JobSpec { prerequisites: vec![id.clone()], ..JobSpec::default() });
-    let (first, second, third) = tokio::join!(store.create(job(JobSpec::default())), store.create(named), store.create(waits));
+    let (first, second, third) =
+        tokio::join!(store.jobs().create(job(JobSpec::default())), store.jobs().create(named), store.jobs().create(waits));
     assert_eq!((first.unwrap(), second.unwrap()), (Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)));
     assert_eq!(third.unwrap(), Created::Created(Status::WaitingForPrerequisites));
     assert!(!is_unseen(&id).await);

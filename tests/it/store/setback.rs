@@ -19,7 +19,7 @@ async fn an_hour_ahead() -> (Redis, Store, Timestamp) {
     let store = redis.store().await;
     let now = store.clock().now();
     store.clock().stop_at(now.plus(HOUR));
-    store.reap(128).await.unwrap();
+    store.queues().reap(128).await.unwrap();
     (redis, store, now)
 }
 
@@ -38,7 +38,7 @@ async fn failed(store: &Store) -> JobId {
 }
 
 async fn new_started(store: &Store) -> JobId {
-    store.create(new(None)).await.unwrap();
+    store.jobs().create(new(None)).await.unwrap();
     fetch(store, &[], 1).await.taken.remove(0).job
 }
 
@@ -47,10 +47,10 @@ async fn status_at(store: &Store, time: Timestamp, id: &JobId) -> Status {
     store.clock().stop_at(time);
     // Once for each thing that is looked through.
     for _ in 0..3 {
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
     }
-    store.promote(128).await.unwrap();
-    store.job(id).await.unwrap().unwrap().status
+    store.jobs().promote(128).await.unwrap();
+    store.jobs().get(id).await.unwrap().unwrap().status
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn a_job_is_tried_again_after_its_pause_though_the_clock_is_set_back_again
 async fn a_job_that_is_to_run_at_a_time_runs_when_the_clock_shows_it() {
     let (_redis, store, now) = an_hour_ahead().await;
     let job = new(Some(now.plus(HOUR + BACKOFF)));
-    store.create(job.clone()).await.unwrap();
+    store.jobs().create(job.clone()).await.unwrap();
     for (after, status) in [(BACKOFF, Status::Scheduled), (HOUR, Status::Scheduled), (HOUR + BACKOFF, Status::Dispatched)] {
         assert_eq!(status_at(&store, now.plus(after), &job.id).await, status, "{after:?} after that");
     }
@@ -89,11 +89,11 @@ async fn a_lease_that_nobody_renews_ends_in_time_and_one_that_is_renewed_does_no
     let (dead, alive) = (new_started(&store).await, new_started(&store).await);
     // A step of less than a lease is like any other.
     store.clock().stop_at(now.plus(HOUR).minus(10 * SECOND));
-    store.reap(128).await.unwrap();
+    store.queues().reap(128).await.unwrap();
     for after in [0, 10, 20, 29] {
         store.clock().stop_at(now.plus(after * SECOND));
-        store.reap(128).await.unwrap();
-        assert!(store.renew(&[(alive.clone(), 1)]).await.unwrap().is_empty());
+        store.queues().reap(128).await.unwrap();
+        assert!(store.queues().renew(&[(alive.clone(), 1)]).await.unwrap().is_empty());
         assert_eq!(status_at(&store, now.plus(after * SECOND), &dead).await, Status::Started, "{after} s after that");
     }
     assert_eq!(status_at(&store, now.plus(31 * SECOND), &dead).await, Status::Dispatched);
@@ -108,17 +108,17 @@ async fn what_redis_itself_says_of_its_clock_takes_no_job_from_who_renews_it() {
     // Its clock showed a time an hour ahead, by mistake.
     let ahead = redis.store().await;
     ahead.clock().stop_at(now.plus(HOUR));
-    ahead.reap(128).await.unwrap();
+    ahead.queues().reap(128).await.unwrap();
     let id = new_started(&store).await;
     let ends: f64 = redis.run(&["ZSCORE", "hero:q:leases", id.as_str()]).await;
     let _: i64 = redis.run(&["ZADD", "hero:q:leases", &(ends + HOUR.as_millis() as f64).to_string(), id.as_str()]).await;
     // This one was entered after the step, before anybody saw that.
     let late = new_started(&store).await;
-    store.reap(128).await.unwrap();
+    store.queues().reap(128).await.unwrap();
     for id in [&id, &late] {
-        assert_eq!(store.job(id).await.unwrap().unwrap().status, Status::Started);
+        assert_eq!(store.jobs().get(id).await.unwrap().unwrap().status, Status::Started);
     }
-    assert!(store.renew(&[(late.clone(), 1)]).await.unwrap().is_empty());
+    assert!(store.queues().renew(&[(late.clone(), 1)]).await.unwrap().is_empty());
     let ends_now: f64 = redis.run(&["ZSCORE", "hero:q:leases", id.as_str()]).await;
     assert!((ends_now - ends).abs() < 10_000.0, "{ends} {ends_now}");
 }
@@ -127,7 +127,7 @@ async fn what_redis_itself_says_of_its_clock_takes_no_job_from_who_renews_it() {
 async fn a_job_that_was_lost_from_its_queue_is_found_in_time() {
     let (redis, store, now) = an_hour_ahead().await;
     let job = new(None);
-    store.create(job.clone()).await.unwrap();
+    store.jobs().create(job.clone()).await.unwrap();
     // A foreign actor popped it, and died.
     let _: i64 = redis.run(&["DEL", "hero:q:work:type:osis"]).await;
     for after in [0, 61, 62, 93, 94] {
@@ -150,7 +150,7 @@ async fn many_are_looked_through_some_with_each_call() {
     let soon = now.plus(BACKOFF).as_millis().to_string();
     let mut last = 0;
     while last < MANY {
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
         let entered = redis.run(&["ZCOUNT", "hero:q:scheduled", "-inf", &soon]).await;
         // What a hash table gives at once is more by chance, and not by much.
         assert!(entered > last && entered - last < 200, "{last} {entered}");
@@ -158,7 +158,7 @@ async fn many_are_looked_through_some_with_each_call() {
     }
     let before = redis.calls("zadd").await;
     for _ in 0..5 {
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
     }
     assert_eq!(redis.calls("zadd").await, before, "it goes on");
 }
@@ -184,7 +184,7 @@ async fn what_other_programs_wrote_is_late_by_the_setback_at_most_and_never_earl
 async fn a_context_that_sleeps_is_opened_to_be_looked_through() {
     let (_redis, store, now) = an_hour_ahead().await;
     failed(&store).await;
-    let databases = store.databases().unwrap().unwrap();
+    let databases = store.contexts().databases().unwrap().unwrap();
     let due = async || {
         let pending = databases.pending(&[ContextId(0)], &[]).await.unwrap().remove(0).1.unwrap();
         pending.due.unwrap()
@@ -193,7 +193,7 @@ async fn a_context_that_sleeps_is_opened_to_be_looked_through() {
     store.clock().stop_at(now);
     assert!(due().await <= now);
     for _ in 0..3 {
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
     }
     assert_eq!(due().await, now.plus(BACKOFF));
 }
@@ -204,7 +204,7 @@ async fn room_in_a_context_does_not_wait_for_who_stood_in_line_before() {
     let ahead = now.plus(HOUR).as_millis().to_string();
     let _: i64 = redis.run(&["ZADD", "hero:q:capped", &ahead, "sal"]).await;
     store.clock().stop_at(now);
-    store.limit_running(1);
-    store.create(new(None)).await.unwrap();
+    store.limits().set_running(1);
+    store.jobs().create(new(None)).await.unwrap();
     assert_eq!(fetch(&store, &[], 1).await.taken.len(), 1);
 }

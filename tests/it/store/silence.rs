@@ -14,9 +14,9 @@ async fn a_connection_that_swallows_everything_is_left_for_a_new_one() {
     let store = Plan::at(hole.endpoint()).store().await;
     let job = [JobId::random()];
     for _ in 0..2 {
-        store.exist(&job).await.unwrap();
+        store.jobs().exist(&job).await.unwrap();
         hole.swallow();
-        until("an answer", || async { store.exist(&job).await.ok() }).await;
+        until("an answer", || async { store.jobs().exist(&job).await.ok() }).await;
     }
 }
 

@@ -29,7 +29,7 @@ async fn names(store: &Store, keys: &[&str]) {
     let log = tempfile::NamedTempFile::new().unwrap();
     let writer = std::sync::Mutex::new(log.reopen().unwrap());
     let listening = tracing::subscriber::set_default(tracing_subscriber::fmt().with_ansi(false).with_writer(writer).finish());
-    store.name_spoilt().await.unwrap();
+    store.maintenance().name_spoilt().await.unwrap();
     drop(listening);
     let log = std::fs::read_to_string(log.path()).unwrap();
     for key in keys {
@@ -67,8 +67,8 @@ async fn a_key_named_with_an_id_that_functions_leave_out_is_named_in_the_log() {
     names(&store, &[&reply]).await;
     for of_job in [format!("hero:log:{id}"), key(&id)] {
         spoil(&redis, &of_job).await;
-        assert!(store.read_log(&id, None, 9, 999).await.unwrap().lines.is_empty());
-        store.stop(&id).await.unwrap();
+        assert!(store.jobs().read_lines(&id, None, 9, 999).await.unwrap().lines.is_empty());
+        store.jobs().stop(&id).await.unwrap();
         names(&store, &[&of_job]).await;
     }
     // Where a foreign actor is told of a stop.
@@ -78,7 +78,7 @@ async fn a_key_named_with_an_id_that_functions_leave_out_is_named_in_the_log() {
     for queue in told {
         spoil(&redis, queue).await;
     }
-    store.stop(&id).await.unwrap();
+    store.jobs().stop(&id).await.unwrap();
     names(&store, &told).await;
     let _: u64 = redis.run(&["DEL", told[0]]).await;
     // What gives way is named, too.
@@ -105,15 +105,15 @@ async fn what_is_no_longer_of_another_type_is_not_named_and_no_more_keys_than_a_
     let (redis, store) = house().await;
     let (cured, others) = (JobId::random(), (0..300).map(|_| JobId::random()).collect::<Vec<_>>());
     spoil(&redis, &key(&cured)).await;
-    store.stop(&cured).await.unwrap();
+    store.jobs().stop(&cured).await.unwrap();
     let _: u64 = redis.run(&["DEL", &key(&cured)]).await;
     for id in &others {
         spoil(&redis, &key(id)).await;
-        store.stop(id).await.unwrap();
+        store.jobs().stop(id).await.unwrap();
     }
     for _ in 0..2 {
-        store.name_spoilt().await.unwrap();
-        assert_eq!((store.spoilt_keys().len(), store.spoilt_keys().contains(&key(&cured))), (199, false));
+        store.maintenance().name_spoilt().await.unwrap();
+        assert_eq!((store.health().spoilt_keys().len(), store.health().spoilt_keys().contains(&key(&cured))), (199, false));
     }
 }
 
@@ -124,7 +124,7 @@ async fn meet_spoilt(redis: &Redis, store: &Store, many: usize) {
         let id = JobId::random();
         let script = "redis.call('SELECT', ARGV[1]) redis.call('SET', ARGV[2], 'x')";
         let _: Option<String> = redis.run(&["EVAL", script, "0", &database, &key(&id)]).await;
-        store.stop(&id).await.unwrap();
+        store.jobs().stop(&id).await.unwrap();
     }
 }
 
@@ -139,12 +139,12 @@ async fn contexts_that_nobody_serves_keep_no_other_from_being_told() {
     }
     let id = JobId::random();
     spoil(&redis, &key(&id)).await;
-    store.stop(&id).await.unwrap();
+    store.jobs().stop(&id).await.unwrap();
     names(&store, &[&key(&id)]).await;
     // Each is told of its own.
     let last = others(39).await;
-    last.name_spoilt().await.unwrap();
-    assert_eq!(last.spoilt_keys().len(), 1);
+    last.maintenance().name_spoilt().await.unwrap();
+    assert_eq!(last.health().spoilt_keys().len(), 1);
 }
 
 #[tokio::test]
@@ -156,17 +156,17 @@ async fn a_key_that_has_been_mended_makes_room_for_others_and_is_named_once_more
         for key in &spoilt {
             spoil(&redis, key).await;
         }
-        store.stop(&id).await.unwrap();
+        store.jobs().stop(&id).await.unwrap();
         names(&store, &[&spoilt[0], &spoilt[1]]).await;
         let later = Instant::now() + Duration::from_secs(60);
-        store.forget_mended(later).await.unwrap();
-        assert_eq!(store.spoilt_keys().len(), 2, "they are spoilt still, in round {round}");
+        store.maintenance().forget_mended(later).await.unwrap();
+        assert_eq!(store.health().spoilt_keys().len(), 2, "they are spoilt still, in round {round}");
         let _: u64 = redis.run(&["DEL", &spoilt[0], &spoilt[1]]).await;
         let _: u64 = redis.run(&["RPUSH", &spoilt[1], "of its type"]).await;
-        store.forget_mended(Instant::now()).await.unwrap();
-        assert_eq!(store.spoilt_keys().len(), 2, "no log tells of one that is spoilt again and again, in round {round}");
-        store.forget_mended(later).await.unwrap();
-        assert!(store.spoilt_keys().is_empty(), "{:?}", store.spoilt_keys());
+        store.maintenance().forget_mended(Instant::now()).await.unwrap();
+        assert_eq!(store.health().spoilt_keys().len(), 2, "no log tells of one that is spoilt again and again, in round {round}");
+        store.maintenance().forget_mended(later).await.unwrap();
+        assert!(store.health().spoilt_keys().is_empty(), "{:?}", store.health().spoilt_keys());
     }
 }
 
@@ -181,7 +181,7 @@ async fn a_key_that_is_no_hash_is_no_relative() {
         JobSpec { predecessor_id: Some(list.clone()), ..JobSpec::default() },
         JobSpec { dependents: vec![list.clone()], ..JobSpec::default() },
     ] {
-        assert!(matches!(store.create(job(spec)).await.unwrap(), Created::NoRelative(_, ids) if ids == [list.clone()]));
+        assert!(matches!(store.jobs().create(job(spec)).await.unwrap(), Created::NoRelative(_, ids) if ids == [list.clone()]));
     }
     // The same from outside: the job ends, and the one taken with it runs.
     let (bad, good) = (JobId::random(), JobId::random());
@@ -214,7 +214,7 @@ async fn a_job_that_was_ended_past_its_actor_and_deleted_lets_its_dependents_go(
     let (second, _) = create(&store, JobSpec { prerequisites: vec![first.clone()], ..JobSpec::default() }).await;
     assert_eq!(fetch(&store, &[], 9).await, std::slice::from_ref(&first));
     let _: i64 = redis.run(&["HSET", &key(&first), "status", "finished", "output", "1"]).await;
-    assert_eq!(store.delete(&first).await.unwrap(), Deleted::Deleted);
+    assert_eq!(store.jobs().delete(&first).await.unwrap(), Deleted::Deleted);
     release(&store).await;
     assert_eq!(now(&store, &second).await, Status::Dispatched);
 }
@@ -228,9 +228,9 @@ async fn a_parent_that_runs_again_is_kept_for_its_children() {
     let (continuation, _) = create(&store, JobSpec { predecessor_id: Some(grandparent.clone()), ..JobSpec::default() }).await;
     finish(&store, &grandparent).await;
     finish(&store, &parent).await;
-    assert!(matches!(store.retry(&parent).await.unwrap(), Retried::OnItsWay(_)));
-    assert!(matches!(store.delete(&parent).await.unwrap(), Deleted::Open(_)));
-    store.stop(&parent).await.unwrap();
+    assert!(matches!(store.jobs().retry(&parent).await.unwrap(), Retried::OnItsWay(_)));
+    assert!(matches!(store.jobs().delete(&parent).await.unwrap(), Deleted::Open(_)));
+    store.jobs().stop(&parent).await.unwrap();
     finish(&store, &child).await;
     assert_eq!(now(&store, &continuation).await, Status::Dispatched);
 }
@@ -246,8 +246,8 @@ async fn a_retry_that_would_wait_for_itself_is_refused() {
     let (child, _) = create(&store, JobSpec { prerequisites: vec![continuation.clone()], ..of_root.clone() }).await;
     finish(&store, &child).await;
     let (_running, _) = create(&store, of_root).await;
-    assert_eq!(store.retry(&continuation).await.unwrap(), Retried::OnItsWay(Status::WaitingForPrerequisites));
-    assert_eq!(store.retry(&child).await.unwrap(), Retried::Cycle(Status::Finished));
+    assert_eq!(store.jobs().retry(&continuation).await.unwrap(), Retried::OnItsWay(Status::WaitingForPrerequisites));
+    assert_eq!(store.jobs().retry(&child).await.unwrap(), Retried::Cycle(Status::Finished));
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn a_status_that_nobody_knows_is_taken_for_that_of_an_actor_that_may_die()
     let _: i64 = redis.run(&["HSET", &key(&id), "status", "running"]).await;
     for _ in 0..2 {
         store.clock().advance(Duration::from_secs(100));
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
     }
     assert_eq!(fetch(&store, &[], 9).await, [id]);
 }
@@ -273,7 +273,7 @@ async fn numbers_that_are_none_stop_no_round() {
         let _: i64 = redis.run(&["HSET", &key(id), "status", "error", "error", "no", "retry_backoff", "nan"]).await;
     }
     store.clock().advance(Duration::from_secs(10));
-    store.reap(128).await.unwrap();
+    store.queues().reap(128).await.unwrap();
     assert_eq!(now(&store, &odd).await, Status::Scheduled);
     let due: Option<f64> = redis.run(&["ZSCORE", "hero:q:scheduled", odd.as_str()]).await;
     assert!(due.is_some());
@@ -289,7 +289,8 @@ async fn a_job_that_is_held_back_keeps_the_type_of_its_queue() {
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:sal", id.as_str()]).await;
     let (sal, queues) = ("sal".parse().unwrap(), [("hero:q:work:type:sal".to_owned(), 0)]);
     let actors = [hero::store::ActorRoom { actor: "sal:default:1".into(), room: 1 }];
-    let fetched = store.fetch(&hero::store::Fetch { script_type: &sal, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+    let fetched =
+        store.queues().fetch(&hero::store::Fetch { script_type: &sal, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     assert!(fetched.taken.is_empty());
     finish(&store, &first).await;
     assert_eq!(redis.run::<Vec<String>>(&["LRANGE", "hero:q:work:type:sal", "0", "-1"]).await, [id.to_string()]);
@@ -303,18 +304,18 @@ async fn a_spoilt_list_of_a_caller_does_not_hold_up_the_others() {
     let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let one = hero::store::Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &queues };
-    let taken = store.fair_fetch(&one).await.unwrap().taken;
+    let taken = store.queues().fair_fetch(&one).await.unwrap().taken;
     let left = if taken[0].job == first { second } else { first };
     let lists: Vec<String> = redis.run(&["KEYS", "hero:q:fair:*:of:*"]).await;
     let _: () = redis.run(&["SET", &lists[0], "x"]).await;
-    assert!(store.fair_fetch(&one).await.unwrap().taken.is_empty());
+    assert!(store.queues().fair_fetch(&one).await.unwrap().taken.is_empty());
     names(&store, &[&lists[0]]).await;
     // What was in it is pushed again in time.
     for _ in 0..3 {
         store.clock().advance(Duration::from_secs(40));
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
     }
-    assert_eq!(store.fair_fetch(&one).await.unwrap().taken[0].job, left);
+    assert_eq!(store.queues().fair_fetch(&one).await.unwrap().taken[0].job, left);
 }
 
 #[tokio::test]
@@ -367,7 +368,7 @@ async fn a_job_that_names_a_key_of_ours_as_its_shadow_gets_nothing_pushed_there(
         let (id, _) = create(&store, JobSpec::default()).await;
         finish(&store, &id).await;
         let _: i64 = redis.run(&["HSET", &key(&id), "dialect", "legacy", "twin", shadow, "twin_only", "1"]).await;
-        assert!(matches!(store.retry(&id).await.unwrap(), Retried::OnItsWay(Status::Dispatched)), "{shadow}");
+        assert!(matches!(store.jobs().retry(&id).await.unwrap(), Retried::OnItsWay(Status::Dispatched)), "{shadow}");
         assert_eq!(redis.run::<String>(&["TYPE", shadow]).await, if shadow == key(&other) { "hash" } else { "none" }, "{shadow}");
         // It is in our queue, and nobody is said to have taken it from the other one.
         finish(&store, &id).await;
@@ -414,7 +415,7 @@ async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
         let _: u64 = redis.run(&["LPUSH", key, "x"]).await;
         let _: String = redis.run(&["SET", "x", "1"]).await;
         let _: () = redis.run(&["RENAME", "x", key]).await;
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
         let (id, _) = create(&store, JobSpec::default()).await;
         assert_eq!(fetch(&store, &[], 9).await, [id], "{key}");
         // The last is a text.
@@ -441,11 +442,11 @@ async fn names_that_are_no_text_leave_the_sets_and_hide_nothing() {
         let add = format!("return redis.call('SADD', '{set}', '\\255\\254')");
         let _: u64 = redis.run(&["EVAL", &add, "0"]).await;
     }
-    assert!(store.actors().await.unwrap().is_empty());
-    store.queues().await.unwrap();
-    store.counters().await.unwrap();
-    store.index_hours().await.unwrap();
-    store.tidy().await.unwrap();
+    assert!(store.actors().list().await.unwrap().is_empty());
+    store.queues().list().await.unwrap();
+    store.queues().counters().await.unwrap();
+    store.maintenance().index_hours().await.unwrap();
+    store.maintenance().tidy().await.unwrap();
     for set in ["hero:meta:actors", "hero:meta:queues", "hero:meta:hours", "hero:meta:types"] {
         assert_eq!(redis.run::<u64>(&["SCARD", set]).await, 0, "{set}");
     }
@@ -457,11 +458,11 @@ async fn an_index_that_is_no_list_gives_way_and_its_pruning_ends() {
     for key in ["hero:index:1999010101", "hero:index:1999010101:front"] {
         let _: String = redis.run(&["SET", key, "x"]).await;
     }
-    assert_eq!(store.prune_index("1999010101", Default::default()).await.unwrap(), None);
+    assert_eq!(store.maintenance().prune("1999010101", Default::default()).await.unwrap(), None);
     let hour: String = format!("hero:index:{}", store.clock().now().hour());
     let _: String = redis.run(&["SET", &hour, "x"]).await;
     let (id, _) = create(&store, JobSpec::default()).await;
-    let page = store.list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
+    let page = store.jobs().list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
     assert_eq!(page.jobs.iter().map(|job| job.job_id.clone()).collect::<Vec<_>>(), [id]);
 }
 
@@ -473,7 +474,7 @@ async fn what_should_say_whose_turn_it_is_gives_way_and_no_job_is_lost() {
     for key in ["hero:meta:fair", "hero:q:fair:type:osis:ring", "hero:q:fair:type:osis:held"] {
         let take = async |room| {
             let fetch = hero::store::Fetch { script_type: &osis, ends: &[], actors: &actors(room), queues: &queues };
-            let taken = store.fair_fetch(&fetch).await.unwrap().taken;
+            let taken = store.queues().fair_fetch(&fetch).await.unwrap().taken;
             taken.into_iter().map(|job| job.job).collect::<Vec<JobId>>()
         };
         let of = |caller: &str| JobSpec { caller_id: Some(caller.into()), ..JobSpec::default() };
@@ -498,7 +499,7 @@ async fn what_should_say_whose_turn_it_is_gives_way_and_no_job_is_lost() {
 #[tokio::test]
 async fn a_line_for_room_in_a_context_that_is_none_gives_way() {
     let (redis, store) = house().await;
-    store.limit_running(2);
+    store.limits().set_running(2);
     let _: () = redis.run(&["SET", "hero:q:capped", "x"]).await;
     let (id, _) = create(&store, JobSpec::default()).await;
     assert_eq!(fetch(&store, &[], 9).await, [id]);
@@ -510,7 +511,7 @@ async fn a_foreign_actor_is_told_once_of_a_stop_that_is_asked_for_often() {
     let id = JobId::random();
     let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "script_type", "osis", "status", "started", "worker_id", "w"]).await;
     for _ in 0..5 {
-        store.stop(&id).await.unwrap();
+        store.jobs().stop(&id).await.unwrap();
     }
     for queue in ["hero:q:ctl:type:osis", "hero:stop_queue:w"] {
         assert_eq!(redis.run::<Vec<String>>(&["LRANGE", queue, "0", "-1"]).await, [id.to_string()], "{queue}");

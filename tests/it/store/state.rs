@@ -36,21 +36,21 @@ async fn at(store: &Store, status: Status) -> JobId {
     let mut new = job();
     let id = new.id.clone();
     match status {
-        Status::Created => assert_eq!(store.create(new).await.unwrap(), Created::Created(status)),
+        Status::Created => assert_eq!(store.jobs().create(new).await.unwrap(), Created::Created(status)),
         Status::Scheduled => {
             let mut new = NewJob { start: true, ..new };
             new.spec.run_at = Some(store.clock().now().plus(Duration::from_secs(3600)));
-            assert_eq!(store.create(new).await.unwrap(), Created::Created(status));
+            assert_eq!(store.jobs().create(new).await.unwrap(), Created::Created(status));
         }
         Status::WaitingForPrerequisites => {
             let other = NewJob { start: true, ..job() };
             new.spec.prerequisites = vec![other.id.clone()];
-            store.create(other).await.unwrap();
+            store.jobs().create(other).await.unwrap();
             fetch(store, &[], 1).await;
-            assert_eq!(store.create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(status));
+            assert_eq!(store.jobs().create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(status));
         }
         _ => {
-            assert_eq!(store.create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(Status::Dispatched));
+            assert_eq!(store.jobs().create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(Status::Dispatched));
             if status != Status::Dispatched {
                 assert_eq!(fetch(store, &[], 1).await.taken[0].job, id);
             }
@@ -67,16 +67,16 @@ async fn at(store: &Store, status: Status) -> JobId {
 
 /// A running job that another one waits for, whatever that one's status is.
 async fn prerequisite(redis: &Redis, store: &Store, id: &JobId) -> JobId {
-    let waits_for: Vec<String> = store.job(id).await.unwrap().unwrap().prerequisites.iter().map(ToString::to_string).collect();
+    let waits_for: Vec<String> = store.jobs().get(id).await.unwrap().unwrap().prerequisites.iter().map(ToString::to_string).collect();
     if let [other] = &waits_for[..] {
         return other.parse().unwrap();
     }
     let other = NewJob { start: true, ..job() };
     let other_id = other.id.clone();
-    store.create(NewJob { spec: JobSpec { priority: hero::model::Priority::Urgent, ..other.spec }, ..other }).await.unwrap();
+    store.jobs().create(NewJob { spec: JobSpec { priority: hero::model::Priority::Urgent, ..other.spec }, ..other }).await.unwrap();
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
-    store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+    store.queues().fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     let _: i64 = redis.run(&["RPUSH", &format!("hero:rel:{other_id}:dependents"), id.as_str()]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{other_id}"), "rel", "-"]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "open", "1", &format!("waits:dependents:{other_id}"), "1"]).await;
@@ -84,7 +84,7 @@ async fn prerequisite(redis: &Redis, store: &Store, id: &JobId) -> JobId {
 }
 
 async fn now(store: &Store, id: &JobId) -> Status {
-    store.job(id).await.unwrap().unwrap().status
+    store.jobs().get(id).await.unwrap().unwrap().status
 }
 
 /// Makes a job what the event says of it, whatever its status is.
@@ -106,9 +106,9 @@ async fn prepare(redis: &Redis, store: &Store, id: &JobId, event: Event) {
 
 /// Puts an event to the function that is there for it.
 async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
-    let attempt = store.job(id).await.unwrap().unwrap().attempt;
+    let attempt = store.jobs().get(id).await.unwrap().unwrap().attempt;
     match event {
-        Event::Started { .. } => drop(store.start(id).await.unwrap()),
+        Event::Started { .. } => drop(store.jobs().start(id).await.unwrap()),
         Event::Claimed => {
             let _: () = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
             fetch(store, &[], 1).await;
@@ -118,26 +118,26 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
         Event::Requeued => drop(fetch(store, &[ended(id, attempt, AttemptEnd::Requeued)], 0).await),
         Event::LeaseLost { .. } => {
             store.clock().advance(Duration::from_secs(31));
-            store.reap(128).await.unwrap();
+            store.queues().reap(128).await.unwrap();
         }
         Event::Stopped => {
             // A running script ends a moment after it was asked to.
-            if matches!(store.stop(id).await.unwrap(), Stopping::Asked) {
+            if matches!(store.jobs().stop(id).await.unwrap(), Stopping::Asked) {
                 let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
                 fetch(store, &[ended(id, attempt, AttemptEnd::Failed { error, retry_in: Duration::ZERO })], 0).await;
             }
         }
         Event::Due { .. } => {
             store.clock().advance(Duration::from_secs(3601));
-            store.promote(128).await.unwrap();
+            store.jobs().promote(128).await.unwrap();
         }
-        Event::Retried { .. } => drop(store.retry(id).await.unwrap()),
+        Event::Retried { .. } => drop(store.jobs().retry(id).await.unwrap()),
         Event::PrerequisitesMet | Event::PrerequisiteFailed => {
             // What it waits for; one that does not wait any more is not moved by its end.
             let other = prerequisite(redis, store, id).await;
             let outcome = if event == Event::PrerequisitesMet { finished() } else { failed() };
             fetch(store, &[ended(&other, 1, outcome)], 0).await;
-            store.release_relatives(128).await.unwrap();
+            store.jobs().release_relatives(128).await.unwrap();
         }
     }
 }
@@ -152,7 +152,7 @@ async fn the_functions_keep_to_the_table() {
         prepare(&redis, &store, &id, event).await;
         if from != Status::Started {
             // So that nothing but the status stands in the way of a late result.
-            let attempt = store.job(&id).await.unwrap().unwrap().attempt.to_string();
+            let attempt = store.jobs().get(&id).await.unwrap().unwrap().attempt.to_string();
             let lease = ["lease", store.server().as_str(), "attempt", &attempt];
             let _: i64 = redis.run(&[&["HSET", &format!("hero:job:{id}")][..], &lease].concat()).await;
         }
@@ -177,14 +177,14 @@ async fn a_lease_is_renewed_only_by_its_holder() {
     let redis = Redis::start().await;
     let (alice, mallory) = (redis.store().await, redis.store().await);
     let id = at(&alice, Status::Started).await;
-    assert_eq!(mallory.renew(&[(id.clone(), 1)]).await.unwrap(), [(id.clone(), 1)]);
-    assert!(alice.renew(&[(id.clone(), 1)]).await.unwrap().is_empty());
+    assert_eq!(mallory.queues().renew(&[(id.clone(), 1)]).await.unwrap(), [(id.clone(), 1)]);
+    assert!(alice.queues().renew(&[(id.clone(), 1)]).await.unwrap().is_empty());
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
-    assert_eq!(alice.list_leases(&osis, &group).await.unwrap(), [(id, 1)]);
-    assert!(mallory.list_leases(&osis, &group).await.unwrap().is_empty());
+    assert_eq!(alice.queues().list_leases(&osis, &group).await.unwrap(), [(id, 1)]);
+    assert!(mallory.queues().list_leases(&osis, &group).await.unwrap().is_empty());
     // Another pool of the same server has nothing to do with it.
-    assert!(alice.list_leases(&"sal".parse().unwrap(), &group).await.unwrap().is_empty());
-    assert!(alice.list_leases(&osis, &"io".parse().unwrap()).await.unwrap().is_empty());
+    assert!(alice.queues().list_leases(&"sal".parse().unwrap(), &group).await.unwrap().is_empty());
+    assert!(alice.queues().list_leases(&osis, &"io".parse().unwrap()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -195,9 +195,9 @@ async fn the_third_lost_lease_ends_a_job_as_crashed() {
     for crash in 1..=3 {
         assert_eq!(fetch(&store, &[], 1).await.taken[0].attempt, crash);
         store.clock().advance(Duration::from_secs(31));
-        assert_eq!(store.reap(128).await.unwrap(), Some(1));
+        assert_eq!(store.queues().reap(128).await.unwrap(), Some(1));
     }
-    let job = store.job(&id).await.unwrap().unwrap();
+    let job = store.jobs().get(&id).await.unwrap().unwrap();
     assert_eq!((job.status, job.crashes, job.error.unwrap().kind), (Status::Error, 3, ErrorKind::Crashed));
 }
 
@@ -208,13 +208,13 @@ async fn a_failed_job_with_retries_left_waits_for_its_next_attempt() {
     let mut new = NewJob { start: true, ..job() };
     (new.spec.retries, new.spec.script) = (1, "x".into());
     let id = new.id.clone();
-    store.create(new).await.unwrap();
+    store.jobs().create(new).await.unwrap();
     fetch(&store, &[], 1).await;
     assert_eq!(fetch(&store, &[ended(&id, 1, failed())], 1).await.statuses, [Some(Status::Scheduled)]);
-    store.promote(128).await.unwrap();
+    store.jobs().promote(128).await.unwrap();
     assert_eq!(now(&store, &id).await, Status::Scheduled);
     store.clock().advance(Duration::from_secs(6));
-    store.promote(128).await.unwrap();
+    store.jobs().promote(128).await.unwrap();
     assert_eq!(fetch(&store, &[], 1).await.taken[0].attempt, 2);
     assert_eq!(fetch(&store, &[ended(&id, 2, failed())], 1).await.statuses, [Some(Status::Error)]);
 }
@@ -231,9 +231,9 @@ async fn an_idempotency_key_gives_the_same_job_again_and_refuses_another() {
     };
     let first = keyed("1");
     let id = first.id.clone();
-    assert_eq!(store.create(first).await.unwrap(), Created::Created(Status::Created));
-    assert_eq!(store.create(keyed("1")).await.unwrap(), Created::Same(id.clone(), Status::Created));
-    assert_eq!(store.create(keyed("2")).await.unwrap(), Created::Reused(id));
+    assert_eq!(store.jobs().create(first).await.unwrap(), Created::Created(Status::Created));
+    assert_eq!(store.jobs().create(keyed("1")).await.unwrap(), Created::Same(id.clone(), Status::Created));
+    assert_eq!(store.jobs().create(keyed("2")).await.unwrap(), Created::Reused(id));
 }
 
 #[tokio::test]
@@ -246,12 +246,12 @@ async fn priority_comes_before_place_and_place_before_age() {
         new.spec.group = group.map(|group: &str| group.parse().unwrap());
         new.spec.priority = priority.try_into().unwrap();
         order.push(new.id.clone());
-        store.create(new).await.unwrap();
+        store.jobs().create(new).await.unwrap();
     }
     let queues: Vec<(String, usize)> =
         [":group:io:prio:0", ":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:osis{suffix}"), 0)).into();
     let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:1".into(), room: 5 }]);
-    let fetched = store.fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+    let fetched = store.queues().fetch(&Fetch { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     let taken: Vec<_> = fetched.taken.into_iter().map(|job| job.job).collect();
     assert_eq!(taken, [4, 3, 2, 1, 0].map(|at: usize| order[at].clone()));
 }
@@ -261,9 +261,9 @@ async fn a_full_queue_takes_no_more() {
     let redis = Redis::start().await;
     let store = redis.plan().with_room(1).store().await;
     at(&store, Status::Dispatched).await;
-    assert_eq!(store.create(NewJob { start: true, ..job() }).await.unwrap(), Created::Full(1));
+    assert_eq!(store.jobs().create(NewJob { start: true, ..job() }).await.unwrap(), Created::Full(1));
     let waiting = at(&store, Status::Created).await;
-    assert_eq!(store.start(&waiting).await.unwrap(), Started::Full(1));
+    assert_eq!(store.jobs().start(&waiting).await.unwrap(), Started::Full(1));
     assert_eq!(now(&store, &waiting).await, Status::Created);
 }
 
@@ -273,12 +273,12 @@ async fn a_job_that_nobody_starts_is_given_up_after_a_day() {
     let store = redis.store().await;
     let id = at(&store, Status::Created).await;
     store.clock().advance(Duration::from_secs(24 * 3600 - 10));
-    store.promote(128).await.unwrap();
+    store.jobs().promote(128).await.unwrap();
     assert_eq!(now(&store, &id).await, Status::Created);
     store.clock().advance(Duration::from_secs(20));
-    store.promote(128).await.unwrap();
+    store.jobs().promote(128).await.unwrap();
     assert_eq!(now(&store, &id).await, Status::Error);
-    assert_eq!(store.stop(&id).await.unwrap(), Stopping::Ended(Status::Error));
+    assert_eq!(store.jobs().stop(&id).await.unwrap(), Stopping::Ended(Status::Error));
 }
 
 #[tokio::test]
@@ -292,7 +292,7 @@ async fn a_caller_and_a_key_are_told_from_others_that_read_alike_together() {
         new
     };
     for (caller, key) in [("a", "b\0c"), ("a\0b", "c"), ("", "a\0b\0c"), ("a\0b\0c", "")] {
-        assert_eq!(store.create(keyed(caller, key)).await.unwrap(), Created::Created(Status::Created), "{caller:?} {key:?}");
+        assert_eq!(store.jobs().create(keyed(caller, key)).await.unwrap(), Created::Created(Status::Created), "{caller:?} {key:?}");
     }
 }
 
@@ -308,9 +308,9 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
     let second = fetch(&store, &[], 1).await.taken.remove(0);
     assert_eq!((second.attempt, second.claim), (1, 2), "an attempt that was requeued was none, but a claim");
     assert_eq!(fetch(&store, &back, 0).await.statuses, [None]);
-    assert_eq!(store.renew(&[(id.clone(), 1), (id.clone(), 2)]).await.unwrap(), [(id.clone(), 1)]);
+    assert_eq!(store.queues().renew(&[(id.clone(), 1), (id.clone(), 2)]).await.unwrap(), [(id.clone(), 1)]);
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
-    assert_eq!(store.list_leases(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
+    assert_eq!(store.queues().list_leases(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
     let end = Ended { claim: 2, ..ended(&id, 1, finished()) };
     assert_eq!(fetch(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
 }
@@ -350,6 +350,6 @@ async fn an_id_whose_hash_is_late_because_everything_stood_still_is_not_dropped(
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", JobId::random().as_str()]).await;
     assert!(fetch(&store, &[], 1).await.taken.is_empty());
     store.clock().advance(Duration::from_secs(6));
-    store.promote(128).await.unwrap();
+    store.jobs().promote(128).await.unwrap();
     assert!(!redis.run::<bool>(&["EXISTS", "hero:q:unwritten"]).await);
 }

@@ -18,28 +18,28 @@ async fn looks(store: &Store) -> Vec<(&'static str, Result<bool, Error>)> {
     let key: PublicKey = KEY.parse().unwrap();
     let name = "weather".parse().unwrap();
     vec![
-        ("actor:7", store.identity(IdentityId(7)).await.map(|found| found.is_some())),
-        ("hero:access:pubkeys", store.identity_with(&key).await.map(|found| found.is_some())),
-        ("hero:access:tokens", store.token(&token).await.map(|found| found.is_some())),
-        ("runner:7", store.runner(RunnerId(7)).await.map(|found| found.is_some())),
-        ("message:7:7", store.message(MESSAGE).await.map(|found| found.is_some())),
-        ("flow:7", store.flow(FlowId(7)).await.map(|found| found.is_some())),
-        ("flow:7", store.flow_caller(FlowId(7)).await.map(|found| found.is_some())),
-        ("hero:job:6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70", store.job(&job).await.map(|found| found.is_some())),
-        ("hero:job:6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70", store.outputs(&[job]).await.map(|found| found[0].is_some())),
-        ("hero:schedule:6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70", store.schedule_spec(&schedule).await.map(|found| found.is_some())),
-        ("hero:osis:weather:objects", store.object(&name, &"x".parse().unwrap()).await.map(|found| found.is_some())),
+        ("actor:7", store.access().identity(IdentityId(7)).await.map(|found| found.is_some())),
+        ("hero:access:pubkeys", store.access().identity_with(&key).await.map(|found| found.is_some())),
+        ("hero:access:tokens", store.access().token(&token).await.map(|found| found.is_some())),
+        ("runner:7", store.runners().get(RunnerId(7)).await.map(|found| found.is_some())),
+        ("message:7:7", store.messages().get(MESSAGE).await.map(|found| found.is_some())),
+        ("flow:7", store.flows().get(FlowId(7)).await.map(|found| found.is_some())),
+        ("flow:7", store.flows().caller(FlowId(7)).await.map(|found| found.is_some())),
+        ("hero:job:6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70", store.jobs().get(&job).await.map(|found| found.is_some())),
+        ("hero:job:6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70", store.jobs().outputs(&[job]).await.map(|found| found[0].is_some())),
+        ("hero:schedule:6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70", store.schedules().spec(&schedule).await.map(|found| found.is_some())),
+        ("hero:osis:weather:objects", store.objects().get(&name, &"x".parse().unwrap()).await.map(|found| found.is_some())),
     ]
 }
 
 /// Lists, each with how many are in it.
 async fn lists(store: &Store) -> Vec<(&'static str, Result<usize, Error>)> {
     vec![
-        ("messages", store.messages(&[MESSAGE]).await.map(|found| found.into_iter().flatten().count())),
-        ("runners", store.runners(Score::from(0), 9).await.map(|(found, _)| found.len())),
-        ("identities", store.identities(Score::from(0), 9).await.map(|(found, _)| found.len())),
-        ("flows", store.flows_before(Score::HIGHEST, 9).await.map(|(found, ..)| found.len())),
-        ("actors", store.actors().await.map(|found| found.len())),
+        ("messages", store.messages().get_all(&[MESSAGE]).await.map(|found| found.into_iter().flatten().count())),
+        ("runners", store.runners().list(Score::from(0), 9).await.map(|(found, _)| found.len())),
+        ("identities", store.access().identities(Score::from(0), 9).await.map(|(found, _)| found.len())),
+        ("flows", store.flows().before(Score::HIGHEST, 9).await.map(|(found, ..)| found.len())),
+        ("actors", store.actors().list().await.map(|found| found.len())),
     ]
 }
 
@@ -96,7 +96,7 @@ async fn what_may_not_be_read_is_not_said_to_be_missing() {
         assert!(found.unwrap_err().barred().is_some(), "{list}");
     }
     let _: String = redis.run(&["ACL", "SETUSER", "default", "allcommands"]).await;
-    assert!(store.flow(FlowId(7)).await.unwrap().is_some());
+    assert!(store.flows().get(FlowId(7)).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn what_cannot_be_read_while_redis_is_busy_is_not_said_to_be_missing() {
     let mut script = crate::support::connection(&client).await.unwrap();
     let running =
         tokio::spawn(async move { redis::cmd("EVAL").arg("while true do end").arg(0).query_async::<redis::Value>(&mut script).await });
-    until("a Redis that is busy", || async { store.identity(IdentityId(7)).await.err() }).await;
+    until("a Redis that is busy", || async { store.access().identity(IdentityId(7)).await.err() }).await;
     for (key, found) in looks(&store).await {
         let error = found.unwrap_err();
         assert!(error.may_pass() && !error.is_spoilt(), "{key}: {error}");
@@ -119,7 +119,7 @@ async fn what_cannot_be_read_while_redis_is_busy_is_not_said_to_be_missing() {
     }
     let _: String = redis.run(&["SCRIPT", "KILL"]).await;
     running.await.unwrap().unwrap_err();
-    assert!(store.identity(IdentityId(7)).await.unwrap().is_some());
+    assert!(store.access().identity(IdentityId(7)).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn keys_that_are_read_by_functions_alone_are_named_in_the_log_once_in_a_wh
     let writer = std::sync::Mutex::new(log.reopen().unwrap());
     let listening = tracing::subscriber::set_default(tracing_subscriber::fmt().with_ansi(false).with_writer(writer).finish());
     for _ in 0..2 {
-        store.name_spoilt().await.unwrap();
+        store.maintenance().name_spoilt().await.unwrap();
     }
     drop(listening);
     let log = std::fs::read_to_string(log.path()).unwrap();

@@ -5,7 +5,7 @@ use super::graph::{order, problems};
 use super::{Error, Flows, drive, failed};
 use hero_jobs::dispatch;
 use hero_model::{FlowId, FlowJobSpec, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, ScriptType, Seconds};
-use hero_store::{Advanced, FlowAction, FlowCreated, JobOfFlow, NewFlow, NewFlowJob, NewJob, Store};
+use hero_store::{Advanced, FlowAction, FlowCreated, JobOfFlow, NewFlow, NewFlowJob, NewJob, Store, views};
 
 /// Default retention of a flow after its end, in seconds.
 const KEPT_SECONDS: u64 = 7 * 24 * 3600;
@@ -54,14 +54,14 @@ impl Flows {
             FlowCreated::Making(flow) => return Err(Error::Making(flow)),
             FlowCreated::Reused(flow) => return Err(Error::Reused(flow)),
             FlowCreated::TooFast(retry_after) => return Err(dispatch::Error::TooFast { retry_after }.into()),
-            FlowCreated::Full => return Err(Error::Full { context: spec.context_id, most: Store::MOST_FLOWS }),
+            FlowCreated::Full => return Err(Error::Full { context: spec.context_id, most: views::Flows::MOST }),
             FlowCreated::NoNumber => return Err(Error::NoNumber(spec.context_id)),
         };
         for (job, number) in jobs.iter_mut().zip(&numbers) {
             job.flow = Some(JobOfFlow { flow, caller, number: *number });
         }
         let storing = async {
-            if !store.store_flow_jobs(flow, &new, &numbers).await.map_err(failed)? {
+            if !store.flows().store_jobs(flow, &new, &numbers).await.map_err(failed)? {
                 return Err(Error::NotFound(flow));
             }
             Box::pin(self.store_all(&spec, &members, jobs)).await
@@ -155,12 +155,12 @@ impl Flows {
 /// Stores the hash of a flow. If another call is creating the flow with the same idempotency key, waits for a while.
 async fn begin(store: &Store, new: &NewFlow<'_>) -> Result<FlowCreated, Error> {
     for pause in PAUSES {
-        match store.create_flow(new).await.map_err(failed)? {
+        match store.flows().create(new).await.map_err(failed)? {
             FlowCreated::Making(_) => tokio::time::sleep(Duration::from_millis(pause)).await,
             created => return Ok(created),
         }
     }
-    store.create_flow(new).await.map_err(failed)
+    store.flows().create(new).await.map_err(failed)
 }
 
 /// Returns the state of a flow that was created and may have been started.
@@ -223,7 +223,7 @@ fn job_spec(flow: &FlowSpec, name: &str, job: &FlowJobSpec, script_type: ScriptT
         retry_backoff: job.retry_backoff,
         env_vars,
         prerequisites,
-        retention: Some(Seconds::from(Store::JOBS_OF_OPEN_FLOWS_ARE_KEPT)),
+        retention: Some(Seconds::from(views::Flows::JOBS_OF_OPEN_FLOWS_ARE_KEPT)),
         name: Some(name.to_owned()),
         labels: job.labels.clone(),
         job_id: Some(id.clone()),

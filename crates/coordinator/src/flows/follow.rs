@@ -45,11 +45,11 @@ impl Flows {
         cursor: Option<&str>,
     ) -> Result<BoxStream<'static, Result<FlowEvent, Error>>, Error> {
         let store = self.store(context).await?;
-        let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
-        let jobs = store.flow_job_ids(&stored).await.map_err(failed)?;
+        let stored = store.flows().get(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
+        let jobs = store.flows().job_ids(&stored).await.map_err(failed)?;
         let begin = match (cursor, jobs.first()) {
             (Some(cursor), _) => Some(cursor.to_owned()),
-            (None, Some(job)) => store.current_state(&job.id).await.map_err(failed)?.map(|state| state.cursor),
+            (None, Some(job)) => store.jobs().current_state(&job.id).await.map_err(failed)?.map(|state| state.cursor),
             (None, None) => None,
         };
         let changes = self.dispatcher.follow_events(context, JobFilter::default(), begin.as_deref()).await?.boxed();
@@ -100,7 +100,9 @@ impl Follower {
             if let Some(event) = &change {
                 self.cursor = Some(event.cursor.clone());
             }
-            let Some(state) = self.flows.store(self.context).await?.flow_state(self.flow).await.map_err(failed)? else { return Ok(None) };
+            let Some(state) = self.flows.store(self.context).await?.flows().state(self.flow).await.map_err(failed)? else {
+                return Ok(None);
+            };
             self.ends = state.status.is_final();
             self.look_at = Instant::now() + if self.ends { LAST.1 } else { LOOK };
             let mut item = FlowEvent {

@@ -77,13 +77,13 @@ impl Flows {
 
 /// Runs an operation on all jobs of a flow, round by round.
 async fn drive(store: &Store, flow: FlowId, action: FlowAction) -> Result<Advanced, Error> {
-    let mut advanced = store.advance_flow(flow, action).await.map_err(failed)?;
+    let mut advanced = store.flows().advance(flow, action).await.map_err(failed)?;
     for _ in 0..MOST_ROUNDS {
         if !matches!(advanced, Advanced::More(_)) {
             break;
         }
-        advanced = match store.advance_flow(flow, FlowAction::On).await.map_err(failed)? {
-            // It was deleted meanwhile, or this call deleted it.
+        advanced = match store.flows().advance(flow, FlowAction::On).await.map_err(failed)? {
+            // It was deleted meanwhile, or this deleted it.
             Advanced::Missing => return Ok(advanced),
             advanced => advanced,
         };

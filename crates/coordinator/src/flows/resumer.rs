@@ -42,7 +42,7 @@ impl Resumer {
             self.failing.remove(&flow);
             return Ok(());
         };
-        self.store.postpone_flow(flow, AGAIN).await.map_err(super::failed)?;
+        self.store.flows().postpone(flow, AGAIN).await.map_err(super::failed)?;
         if self.failing.len() >= REMEMBERED {
             self.failing.clear();
         }
@@ -56,9 +56,9 @@ impl Resumer {
     /// Removes expired flows from their list.
     async fn walk(&mut self) -> Result<(), Error> {
         let before = self.walked_to.unwrap_or(Score::HIGHEST);
-        let (_, gone, next) = self.store.flows_before(before, WALK.1).await?;
+        let (_, gone, next) = self.store.flows().before(before, WALK.1).await?;
         for flow in gone {
-            self.store.advance_flow(flow, FlowAction::On).await?;
+            self.store.flows().advance(flow, FlowAction::On).await?;
         }
         self.walked_to = next;
         self.walked_at = Instant::now();
@@ -72,12 +72,12 @@ impl Service for Resumer {
     const NAME: &'static str = "bringing flows on";
 
     async fn tick(&mut self) -> Result<Duration, super::Error> {
-        let flows = self.store.flows_to_do(BATCH).await.map_err(super::failed)?;
+        let flows = self.store.flows().to_do(BATCH).await.map_err(super::failed)?;
         for flow in &flows {
             self.go_on(*flow).await?;
         }
         if self.mended_at.elapsed() >= MEND {
-            self.store.mend_flows_to_do().await.map_err(super::failed)?;
+            self.store.flows().mend_to_do().await.map_err(super::failed)?;
             self.mended_at = Instant::now();
         }
         if self.walked_at.elapsed() >= WALK.0 {

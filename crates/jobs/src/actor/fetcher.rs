@@ -105,9 +105,9 @@ impl Fetcher {
         orders: watch::Receiver<Orders>,
     ) -> Self {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
-        let queues: Arc<[(String, usize)]> = store.queues_of(registrations).into();
+        let queues: Arc<[(String, usize)]> = store.queues().of_registrations(registrations).into();
         let names = registrations.iter().map(ToString::to_string).collect();
-        let layout_queues = Arc::new(store.layout_queues(&settings.script_type, &settings.layouts));
+        let layout_queues = Arc::new(store.queues().of_layouts(&settings.script_type, &settings.layouts));
         let (direct_start, started) =
             store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()));
         Self {
@@ -226,7 +226,7 @@ impl Fetcher {
         if self.unsure && self.actors.ends.is_empty() {
             self.asked_for = 0;
             let (store, settings) = (self.store.clone(), self.settings.clone());
-            return Some(Box::pin(async move { Answer::Held(store.list_leases(&settings.script_type, &settings.group).await) }));
+            return Some(Box::pin(async move { Answer::Held(store.queues().list_leases(&settings.script_type, &settings.group).await) }));
         }
         if !full && self.actors.has_enough() && self.actors.ends.len() < ENOUGH_ENDS {
             // Every actor has its next job, so ends can wait for more: a fetch with one end costs as much as one with
@@ -259,7 +259,7 @@ impl Fetcher {
         Some(Box::pin(async move {
             let (rooms, queues) = if take { (&rooms[..], &queues[..]) } else { (&[][..], &[][..]) };
             let fetch = Fetch { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
-            let fetched = store.fetch_and_import(&fetch, &layout_queues, settings.fair).await;
+            let fetched = store.queues().fetch_and_import(&fetch, &layout_queues, settings.fair).await;
             Answer::Fetched(ends, rooms.iter().map(|of_actor| of_actor.room).sum(), fetched)
         }))
     }

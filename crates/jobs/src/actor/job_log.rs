@@ -136,7 +136,7 @@ enum Unopened {
 
 /// Opens the log file of a job, away from the threads that serve connections.
 async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) -> Result<LogFile, Unopened> {
-    let identity = store.redis_id().await.map_err(|error| Unopened::Unavailable(error.to_string()))?;
+    let identity = store.health().redis_id().await.map_err(|error| Unopened::Unavailable(error.to_string()))?;
     let (directory, job, path) = (directory.clone(), job.clone(), path.to_owned());
     let opening = tokio::task::spawn_blocking(move || {
         let opened = directory.append_for(&identity, &job, &path);
@@ -193,8 +193,8 @@ impl Stream {
         let append = || async {
             // Lines that an earlier call wrote, although its answer was lost, are not written again.
             let tried = has_tried.swap(true, Ordering::Relaxed);
-            let (written, last) = if tried { this.store.appended_to_log(&this.job, &this.last, lines).await? } else { (0, None) };
-            Ok(this.store.append_log(&this.job, &lines[written..]).await?.or(last))
+            let (written, last) = if tried { this.store.jobs().appended_to_log(&this.job, &this.last, lines).await? } else { (0, None) };
+            Ok(this.store.jobs().append_log(&this.job, &lines[written..]).await?.or(last))
         };
         let appended: Result<Option<String>, store::Error> = patience.ask(append).await;
         match appended {

@@ -54,8 +54,8 @@ impl Service for Renewer {
     const NAME: &'static str = "renewing the leases of running jobs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        for lost in self.store.renew(&self.leases.all()).await? {
-            // If the pool has recorded the end of the job meanwhile, the lease is gone as expected.
+        for lost in self.store.queues().renew(&self.leases.all()).await? {
+            // If the pool has recorded the end of the job meanwhile, the lease is gone as it should be.
             if self.leases.contains(&lost) && self.lost.try_send(lost).is_err() {
                 break;
             }

@@ -91,6 +91,6 @@ impl Patience {
         if !self.0.asks.load(Ordering::Relaxed) {
             return false;
         }
-        self.0.is_away.load(Ordering::Relaxed) || !matches!(timeout(ANSWERS, store.ping()).await, Ok(Ok(())))
+        self.0.is_away.load(Ordering::Relaxed) || !matches!(timeout(ANSWERS, store.health().ping()).await, Ok(Ok(())))
     }
 }

@@ -96,7 +96,7 @@ impl Pool {
         let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
         spawn(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, services.clone())));
-        let layout_queues = store.layout_queues(&settings.script_type, &settings.layouts);
+        let layout_queues = store.queues().of_layouts(&settings.script_type, &settings.layouts);
         let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &registrations, &layout_queues);
         spawn(boxed(service::run(stop_requests, services.clone())));
         let heartbeat = Heartbeat {

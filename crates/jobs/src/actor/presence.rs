@@ -37,7 +37,7 @@ pub(super) async fn claim_registrations(
             }
         }
         Instances::Count(count) => {
-            let actors = store.actors().await?;
+            let actors = store.actors().list().await?;
             let of_group = actors.iter().filter(|actor| actor.script_type == settings.script_type && actor.group == settings.group);
             let busy: BTreeSet<u32> = of_group.filter(|actor| !has_ended(&actor.presence)).map(|actor| actor.instance).collect();
             let mut free = (1..).filter(|number| !busy.contains(number));
@@ -61,11 +61,11 @@ async fn claim(
     presence: &Presence,
     previous_servers: &mut PreviousServers,
 ) -> Result<RegistrationClaim, Error> {
-    let held = store.claim_post(registration, presence).await?;
+    let held = store.actors().claim_post(registration, presence).await?;
     let RegistrationClaim::Taken(holder) = &held else { return Ok(held) };
     let Some(incarnation) = holder.incarnation.clone().filter(|_| has_ended(holder)) else { return Ok(held) };
-    let held = store.take_over(registration, presence, &incarnation).await?;
-    // Whichever process has the registration now, the former holder is dead.
+    let held = store.actors().take_over(registration, presence, &incarnation).await?;
+    // Whoever has the registration now, the former holder is dead.
     previous_servers.add_dead(incarnation);
     Ok(held)
 }
@@ -77,7 +77,7 @@ fn has_ended(holder: &Presence) -> bool {
 /// Releases registrations. A registration that cannot be released expires after 15 seconds anyway.
 pub(super) async fn release_registrations(store: &Store, registrations: &[Registration], presence: &Presence) {
     for registration in registrations {
-        if let Err(error) = store.release_post(registration, presence.incarnation.as_deref().unwrap_or_default()).await {
+        if let Err(error) = store.actors().release_post(registration, presence.incarnation.as_deref().unwrap_or_default()).await {
             tracing::debug!(%registration, %error, "a registration could not be released");
         }
     }
@@ -105,10 +105,10 @@ impl Service for Heartbeat {
             self.presence.last_heartbeat = Some(self.store.clock().now());
             self.presence.in_flight = running.get(actor).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
             self.presence.confinement = self.status.confinement(actor);
-            let held = self.store.claim_post(registration, &self.presence).await?;
+            let held = self.store.actors().claim_post(registration, &self.presence).await?;
             self.status.beat(actor, matches!(held, RegistrationClaim::Claimed));
             if let RegistrationClaim::Taken(holder) = held {
-                self.store.note_displaced().await?;
+                self.store.actors().note_displaced().await?;
                 tracing::error!(%registration, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the registration of an actor while this process was away");
             }
         }

@@ -26,7 +26,7 @@ impl PreviousServers {
     /// Ends the leases of dead servers, so that their jobs run again. Returns true if no other server holds leases of
     /// these actors any more.
     pub(super) async fn recover(&mut self, store: &Store, registrations: &[Registration]) -> Result<bool, Error> {
-        let recovered = store.recover(registrations, &self.dead).await?;
+        let recovered = store.queues().recover(registrations, &self.dead).await?;
         if recovered.ended > 0 {
             tracing::warn!(jobs = recovered.ended, "jobs of an earlier incarnation of these actors, which died, run again");
         }

@@ -61,7 +61,7 @@ async fn tell(
     while progress.changed().await.is_ok() {
         let Some(newest) = progress.borrow_and_update().clone() else { continue };
         let newest = Progress { text: shown(&masker, newest.text).await, ..newest };
-        match store.note_progress(&job, claim, &newest).await {
+        match store.jobs().note_progress(&job, claim, &newest).await {
             Ok(true) => {}
             Ok(false) => return,
             // Written as soon as possible, unless a newer one replaces it meanwhile.

@@ -64,9 +64,8 @@ impl Asker {
         let (began, lease) = (self.store.clock().now(), [(self.job.clone(), self.claim)]);
         let create = || async {
             let before = known();
-            // If this server slept, or was cut off, for longer than a lease, another server may have the attempt by
-            // now.
-            let lost = self.store.renew(&lease).await;
+            // A server that slept, or was cut off, for longer than a lease does not act for an attempt that is another server's by now.
+            let lost = self.store.queues().renew(&lease).await;
             let lost = lost.map_err(|source| Error::Store { job_id: before.clone(), not_done: before.is_none(), source })?;
             if !lost.is_empty() {
                 let message = "cannot be created: this attempt lost its lease".to_owned();

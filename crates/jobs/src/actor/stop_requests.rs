@@ -35,7 +35,7 @@ impl Service for StopRequests {
     const NAME: &'static str = "reading stops for jobs that run here";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        for job in self.store.control(&self.queues).await? {
+        for job in self.store.queues().control(&self.queues).await? {
             self.store.inbox().stop(job);
         }
         // While scripts run, a stop request must be found soon. Otherwise it can wait.

@@ -33,7 +33,7 @@ impl Dispatcher {
     /// Explains why a job has not ended: a word, a sentence for people, and the facts.
     pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
         let (explained, store) = (self.explained(context, id, None).await?, self.store(context).await?);
-        let attempts = store.earlier_attempts(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        let attempts = store.jobs().earlier_attempts(id).await.map_err(|error| Error::store(error, Some(id)))?;
         Ok(Explanation { attempts, ..explained })
     }
 
@@ -46,7 +46,7 @@ impl Dispatcher {
         Ok(match job.status {
             Status::Created => because(Reason::NotStarted, "it was never started; start_job starts it".into()),
             Status::Scheduled => {
-                let due_at = self.store(context).await?.due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
+                let due_at = self.store(context).await?.jobs().due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
                 let (reason, message) = match job.attempt {
                     0 => (Reason::DueLater, format!("it is due at {}", at(job.run_at.or(due_at), "a later time"))),
                     attempt => (
@@ -85,8 +85,8 @@ impl Dispatcher {
             return Ok(None);
         }
         let store = self.store(context).await?;
-        let Some(key) = store.message_of_job(&job.job_id).await.map_err(of_store)? else { return Ok(None) };
-        let Some(message) = store.message(key).await.map_err(of_store)?.map(|stored| stored.shown) else { return Ok(None) };
+        let Some(key) = store.messages().of_job(&job.job_id).await.map_err(of_store)? else { return Ok(None) };
+        let Some(message) = store.messages().get(key).await.map_err(of_store)?.map(|stored| stored.shown) else { return Ok(None) };
         let to = message.address.as_ref().map_or_else(|| "its runner".to_owned(), ToString::to_string);
         Ok(Some(match (message.status, message.logs.last()) {
             (MessageStatus::Dispatched, Some(last)) => format!("it goes to {to} as {key}, and {}", last.text),
@@ -99,7 +99,8 @@ impl Dispatcher {
     async fn explain_waiting(&self, context: ContextId, job: &Job) -> Result<Explanation, Error> {
         let mut relatives = job.prerequisites.clone();
         relatives.extend(job.parent_id.iter().chain(&job.predecessor_id).cloned());
-        let statuses = self.store(context).await?.statuses(&relatives).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let statuses =
+            self.store(context).await?.jobs().statuses(&relatives).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
         let status = |of: &Option<JobId>| relatives.iter().position(|id| Some(id) == of.as_ref()).and_then(|at| statuses[at]);
         let open = relatives.iter().zip(&statuses).take(job.prerequisites.len());
         let prerequisites: Vec<WaitsFor> = open
@@ -136,8 +137,13 @@ impl Dispatcher {
     /// Explains a job that waits for a relative that was deleted before it released this job.
     async fn deleted(&self, context: ContextId, job: &Job, others: &[JobId], statuses: &[Option<Status>]) -> Result<Option<String>, Error> {
         let gone: Vec<JobId> = others.iter().zip(statuses).filter(|(_, status)| status.is_none()).map(|(id, _)| id.clone()).collect();
-        let waits =
-            self.store(context).await?.still_waits(&job.job_id, &gone).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let waits = self
+            .store(context)
+            .await?
+            .jobs()
+            .still_waits(&job.job_id, &gone)
+            .await
+            .map_err(|error| Error::store(error, Some(&job.job_id)))?;
         let deleted = gone.iter().zip(waits).find(|(_, waits)| *waits).map(|(id, _)| id);
         Ok(deleted.map(|id| format!("job {id}, which it waits for, was deleted; that ends it in a moment, else stop_job does")))
     }
@@ -146,7 +152,7 @@ impl Dispatcher {
     async fn wrong_runner(&self, context: ContextId, queue: &Queue) -> Result<Option<String>, Error> {
         let (Target::Group(group) | Target::Instance(group, _)) = &queue.target else { return Ok(None) };
         let Some(number) = RunnerId::of_group(group) else { return Ok(None) };
-        let runner = self.store(context).await?.runner(number).await.map_err(|error| Error::store(error, None))?;
+        let runner = self.store(context).await?.runners().get(number).await.map_err(|error| Error::store(error, None))?;
         Ok(match runner {
             None => Some(format!("the job is for runner {number}, and context {context} has none with that number")),
             Some(runner) if runner.script_type != queue.script_type => {
@@ -166,13 +172,13 @@ impl Dispatcher {
             Target::Instance(group, instance) => format!("{script_type}, group {group}, instance {instance}"),
         };
         let queue = Queue { script_type, target, priority: job.priority };
-        let in_queue = store.queue_position(&job.job_id, &queue, since.is_none()).await.map_err(failed)?;
+        let in_queue = store.queues().position(&job.job_id, &queue, since.is_none()).await.map_err(failed)?;
         let actors = match since {
-            None => store.actors_now().await,
-            Some(since) => store.actors_since(since).await,
+            None => store.actors().now().await,
+            Some(since) => store.actors().since(since).await,
         };
         let actors = actors.map_err(failed)?.iter().filter(|actor| actor.takes_from(&queue)).count();
-        let most = store.max_running() as u64;
+        let most = store.limits().running() as u64;
         let turn = self.0.turns.get().and_then(|turns| turns(context, &queue));
         let (reason, message) = if in_queue.paused {
             (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))

@@ -77,8 +77,8 @@ impl Indexer {
     /// Lists the given identities that other programs wrote, so that they can log in by their current public keys.
     /// Lists no new ones while the memory of Redis is full.
     async fn admit(&mut self, identities: &[IdentityId]) -> Result<(), Error> {
-        let mut written = self.store.written_identities(identities).await?;
-        let refused = match self.store.admit_identities(&self.new_of(&written)).await {
+        let mut written = self.store.access().written_identities(identities).await?;
+        let refused = match self.store.access().admit_identities(&self.new_of(&written)).await {
             Ok(refused) => refused,
             Err(error) if error.out_of_memory() => return Ok(()),
             Err(error) => return Err(error),
@@ -99,7 +99,7 @@ impl Indexer {
     /// step checks a part of them, until all were checked.
     async fn delete_gone(&mut self) -> Result<(), Error> {
         let Some(from) = self.looked_at else { return Ok(()) };
-        let (deleted, next) = self.store.delete_gone_identities(from).await?;
+        let (deleted, next) = self.store.access().delete_gone_identities(from).await?;
         self.looked_at = next;
         for identity in deleted {
             tracing::warn!(%identity, "actor:{identity} was deleted by another program: its tokens and logins end, and its number is not given again");
@@ -109,7 +109,7 @@ impl Indexer {
 
     /// Starts a round if one is due. Only context 0 has identities, and a deleted one reduces the number of keys.
     async fn begins(&mut self) -> Result<bool, Error> {
-        let (keys, now) = (self.store.number_of_keys().await?, Instant::now());
+        let (keys, now) = (self.store.health().number_of_keys().await?, Instant::now());
         let is_due = self.pace.is_due(keys, now);
         if (is_due || keys != self.keys) && self.store.context() == ContextId(0) {
             self.looked_at.get_or_insert(Score::from(0));
@@ -148,14 +148,14 @@ impl Service for Indexer {
             self.delete_gone().await?;
             return Ok(self.pause());
         }
-        let walked = self.store.walk_jobs(self.cursor).await?;
+        let walked = self.store.maintenance().walk_jobs(self.cursor).await?;
         let (next, jobs) = (walked.next, &walked.jobs);
-        let discovered = self.store.discover(&self.new_of(jobs)).await?;
+        let discovered = self.store.maintenance().discover(&self.new_of(jobs)).await?;
         if discovered > 0 {
             metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(discovered as u64);
         }
-        // After the jobs, because ends that are settled may free memory of Redis.
-        self.store.note_walked(&walked).await?;
+        // This comes after the jobs, because ends that are settled may make room in Redis.
+        self.store.maintenance().note_walked(&walked).await?;
         self.admit(&walked.identities).await?;
         self.delete_gone().await?;
         self.remember(jobs);

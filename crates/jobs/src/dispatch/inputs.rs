@@ -13,16 +13,16 @@ impl Dispatcher {
     pub async fn inputs(&self, context: ContextId, id: &JobId) -> Result<Vec<Input>, Error> {
         let store = self.store(context).await?;
         let failed = |error| Error::store(error, Some(id));
-        // A job that came by a message carries them.
-        if let Some(inputs) = store.far_inputs(id).await.map_err(failed)? {
+        // One that came by a message has them with it.
+        if let Some(inputs) = store.messages().far_inputs(id).await.map_err(failed)? {
             return Ok(inputs);
         }
-        let job = store.job(id).await.map_err(failed)?.ok_or_else(|| Error::NotFound(id.clone()))?;
-        let size = store.output_sizes(&job.prerequisites).await.map_err(failed)?.iter().sum();
+        let job = store.jobs().get(id).await.map_err(failed)?.ok_or_else(|| Error::NotFound(id.clone()))?;
+        let size = store.jobs().output_sizes(&job.prerequisites).await.map_err(failed)?.iter().sum();
         if size > MOST_BYTES {
             return Err(Error::TooLarge { what: "what the prerequisites gave", size, limit: MOST_BYTES, setting: "a fixed limit" });
         }
-        let outputs = store.outputs(&job.prerequisites).await.map_err(failed)?;
+        let outputs = store.jobs().outputs(&job.prerequisites).await.map_err(failed)?;
         let of = |(id, output): (&JobId, Option<Input>)| output.ok_or_else(|| Error::NotFound(id.clone()));
         job.prerequisites.iter().zip(outputs).map(of).collect()
     }

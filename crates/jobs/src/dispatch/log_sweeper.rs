@@ -96,12 +96,12 @@ impl LogSweeper {
 
 /// Returns the owners whose jobs are gone. Jobs of another Redis are unknown here, and count as present.
 async fn gone(store: &Store, owners: Vec<Owner>) -> Result<Vec<Owner>, Error> {
-    let identity = store.known_redis_id().await?;
+    let identity = store.health().known_redis_id().await?;
     let ours: Vec<Owner> = owners.into_iter().filter(|owner| Some(&owner.identity) == identity.as_ref()).collect();
     let jobs: Vec<_> = ours.iter().map(|owner| owner.job.clone()).collect();
-    let exist = store.exist(&jobs).await?;
-    // Another Redis may have replaced the one that was asked before.
-    if store.known_redis_id().await? != identity {
+    let exist = store.jobs().exist(&jobs).await?;
+    // Another Redis may have taken the place of the one that was asked before.
+    if store.health().known_redis_id().await? != identity {
         return Ok(Vec::new());
     }
     Ok(ours.into_iter().zip(exist).filter(|(_, exists)| !exists).map(|(owner, _)| owner).collect())

@@ -13,8 +13,8 @@ impl Dispatcher {
     pub(super) async fn remove_log_file(&self, context: ContextId, id: &JobId, path: String) {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
         let Ok(store) = self.store(context).await else { return };
-        // Without an identity no file was written. The sweeper removes files that remain.
-        let Ok(Some(identity)) = store.known_redis_id().await else { return };
+        // Without an identity no file was written; what could not be removed the sweeper removes.
+        let Ok(Some(identity)) = store.health().known_redis_id().await else { return };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
             tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
         }
@@ -57,7 +57,7 @@ impl Dispatcher {
         if !of_file {
             let store = self.store(context).await?;
             LogLines { lines, lost, full } =
-                store.read_log(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+                store.jobs().read_lines(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         }
         // Hero's actors write to the stream; the file is read only for a job that a foreign actor ran.
         let foreign = job.actor.is_none() && (job.status == Status::Started || job.status.is_final());

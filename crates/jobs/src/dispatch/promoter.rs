@@ -34,7 +34,7 @@ impl Service for Promoter {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let before = self.looked.replace(Instant::now());
-        let promoted = self.store.promote_after(BATCH, before.is_none_or(|before| before.elapsed() >= A_WHILE)).await?;
+        let promoted = self.store.jobs().promote_after(BATCH, before.is_none_or(|before| before.elapsed() >= A_WHILE)).await?;
         Ok(match promoted.next_due {
             _ if promoted.handled >= BATCH => Duration::ZERO,
             // An earlier job may be added meanwhile, so the pause is short even if the next one is far away.

@@ -100,7 +100,7 @@ impl Pruner {
     }
 
     async fn is_short(&self) -> Result<bool, Error> {
-        let (used, limit) = self.store.look_at_memory().await?;
+        let (used, limit) = self.store.health().look_at_memory().await?;
         self.pressure.note(used, limit);
         Ok(self.pressure.is_short())
     }
@@ -115,7 +115,7 @@ impl Pruner {
                 None => return Ok(None),
             },
         };
-        let evicted = self.store.evict(&hour, from, relief.errors).await?;
+        let evicted = self.store.maintenance().evict(&hour, from, relief.errors).await?;
         relief.gone += evicted.gone;
         relief.position = match evicted.next {
             Some(next) => Some((hour, next)),
@@ -132,7 +132,7 @@ impl Pruner {
 
     /// Starts a walk if one is due.
     async fn begins_walk(&mut self) -> Result<bool, Error> {
-        let keys = self.store.number_of_keys().await?;
+        let keys = self.store.health().number_of_keys().await?;
         let is_due = self.pace.is_due(keys, Instant::now());
         if is_due {
             self.pace.begin(keys);
@@ -147,15 +147,17 @@ impl Pruner {
             None => self.hour_or_status(None).await?,
         };
         self.position = match position {
-            Walk::Hour(hour, at) => Some(match self.store.prune_index(&hour, at).await? {
+            Walk::Hour(hour, at) => Some(match self.store.maintenance().prune(&hour, at).await? {
                 Some(at) => Walk::Hour(hour, at),
                 None => self.hour_or_status(Some(&hour)).await?,
             }),
-            // When this walk begins, the walks through all hours have added missing entries.
-            Walk::Status(status, from) => match self.store.clean_status_index(status, from, status == ERROR && from == 0).await? {
-                Some(from) => Some(Walk::Status(status, from)),
-                None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
-            },
+            // When it begins, all hours have put in what was missing.
+            Walk::Status(status, from) => {
+                match self.store.maintenance().clean_status_index(status, from, status == ERROR && from == 0).await? {
+                    Some(from) => Some(Walk::Status(status, from)),
+                    None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
+                }
+            }
         };
         Ok(self.position.is_none())
     }
@@ -168,7 +170,7 @@ impl Pruner {
 
 /// Returns the first hour of the index after this one, or the first of all without one.
 async fn hour_after(store: &Store, hour: Option<&str>) -> Result<Option<String>, Error> {
-    Ok(store.index_hours().await?.into_iter().find(|later| hour.is_none_or(|hour| later.as_str() > hour)))
+    Ok(store.maintenance().index_hours().await?.into_iter().find(|later| hour.is_none_or(|hour| later.as_str() > hour)))
 }
 
 impl Service for Pruner {
@@ -190,17 +192,17 @@ impl Service for Pruner {
         if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
             // Also if it fails: a command that this Redis user may not run is not tried every second.
             self.tidied = Some(Instant::now());
-            // First, so that a failure of the later steps does not hide this warning.
-            self.store.name_spoilt().await?;
-            self.store.keep_public_functions().await?;
-            self.store.tidy().await?;
-            let overfull = self.store.overfull().await?;
+            // First, so that whatever else cannot be done now is no reason not to say why.
+            self.store.maintenance().name_spoilt().await?;
+            self.store.maintenance().keep_public_functions().await?;
+            self.store.maintenance().tidy().await?;
+            let overfull = self.store.health().overfull().await?;
             overfull.iter().filter(|words| !self.overfull.contains(words)).for_each(|words| tracing::warn!("{words}"));
             self.overfull = overfull;
         }
         if self.tidied_libraries.is_none_or(|at| at.elapsed() >= TIDY_LIBRARIES) {
             self.tidied_libraries = Some(Instant::now());
-            self.store.tidy_libraries().await?;
+            self.store.maintenance().tidy_libraries().await?;
         }
         Ok(Duration::from_secs(1))
     }

@@ -24,7 +24,7 @@ impl Memory {
         match &*known {
             Some((at, info)) if at.elapsed() < FRESH => Ok(info.clone()),
             _ => {
-                let info = store.store_info().await?;
+                let info = store.health().info().await?;
                 *known = Some((Instant::now(), info.clone()));
                 Ok(info)
             }
@@ -44,7 +44,7 @@ impl Dispatcher {
 async fn lack(store: &Store, memory: &Memory) -> Option<String> {
     let of_context = in_context(store.context());
     let look = async {
-        store.ping().await?;
+        store.health().ping().await?;
         memory.of(store).await
     };
     match tokio::time::timeout(PATIENCE, look).await {
@@ -54,14 +54,14 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
             Some(format!("Redis{of_context} is {what}: {used} of {limit} bytes are in use"))
         }
         Ok(Ok(_)) => None,
-        Ok(Err(error)) => Some(match (error.disk_fault(), store.refusal().await) {
+        Ok(Err(error)) => Some(match (error.disk_fault(), store.health().refusal().await) {
             (Some(why), _) => format!("Redis{of_context} refuses to write: {why}"),
             // A call on a connection that breaks does not tell whether a new connection is possible.
             (None, Some(why)) => format!("Redis{of_context} cannot be reached: {why}"),
             (None, None) => format!("Redis{of_context} does not answer: {error}"),
         }),
-        // Calls are repeated until their own deadline, so they do not report a refused connection soon.
-        Err(_) => Some(match store.refusal().await {
+        // Calls are tried again until their own deadline, so they do not say soon that nobody listens.
+        Err(_) => Some(match store.health().refusal().await {
             Some(why) => format!("Redis{of_context} cannot be reached: {why}"),
             None => format!("Redis{of_context} does not answer within {} s", PATIENCE.as_secs()),
         }),

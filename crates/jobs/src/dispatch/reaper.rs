@@ -64,10 +64,10 @@ impl Service for Reaper {
             return Ok(self.store.periods().lease / 3 + Duration::from_millis(100));
         }
         if std::mem::take(&mut self.was_away) {
-            self.store.ping().await.inspect_err(|_| self.was_away = true)?;
+            self.store.health().ping().await.inspect_err(|_| self.was_away = true)?;
             return Ok(self.store.periods().lease / 3 + Duration::from_secs(1));
         }
-        let Some((looked, lost)) = self.store.reap_lost(BATCH).await.inspect_err(|_| self.was_away = true)? else {
+        let Some((looked, lost)) = self.store.queues().reap_lost(BATCH).await.inspect_err(|_| self.was_away = true)? else {
             self.was_away = true;
             return Ok(Duration::ZERO);
         };

@@ -27,8 +27,8 @@ impl Service for Releaser {
     const NAME: &'static str = "releasing jobs whose prerequisites have ended";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        if !self.store.release_relatives(BATCH).await? {
-            self.store.ended_with_relatives(PAUSE).await;
+        if !self.store.jobs().release_relatives(BATCH).await? {
+            self.store.jobs().ended_with_relatives(PAUSE).await;
         }
         Ok(Duration::ZERO)
     }

@@ -31,7 +31,7 @@ impl Dispatcher {
         }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();
         spec.idempotency_key = None;
-        match store.schedule(&id, (&asked, &spec), created_at, first).await.map_err(|error| Error::store(error, None))? {
+        match store.schedules().schedule(&id, (&asked, &spec), created_at, first).await.map_err(|error| Error::store(error, None))? {
             Scheduling::Created => {
                 let bytes = bytes_of(&spec);
                 let mut shown = away(bytes, move || spec.shown(id, created_at)).await.ok_or_else(closed)?;
@@ -39,8 +39,8 @@ impl Dispatcher {
                 Ok(shown)
             }
             Scheduling::Same(id, occurrence) => {
-                let stored = store.stored_schedule(id.clone(), occurrence).await.map_err(|error| Error::store(error, None))?;
-                // Another client may delete it meanwhile.
+                let stored = store.schedules().get(id.clone(), occurrence).await.map_err(|error| Error::store(error, None))?;
+                // Somebody deletes it meanwhile.
                 stored.and_then(shown).ok_or(Error::NoSchedule(id))
             }
             Scheduling::Reused(id) => Err(Error::ScheduleReused(id)),
@@ -55,7 +55,7 @@ impl Dispatcher {
     /// Returns a page of schedules, in the order of their next runs. A schedule that runs meanwhile may be on two
     /// pages; none is missing.
     pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
-        let page = self.store(context).await?.schedules(cursor, limit).await.map_err(|error| Error::store(error, None))?;
+        let page = self.store(context).await?.schedules().list(cursor, limit).await.map_err(|error| Error::store(error, None))?;
         let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
         let bytes = schedules.iter().filter_map(|stored| stored.spec.as_ref()).map(bytes_of).sum();
         let shown = away(bytes, move || schedules.into_iter().filter_map(shown).collect());
@@ -75,7 +75,7 @@ impl Dispatcher {
     /// Deletes a schedule. Its jobs stay.
     pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
         let id = id.clone().spelled();
-        match self.store(context).await?.unschedule(&id).await.map_err(|error| Error::store(error, None))? {
+        match self.store(context).await?.schedules().unschedule(&id).await.map_err(|error| Error::store(error, None))? {
             true => Ok(()),
             false => Err(Error::NoSchedule(id)),
         }

@@ -87,7 +87,7 @@ impl Scheduler {
         }
         let (schedule, expected) = (due.id.clone(), due.occurrence);
         let firing = Firing { schedule, expected, occurrence: expected, next: None, missed: 0, overlap: spec.overlap };
-        if self.store.skip_missed(&firing).await? {
+        if self.store.schedules().skip_missed(&firing).await? {
             tracing::warn!(schedule = %due.id, context = %self.store.context(), %caller, "a schedule ends, because its identity was deleted");
             self.audit
                 .note(|| Record { context: Some(self.store.context()), ..Record::new(Who::Schedule(due.id.clone()), "end", Outcome::Ok) });
@@ -122,7 +122,7 @@ impl Scheduler {
     /// Serves a due schedule. Returns false if its occurrence stays due.
     async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>, here_since: Timestamp) -> Result<bool, Error> {
         if due.lost || due.ended {
-            return self.store.clear_schedule(&due.id).await.map(|_| true);
+            return self.store.schedules().clear(&due.id).await.map(|_| true);
         }
         let (Some(spec), Some(table)) = (&due.spec, table) else { return Ok(false) };
         if self.end_of_deleted(due, spec).await? {
@@ -143,7 +143,7 @@ impl Scheduler {
         let (mut expected, mut missed, mut last_job) = (due.occurrence, plan.missed, due.last_job.clone());
         let firing = Firing { schedule: due.id.clone(), expected, occurrence: expected, next: plan.next, missed, overlap: spec.overlap };
         if plan.occurrences.is_empty() {
-            if self.store.skip_missed(&firing).await? {
+            if self.store.schedules().skip_missed(&firing).await? {
                 count(&self.store, if lacks.is_some() { "refused" } else { "missed" }, missed);
                 if let Some(why) = lacks {
                     self.tell_refusal(due, &why);
@@ -160,7 +160,7 @@ impl Scheduler {
             let Ok(mut doing) = self.audit.begin(begun) else { return Ok(false) };
             let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
             let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
-            let created = self.store.create(job).await?;
+            let created = self.store.jobs().create(job).await?;
             if !matches!(created, Created::Created(_)) {
                 // Nothing was created here.
                 doing.give_up();
@@ -191,7 +191,7 @@ impl Scheduler {
         // Replaces a label of the schedule with this name: scripts read it as SLOT.
         spec.labels.insert("slot".to_owned(), firing.occurrence.to_string());
         if let (Overlap::Queue, Some(last)) = (firing.overlap, last_job)
-            && self.store.look(last).await? != JobView::Missing
+            && self.store.jobs().look(last).await? != JobView::Missing
         {
             spec.predecessor_id = Some(last.clone());
         }
@@ -223,7 +223,7 @@ impl Service for Scheduler {
             return Ok(PAUSE);
         }
         let began = self.store.clock().now();
-        let (due, next) = self.store.due_schedules(self.stuck, BATCH).await.inspect_err(|_| self.failed = true)?;
+        let (due, next) = self.store.schedules().due(self.stuck, BATCH).await.inspect_err(|_| self.failed = true)?;
         let most = if std::mem::take(&mut self.failed) { OUTAGE } else { BREAK };
         let here_since = self.looked.filter(|(_, last)| began.since(*last) <= most).map_or(began, |(since, _)| since);
         let due: Vec<(StoredSchedule, Option<Timetable>)> =

@@ -30,8 +30,8 @@ impl Service for Stopper {
     const NAME: &'static str = "reading stops of other programs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        for queues in self.store.control_queues(&self.script_types).await?.chunks(AT_ONCE) {
-            for job in self.store.control(queues).await? {
+        for queues in self.store.queues().control_queues(&self.script_types).await?.chunks(AT_ONCE) {
+            for job in self.store.queues().control(queues).await? {
                 self.store.inbox().stop(job);
             }
         }

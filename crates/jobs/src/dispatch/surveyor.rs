@@ -25,7 +25,7 @@ impl Service for Surveyor {
     const NAME: &'static str = "looking for actors of other programs";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        self.store.survey_in_time(&mut self.pace).await?;
+        self.store.actors().survey_in_time(&mut self.pace).await?;
         Ok(Duration::ZERO)
     }
 }

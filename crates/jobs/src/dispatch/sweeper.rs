@@ -28,7 +28,7 @@ impl Service for Sweeper {
     async fn tick(&mut self) -> Result<Duration, Error> {
         let audience = self.store.inbox().audience();
         for jobs in self.store.inbox().older_than(AGE).chunks(128) {
-            for (job, look) in self.store.look_for_ends(jobs).await? {
+            for (job, look) in self.store.jobs().look_for_ends(jobs).await? {
                 self.store.inbox().deliver(&job, &look, audience);
             }
         }

@@ -22,10 +22,10 @@ impl Service for Timekeeper {
     const NAME: &'static str = "reading the clock of Redis";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        let mut set = self.store.set_clock().await?;
+        let mut set = self.store.maintenance().set_clock().await?;
         if !self.looked_back {
-            self.store.look_back().await?;
-            set = self.store.set_clock().await?;
+            self.store.maintenance().look_back().await?;
+            set = self.store.maintenance().set_clock().await?;
             self.looked_back = true;
         }
         // After a slow answer the clock is read again soon.

@@ -11,7 +11,7 @@ const OBEYS_WITHIN: Duration = Duration::from_secs(1);
 impl Dispatcher {
     /// Starts a created job.
     pub async fn start(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.store(context).await?.start(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        match self.store(context).await?.jobs().start(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Started::OnItsWay(status) => Ok(status),
             Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
             Started::Missing => Err(Error::NotFound(id.clone())),
@@ -21,7 +21,7 @@ impl Dispatcher {
 
     /// Runs a job again that has ended. Its attempts are counted on; its retries start again.
     pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.store(context).await?.retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        match self.store(context).await?.jobs().retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Retried::OnItsWay(status) => Ok(status),
             Retried::Illegal(status) => {
                 Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" })
@@ -46,7 +46,7 @@ impl Dispatcher {
 
     /// Makes a job visible in the runner layout, too, and returns its name there: `job:{caller}:{n}`.
     pub async fn number(&self, context: ContextId, id: &JobId) -> Result<String, Error> {
-        match self.store(context).await?.number_job(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        match self.store(context).await?.jobs().number(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Numbered::Named(name) => Ok(name),
             Numbered::Missing => Err(Error::NotFound(id.clone())),
             Numbered::Other(layout) => {
@@ -66,13 +66,13 @@ impl Dispatcher {
         let store = self.store(context).await?;
         let failed = |error| Error::store(error, Some(id));
         let mut waiter = store.inbox().register(id);
-        match store.stop(id).await.map_err(failed)? {
+        match store.jobs().stop(id).await.map_err(failed)? {
             Stopping::Stopped => Ok(Status::Error),
             Stopping::Ended(status) => Err(Error::State { job_id: id.clone(), status, action: "stopped" }),
             Stopping::Missing => Err(Error::NotFound(id.clone())),
             Stopping::Asked => {
-                if let JobView::Open(_) = store.wait(id).await.map_err(failed)? {
-                    // A timeout is an answer, too: the job still runs.
+                if let JobView::Open(_) = store.jobs().wait(id).await.map_err(failed)? {
+                    // Running out of time is an answer, too: the job has not obeyed yet.
                     let _ = tokio::time::timeout(OBEYS_WITHIN, waiter.reply()).await;
                 }
                 self.status(context, id).await
@@ -84,13 +84,13 @@ impl Dispatcher {
     /// once.
     pub async fn delete(&self, context: ContextId, id: &JobId) -> Result<(), Error> {
         let (store, failed) = (self.store(context).await?, |error| Error::store(error, Some(id)));
-        let path = match store.job(id).await {
+        let path = match store.jobs().get(id).await {
             Ok(job) => job.and_then(|job| job.log_path),
             // A key that a foreign program overwrote has no log file.
             Err(error) if error.is_spoilt() => None,
             Err(error) => return Err(failed(error)),
         };
-        match store.delete(id).await.map_err(failed)? {
+        match store.jobs().delete(id).await.map_err(failed)? {
             Deleted::Deleted => {
                 if let Some(path) = path {
                     self.remove_log_file(context, id, path).await;

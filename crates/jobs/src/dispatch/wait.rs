@@ -79,9 +79,9 @@ impl Dispatcher {
     /// Returns the end of a job, if it has ended, with an output of at most `bytes` bytes.
     pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobView, Error> {
         let store = self.store(context).await?;
-        let look = store.whole(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        let look = store.jobs().whole(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         if look == JobView::Long {
-            let size = store.output_size(id).await.map_err(|error| Error::store(error, Some(id)))?;
+            let size = store.jobs().output_size(id).await.map_err(|error| Error::store(error, Some(id)))?;
             return Err(Error::TooLarge { what: "the result", size, limit: bytes, setting: "max_response" });
         }
         Ok(look)
@@ -130,7 +130,7 @@ impl Dispatcher {
         let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
         let store = self.store(context).await?;
         let mut waiter = store.inbox().register(id);
-        let look = if wait.is_zero() { store.look(id).await } else { store.wait(id).await };
+        let look = if wait.is_zero() { store.jobs().look(id).await } else { store.jobs().wait(id).await };
         match look.map_err(|error| Error::store(error, Some(id)))? {
             JobView::Ended(end) => Awaited::of(id, end),
             JobView::Long => Ok(Awaited::Long(id.clone())),

@@ -36,9 +36,9 @@ impl Closer {
     async fn close(&self, written: &[u8]) -> Result<(), Error> {
         let read = std::str::from_utf8(written).ok();
         let Some((entry, (id, ended, keys))) = read.and_then(|entry| Some((entry, parse(entry)?))) else {
-            return self.store.forget_conveyor_end(written).await;
+            return self.store.conveyor().forget_end(written).await;
         };
-        let end = self.store.read_conveyor_end(&keys, &id, BATCH).await?;
+        let end = self.store.conveyor().read_end(&keys, &id, BATCH).await?;
         let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
         // If the hash has another status, the job ran again meanwhile.
         let finished = end.status.map_or(ended, |status| status == hero_model::Status::Finished);
@@ -59,7 +59,7 @@ impl Closer {
             children: relatives(&end.children),
             continuations: relatives(&end.continuations),
         };
-        if self.store.close_conveyor(&keys, &close).await? == Closed::Closed && !finished {
+        if self.store.conveyor().close(&keys, &close).await? == Closed::Closed && !finished {
             tracing::warn!(job = %id, failed = keys.failed(), error = end.error, "a conveyor job failed for good and was set aside");
         }
         Ok(())
@@ -72,7 +72,7 @@ impl Service for Closer {
     const NAME: &'static str = "ending jobs of conveyor";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        let ends = self.store.conveyor_ends(ENDS).await?;
+        let ends = self.store.conveyor().ends(ENDS).await?;
         let mut failed = Ok(());
         for entry in &ends {
             // If one end cannot be processed, the others still are.

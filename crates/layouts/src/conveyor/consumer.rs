@@ -54,27 +54,27 @@ const BACKOFF: Duration = Duration::from_secs(2);
 impl Consumer {
     /// Creates a consumer for one context.
     pub fn new(store: Store, settings: ConsumerSettings) -> Self {
-        let keys = store.conveyor_keys(settings.namespace.as_ref());
+        let keys = store.conveyor().keys(settings.namespace.as_ref());
         Self { store, keys, settings, cursor: 0, rounds: 0 }
     }
 
     async fn promote(&self) -> Result<usize, Error> {
-        let due = self.store.due_conveyor(&self.keys, BATCH).await?;
+        let due = self.store.conveyor().due(&self.keys, BATCH).await?;
         if due.is_empty() {
             return Ok(0);
         }
         let queue = |bytes: &[u8]| Job::decode(bytes).ok().map(|job| job.queue).filter(|queue| !queue.is_empty());
         let due: Vec<Due> = due.into_iter().map(|bytes| Due { queue: queue(&bytes), bytes }).collect();
-        self.store.promote_conveyor(&self.keys, &due).await
+        self.store.conveyor().promote(&self.keys, &due).await
     }
 
     async fn import(&self, queue: &Name, script_type: &ScriptType) -> Result<usize, Error> {
-        let elements = self.store.peek_conveyor(&self.keys, queue.as_str(), BATCH).await?;
+        let elements = self.store.conveyor().peek(&self.keys, queue.as_str(), BATCH).await?;
         if elements.is_empty() {
             return Ok(0);
         }
         let (imports, reasons): (Vec<_>, Vec<_>) = elements.into_iter().map(|bytes| self.settings.read(bytes, queue, script_type)).unzip();
-        let imported = self.store.import_conveyor(&self.keys, queue.as_str(), self.settings.backlog, &imports).await?;
+        let imported = self.store.conveyor().import(&self.keys, queue.as_str(), self.settings.backlog, &imports).await?;
         for (became, reason) in imported.iter().zip(&reasons) {
             let failed = self.keys.failed();
             match became {
@@ -88,9 +88,9 @@ impl Consumer {
     }
 
     async fn sweep(&mut self) -> Result<(), Error> {
-        let (next, ids) = self.store.scan_conveyor(&self.keys, self.cursor, SWEPT).await?;
+        let (next, ids) = self.store.conveyor().scan(&self.keys, self.cursor, SWEPT).await?;
         if !ids.is_empty() {
-            self.store.sweep_conveyor(&self.keys, &ids, ORPHANS).await?;
+            self.store.conveyor().sweep(&self.keys, &ids, ORPHANS).await?;
         }
         self.cursor = next;
         Ok(())

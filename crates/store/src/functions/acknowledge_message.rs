@@ -1,6 +1,7 @@
 use super::unexpected;
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("acknowledge_message");
@@ -16,9 +17,9 @@ pub enum MessageAcknowledged {
     GoesOut,
 }
 
-impl Store {
+impl Messages<'_> {
     /// Notes that the owner of a message that came has it.
-    pub async fn acknowledge_message(&self, message: MessageKey) -> Result<MessageAcknowledged, Error> {
+    pub async fn acknowledge(self, message: MessageKey) -> Result<MessageAcknowledged, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(message.to_string());
         match self.0.commands.function::<String>(&call).await?.as_str() {

@@ -3,9 +3,10 @@ use std::fmt;
 use redis::Pipeline;
 
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Access;
 use hero_model::{IdentityId, PublicKey};
 
 const FUNCTION: Function = Function("admit_identities");
@@ -42,17 +43,17 @@ impl fmt::Display for Unlisted {
 /// An identity as another program may have written it: its number, and its public key if it has one.
 pub type Written = (IdentityId, Option<PublicKey>);
 
-impl Store {
+impl Access<'_> {
     /// These identities as they are written.
-    pub async fn written_identities(&self, ids: &[IdentityId]) -> Result<Vec<Written>, Error> {
+    pub async fn written_identities(self, ids: &[IdentityId]) -> Result<Vec<Written>, Error> {
         let mut written = Vec::with_capacity(ids.len());
         for ids in ids.chunks(CHUNK) {
-            let keys: Vec<String> = ids.iter().map(|id| self.keys().identity(*id)).collect();
+            let keys: Vec<String> = ids.iter().map(|id| self.0.keys.identity(*id)).collect();
             let mut get = Pipeline::with_capacity(keys.len());
             for key in &keys {
                 get.cmd("HGET").arg(key).arg("pubkey");
             }
-            let found = self.each_unspoilt::<Text>(&keys, &mut get).await?;
+            let found = self.0.each_unspoilt::<Text>(&keys, &mut get).await?;
             written.extend(ids.iter().zip(found).map(|(id, key)| (*id, key.parse())));
         }
         Ok(written)
@@ -60,7 +61,7 @@ impl Store {
 
     /// Lists those of some identities that other programs have written, and has them log in by their public keys. Gives those that are refused: no identity
     /// has a number that another one had, and those of other programs are half of all at most.
-    pub async fn admit_identities(&self, written: &[Written]) -> Result<Vec<(IdentityId, Unlisted)>, Error> {
+    pub async fn admit_identities(self, written: &[Written]) -> Result<Vec<(IdentityId, Unlisted)>, Error> {
         let mut refused = Vec::new();
         for written in written.chunks(CHUNK) {
             let mut call = self.0.call(&FUNCTION);

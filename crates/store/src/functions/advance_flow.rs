@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Flows;
 use hero_model::{FlowId, FlowStatus};
 
 const FUNCTION: Function = Function("advance_flow");
@@ -56,9 +57,9 @@ pub enum Advanced {
     Busy(String),
 }
 
-impl Store {
+impl Flows<'_> {
     /// Does something with the jobs of a flow, up to 128 of them.
-    pub async fn advance_flow(&self, flow: FlowId, action: FlowAction) -> Result<Advanced, Error> {
+    pub async fn advance(self, flow: FlowId, action: FlowAction) -> Result<Advanced, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(flow.0).arg(action.word()).arg(self.0.bounds.queue_length());
         let answer: Vec<Text> = self.0.commands.function(&call).await?;

@@ -1,11 +1,12 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Contexts;
 
 const FUNCTION: Function = Function("bury_context");
 
-impl Store {
+impl Contexts<'_> {
     /// Deletes the hash of this context, of which nothing else is left.
-    pub async fn bury_context(&self) -> Result<(), Error> {
+    pub async fn bury(self) -> Result<(), Error> {
         self.0.commands.function::<i64>(&self.0.call(&FUNCTION)).await.map(drop)
     }
 }

@@ -1,22 +1,23 @@
 use super::unexpected;
 use crate::codec::{Text, json};
 use crate::fcall::Function;
-use crate::{Error, PRESENCE, Registration, RegistrationClaim, Store};
+use crate::views::Actors;
+use crate::{Error, PRESENCE, Registration, RegistrationClaim};
 use hero_model::Presence;
 
 const FUNCTION: Function = Function("claim_post");
 
-impl Store {
+impl Actors<'_> {
     /// Claims a registration or keeps it, for as long as a presence lasts. `presence.incarnation` names the holder.
-    pub async fn claim_post(&self, registration: &Registration, presence: &Presence) -> Result<RegistrationClaim, Error> {
+    pub async fn claim_post(self, registration: &Registration, presence: &Presence) -> Result<RegistrationClaim, Error> {
         self.take_over(registration, presence, "").await
     }
 
     /// Claims a registration, also from this incarnation, which is known to be dead. Of several that try, one gets it.
-    pub async fn take_over(&self, registration: &Registration, presence: &Presence, dead: &str) -> Result<RegistrationClaim, Error> {
+    pub async fn take_over(self, registration: &Registration, presence: &Presence, dead: &str) -> Result<RegistrationClaim, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.keys().presence(&registration.script_type, &registration.group, registration.instance))
-            .arg(self.keys().actors())
+        call.arg(self.0.keys.presence(&registration.script_type, &registration.group, registration.instance))
+            .arg(self.0.keys.actors())
             .arg(presence.incarnation.as_deref().unwrap_or_default())
             .arg(json(presence))
             .arg(PRESENCE.as_secs())

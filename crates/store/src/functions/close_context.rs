@@ -1,7 +1,8 @@
 use serde::Serialize;
 
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Contexts;
 
 const FUNCTION: Function = Function("close_context");
 
@@ -18,10 +19,10 @@ pub struct OpenJobs {
     pub messages: u64,
 }
 
-impl Store {
+impl Contexts<'_> {
     /// Has this context take nothing new, because it is to be deleted; unless it has jobs or messages, and is to `stop` for none. Then nothing is done, and they are
     /// given.
-    pub async fn close_context(&self, stop: bool) -> Result<Option<OpenJobs>, Error> {
+    pub async fn close(self, stop: bool) -> Result<Option<OpenJobs>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(if stop { "stop" } else { "idle" });
         let (closed, running, queued, scheduled, messages): (u8, u64, u64, u64, u64) = self.0.commands.function(&call).await?;

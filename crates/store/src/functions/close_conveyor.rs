@@ -1,6 +1,7 @@
 use super::unexpected;
 use crate::fcall::Function;
-use crate::{ConveyorKeys, Error, Relative, Store};
+use crate::views::Conveyor;
+use crate::{ConveyorKeys, Error, Relative};
 use hero_model::JobId;
 
 const FUNCTION: Function = Function("close_conveyor");
@@ -37,11 +38,11 @@ pub enum Closed {
     Closed,
 }
 
-impl Store {
+impl Conveyor<'_> {
     /// Sends the children of an ended job on their way, or ends them with it; closes it once all its descendants are closed.
     ///
     /// Repeating it does no harm: a relative goes only if it still lies in its list.
-    pub async fn close_conveyor(&self, keys: &ConveyorKeys, close: &Close<'_>) -> Result<Closed, Error> {
+    pub async fn close(self, keys: &ConveyorKeys, close: &Close<'_>) -> Result<Closed, Error> {
         let due = |relative: &Relative| relative.due.map(|due| due.to_string()).unwrap_or_default();
         let mut call = self.0.call(&FUNCTION);
         call.arg(close.entry).arg(keys.prefix()).arg(close.id.as_str());

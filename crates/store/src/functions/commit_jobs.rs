@@ -11,7 +11,8 @@ use crate::fcall::{Function, list, word_if};
 use crate::following::Followed;
 use crate::group::{Group, fits_at_once};
 use crate::seen::Seen;
-use crate::{Error, Inner, Store};
+use crate::views::Jobs;
+use crate::{Error, Inner};
 use hero_model::{JobId, Status};
 
 const STAGE: Function = Function("create");
@@ -27,12 +28,12 @@ const ATTEMPTS: usize = 4;
 /// By how many calls other groups are helped to their places first, where there are too many of them.
 const MOST_HELPED: usize = 500;
 
-impl Store {
+impl Jobs<'_> {
     /// Stores all of these jobs or none. Those that are stored together may name each other.
     ///
     /// Where they are many they are staged first, slice by slice, where nobody sees them. Then one step decides that they are there, and they come to
     /// their places some at a time, whoever ends meanwhile.
-    pub async fn create_all_or_none(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+    pub async fn create_all_or_none(self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
         if !fits_at_once(jobs) && jobs.iter().all(NewJob::may_be_staged) {
             return Box::pin(self.create_staged(jobs)).await;
         }
@@ -49,7 +50,7 @@ impl Store {
         Ok(answers.unwrap_or_else(|| vec![Created::Busy; jobs.len()]))
     }
 
-    async fn create_staged(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+    async fn create_staged(self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
         let (store, mut seen) = (&self.0, Seen::default());
         let room = tokio::time::timeout(DEADLINE, store.staging_rooms.take(caller_of(jobs), 1)).await;
         let Ok(_room) = room else { return Ok(vec![Created::ManyStaged; jobs.len()]) };

@@ -1,12 +1,13 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("complete_message");
 
-impl Store {
+impl Messages<'_> {
     /// Completes what the hash of a message has. Says whether there is one: what was deleted does not come back.
-    pub async fn complete_message(&self, message: MessageKey, fields: &[(&str, &str)]) -> Result<bool, Error> {
+    pub async fn complete(self, message: MessageKey, fields: &[(&str, &str)]) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(message.to_string());
         for (field, value) in fields {

@@ -2,8 +2,9 @@ use std::collections::BTreeSet;
 
 use redis::Pipeline;
 
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::{Actors, Queues};
 use hero_model::{JobId, ScriptType};
 
 const FUNCTION: Function = Function("control");
@@ -11,14 +12,14 @@ const FUNCTION: Function = Function("control");
 /// So many queues are asked for by one pipeline.
 const AT_ONCE: usize = 1000;
 
-impl Store {
+impl Queues<'_> {
     /// The control queues in which something lies: those of these script types, of all that have counters, and of the actors of other programs.
-    pub async fn control_queues(&self, script_types: &BTreeSet<ScriptType>) -> Result<Vec<String>, Error> {
-        let keys = self.keys();
-        let counted = self.members(&keys.types()).await?;
+    pub async fn control_queues(self, script_types: &BTreeSet<ScriptType>) -> Result<Vec<String>, Error> {
+        let keys = &self.0.keys;
+        let counted = self.0.members(&keys.types()).await?;
         let (mut types, mut queues) = (script_types.clone(), Vec::new());
         types.extend(counted.iter().filter_map(|key| keys.parse_stats(key)));
-        for actor in self.actors_lately().await?.iter().filter(|actor| actor.foreign) {
+        for actor in Actors(self.0).lately().await?.iter().filter(|actor| actor.foreign) {
             queues.push(keys.control_instance(&actor.script_type, &actor.group, actor.instance));
             types.insert(actor.script_type.clone());
         }
@@ -36,7 +37,7 @@ impl Store {
     }
 
     /// Honours stop requests that lie in control queues, and gives the jobs that this server runs and must stop itself.
-    pub async fn control(&self, queues: &[String]) -> Result<Vec<JobId>, Error> {
+    pub async fn control(self, queues: &[String]) -> Result<Vec<JobId>, Error> {
         // Nearly always they are empty, and while jobs run that is asked forty times a second. Of keys that this user of Redis may not read the function tells the others.
         if matches!(self.0.commands.call::<u64>(redis::cmd("EXISTS").arg(queues)).await, Ok(0)) {
             return Ok(Vec::new());

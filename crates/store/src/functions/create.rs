@@ -11,7 +11,8 @@ use crate::codec::{Text, fields, json};
 use crate::direct_start::Reservation;
 use crate::fcall::{Function, list, word_if};
 use crate::keys::Keys;
-use crate::{Claimed, Error, Firing, Inner, Push, Store};
+use crate::views::Jobs;
+use crate::{Claimed, Error, Firing, Inner, Push};
 use hero_model::{FlowId, JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp, hex};
 
 const FUNCTION: Function = Function("create");
@@ -111,9 +112,9 @@ impl NewJob {
     }
 }
 
-impl Store {
+impl Jobs<'_> {
     /// Stores a job and perhaps starts it.
-    pub async fn create(&self, job: NewJob) -> Result<Created, Error> {
+    pub async fn create(self, job: NewJob) -> Result<Created, Error> {
         if job.may_close_a_cycle() {
             return self.0.relate(job).await;
         }
@@ -265,7 +266,7 @@ impl Inner {
     fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
         let mut call = self.call_at(&FUNCTION, now);
         let of_flow = jobs.iter().any(|job| job.flow.is_some());
-        let waits = if of_flow { Store::UNSTARTED_FLOWS_WAIT } else { self.periods.keep_created };
+        let waits = if of_flow { crate::views::Flows::UNSTARTED_FLOWS_WAIT } else { self.periods.keep_created };
         call.arg(self.bounds.queue_length()).arg(waits.as_millis() as u64);
         call.arg(self.periods.lease.as_millis() as u64).arg(list([
             word_if("all", or_none),

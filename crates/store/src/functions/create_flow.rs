@@ -2,9 +2,10 @@ use std::time::Duration;
 
 use super::create::digest;
 use super::unexpected;
+use crate::Error;
 use crate::codec::{Text, json};
 use crate::fcall::{Function, list};
-use crate::{Error, Store};
+use crate::views::{Flows, Messages};
 use hero_model::{FlowId, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, Seconds};
 
 const FUNCTION: Function = Function("create_flow");
@@ -58,12 +59,12 @@ pub enum FlowCreated {
     Reused(FlowId),
 }
 
-impl Store {
+impl Flows<'_> {
     /// How many flows a context may have: as in `create_flow.lua`.
-    pub const MOST_FLOWS: u32 = 100_000;
+    pub const MOST: u32 = 100_000;
 
     /// Makes a flow, whose jobs are stored after it. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being made, for a minute at most.
-    pub async fn create_flow(&self, flow: &NewFlow<'_>) -> Result<FlowCreated, Error> {
+    pub async fn create(self, flow: &NewFlow<'_>) -> Result<FlowCreated, Error> {
         let NewFlow { spec, caller, caller_id, retention, jobs } = flow;
         let mut call = self.0.call(&FUNCTION);
         let awaits = if spec.prerequisites.is_empty() { "-" } else { "1" };
@@ -76,7 +77,7 @@ impl Store {
             None => call.arg("").arg(""),
         };
         call.arg(jobs.len());
-        let answer = self.numbered(&call).await?;
+        let answer = Messages(self.0).numbered(&call).await?;
         match answer.first().and_then(|word| word.0.as_deref()) {
             Some("full") => return Ok(FlowCreated::Full),
             Some("none" | "later") => return Ok(FlowCreated::NoNumber),

@@ -1,8 +1,9 @@
 use super::unexpected;
+use crate::Error;
 use crate::access::StoredToken;
 use crate::codec::json;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Access;
 
 const FUNCTION: Function = Function("create_token");
 
@@ -21,9 +22,9 @@ pub enum TokenCreated {
     Full,
 }
 
-impl Store {
+impl Access<'_> {
     /// Stores a token of an identity. Those of it that are over make room.
-    pub async fn create_token(&self, token: &StoredToken) -> Result<TokenCreated, Error> {
+    pub async fn create_token(self, token: &StoredToken) -> Result<TokenCreated, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(token.token.identity_id.0).arg(token.token.token_id.as_str()).arg(json(token));
         match self.0.commands.function::<String>(&call).await?.as_str() {

@@ -1,13 +1,14 @@
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{ErrorKind, JobEvent, JobId, Status};
 
 const FUNCTION: Function = Function("current_state");
 
-impl Store {
+impl Jobs<'_> {
     /// The present state of a job as an event. Following from its cursor neither misses nor repeats a change.
-    pub async fn current_state(&self, job: &JobId) -> Result<Option<JobEvent>, Error> {
+    pub async fn current_state(self, job: &JobId) -> Result<Option<JobEvent>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
@@ -17,10 +18,10 @@ impl Store {
         Ok(Some(JobEvent {
             cursor,
             job_id: job.clone(),
-            context_id: self.context(),
+            context_id: self.0.keys.context(),
             status: Status::parse(next().0.as_deref()).unwrap_or(Status::Started),
             attempt: next().parse().unwrap_or(0),
-            time: next().parse().unwrap_or_else(|| self.clock().now()),
+            time: next().parse().unwrap_or_else(|| self.0.clock.now()),
             kind: next().some().map(|kind| ErrorKind::parse(Some(&kind), "")),
             progress: next().some().and_then(|text| serde_json::from_str(&text).ok()),
         }))

@@ -1,6 +1,7 @@
 use super::unexpected;
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Objects;
 use hero_model::Name;
 
 const FUNCTION: Function = Function("declare_indexes");
@@ -27,9 +28,9 @@ pub struct Making {
     pub new: bool,
 }
 
-impl Store {
+impl Objects<'_> {
     /// Declares indexes of a collection, in addition to those that it has. It may have no objects yet. No field is there twice.
-    pub async fn declare_indexes(&self, collection: &Name, fields: &[String]) -> Result<IndexesDeclared, Error> {
+    pub async fn declare_indexes(self, collection: &Name, fields: &[String]) -> Result<IndexesDeclared, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(collection.as_str()).arg(fields);
         let answer: Vec<String> = self.0.commands.function(&call).await?;

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::{JobView, Text};
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("delete");
@@ -19,17 +20,17 @@ pub enum Deleted {
     Missing,
 }
 
-impl Store {
+impl Jobs<'_> {
     /// Deletes a job that does not run.
-    pub async fn delete(&self, job: &JobId) -> Result<Deleted, Error> {
+    pub async fn delete(self, job: &JobId) -> Result<Deleted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());
-        let audience = self.inbox().audience();
+        let audience = self.0.inbox.audience();
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
         match answer.first().and_then(|text| text.0.as_deref()) {
             Some("deleted") => {
                 self.0.releases.notify_one();
-                self.inbox().deliver(job, &JobView::Missing, audience);
+                self.0.inbox.deliver(job, &JobView::Missing, audience);
                 Ok(Deleted::Deleted)
             }
             Some("illegal") => Ok(Deleted::Illegal(Status::Started)),

@@ -1,9 +1,10 @@
 use redis::Pipeline;
 
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
 use crate::score::Score;
-use crate::{Error, Store};
+use crate::views::Access;
 use hero_model::IdentityId;
 
 const FUNCTION: Function = Function("delete_identity");
@@ -11,9 +12,9 @@ const FUNCTION: Function = Function("delete_identity");
 /// How many identities one look is for.
 const TOGETHER: usize = 1000;
 
-impl Store {
+impl Access<'_> {
     /// Deletes an identity with its tokens. Says whether there was such an identity.
-    pub async fn delete_identity(&self, id: IdentityId) -> Result<bool, Error> {
+    pub async fn delete_identity(self, id: IdentityId) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.0);
         self.0.commands.function(&call).await
@@ -21,14 +22,14 @@ impl Store {
 
     /// Deletes what is left of identities whose hashes another program has deleted: tokens, keys, places in the list. Their numbers are never given again.
     /// Looks at those behind this place, and gives which it deleted and where the next look begins, if more are listed.
-    pub async fn delete_gone_identities(&self, after: Score) -> Result<(Vec<IdentityId>, Option<Score>), Error> {
+    pub async fn delete_gone_identities(self, after: Score) -> Result<(Vec<IdentityId>, Option<Score>), Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().identities()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
+        range.arg(self.0.keys.identities()).arg(after.beyond()).arg("+inf").arg("BYSCORE");
         range.arg("LIMIT").arg(0).arg(TOGETHER).arg("WITHSCORES");
-        let listed: Vec<(Text, f64)> = self.unspoilt(self.0.commands.call(&range).await)?;
+        let listed: Vec<(Text, f64)> = self.0.unspoilt(self.0.commands.call(&range).await)?;
         let next = listed.last().filter(|_| listed.len() == TOGETHER).map(|(_, score)| Score(*score));
         let ids: Vec<IdentityId> = listed.iter().filter_map(|(id, _)| id.parse()).collect();
-        let keys: Vec<String> = ids.iter().map(|id| self.keys().identity(*id)).collect();
+        let keys: Vec<String> = ids.iter().map(|id| self.0.keys.identity(*id)).collect();
         let mut deleted = Vec::new();
         // Nearly always all are there, which one command says.
         if ids.is_empty() || self.0.commands.call::<usize>(redis::cmd("EXISTS").arg(&keys)).await? == keys.len() {
@@ -38,7 +39,7 @@ impl Store {
         for key in &keys {
             look.cmd("EXISTS").arg(key);
         }
-        for (id, exists) in ids.iter().zip(self.each_unspoilt::<Text>(&keys, &mut look).await?) {
+        for (id, exists) in ids.iter().zip(self.0.each_unspoilt::<Text>(&keys, &mut look).await?) {
             if exists.parse() != Some(0_u8) {
                 continue;
             }

@@ -1,6 +1,7 @@
 use super::unexpected;
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("delete_message");
@@ -20,9 +21,9 @@ pub enum MessageDeleted {
     Unanswered,
 }
 
-impl Store {
+impl Messages<'_> {
     /// Deletes a message whose result nobody awaits.
-    pub async fn delete_message(&self, message: MessageKey) -> Result<MessageDeleted, Error> {
+    pub async fn delete(self, message: MessageKey) -> Result<MessageDeleted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(message.to_string());
         match self.0.commands.function::<String>(&call).await?.as_str() {

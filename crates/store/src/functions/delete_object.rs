@@ -1,13 +1,14 @@
 use crate::fcall::Function;
-use crate::{Asked, Error, HostCallId, Store};
+use crate::views::Objects;
+use crate::{Asked, Error, HostCallId};
 use hero_model::{Name, ObjectId};
 
 const FUNCTION: Function = Function("delete_object");
 
-impl Store {
+impl Objects<'_> {
     /// Deletes an object, and its collection if nothing else is in it and it has no index. Says whether there was such an object.
     /// A host call that was asked before is answered as it was then.
-    pub async fn delete_object(&self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<Asked<bool>, Error> {
+    pub async fn delete(self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<Asked<bool>, Error> {
         let mut call = self.0.call(&FUNCTION);
         HostCallId::add(host_call, &mut call);
         call.arg(collection.as_str()).arg(id.as_str());

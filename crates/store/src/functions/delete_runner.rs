@@ -1,12 +1,13 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Runners;
 use hero_model::RunnerId;
 
 const FUNCTION: Function = Function("delete_runner");
 
-impl Store {
+impl Runners<'_> {
     /// Deletes a runner. Says whether there was one.
-    pub async fn delete_runner(&self, id: RunnerId) -> Result<bool, Error> {
+    pub async fn delete(self, id: RunnerId) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.0);
         self.0.commands.function(&call).await

@@ -3,10 +3,11 @@ use std::time::Duration;
 use redis::Pipeline;
 
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
 use crate::keys::Keys;
-use crate::{Error, Store};
+use crate::views::Maintenance;
 use hero_model::{IdentityId, JobId};
 
 const FUNCTION: Function = Function("discover");
@@ -35,11 +36,11 @@ impl Walked {
     pub const COUNTERS_LAST: Duration = Duration::from_secs(30 * 24 * 3600);
 }
 
-impl Store {
+impl Maintenance<'_> {
     /// Discovers those of some jobs that foreign programs wrote and nobody has seen yet, and says how many these are.
     ///
     /// They are listed from then on, their relations are honoured, and their ends are seen. What was last changed more than a day ago is only listed.
-    pub async fn discover(&self, jobs: &[JobId]) -> Result<usize, Error> {
+    pub async fn discover(self, jobs: &[JobId]) -> Result<usize, Error> {
         let mut new = 0;
         for jobs in jobs.chunks(CHUNK) {
             let now = self.0.clock.now();
@@ -56,9 +57,9 @@ impl Store {
     }
 
     /// One step of a walk through the keys of all jobs. It ends at 0, where it begins.
-    pub async fn walk_jobs(&self, from: u64) -> Result<Walked, Error> {
-        let keys = self.keys();
-        let (next, found) = self.scan_step(from, &keys.walk_pattern()).await?;
+    pub async fn walk_jobs(self, from: u64) -> Result<Walked, Error> {
+        let keys = &self.0.keys;
+        let (next, found) = self.0.scan_step(from, &keys.walk_pattern()).await?;
         let jobs = found.iter().filter_map(|key| keys.parse_job(key)).collect();
         let identities = found.iter().filter_map(|key| keys.parse_identity(key)).collect();
         let of = |is: fn(&Keys, &str) -> bool| -> Vec<String> { found.iter().filter(|key| is(keys, key)).cloned().collect() };
@@ -67,10 +68,10 @@ impl Store {
     }
 
     /// Notes the indexes and counters that a step met, so that none is overlooked that an older version or a foreign program wrote.
-    pub async fn note_walked(&self, walked: &Walked) -> Result<(), Error> {
-        let keys = self.keys();
-        self.note_keys(&keys.hours(), &walked.hours).await?;
-        self.note_keys(&keys.types(), &walked.counters).await?;
+    pub async fn note_walked(self, walked: &Walked) -> Result<(), Error> {
+        let keys = &self.0.keys;
+        self.0.note_keys(&keys.hours(), &walked.hours).await?;
+        self.0.note_keys(&keys.types(), &walked.counters).await?;
         let mut expire = Pipeline::with_capacity(walked.counters.len());
         for key in &walked.counters {
             expire.cmd("EXPIRE").arg(key).arg(Walked::COUNTERS_LAST.as_secs()).arg("NX").ignore();

@@ -1,23 +1,24 @@
 use super::Making;
 use crate::fcall::Function;
-use crate::{Asked, Error, HostCallId, Store};
+use crate::views::Objects;
+use crate::{Asked, Error, HostCallId};
 use hero_model::Name;
 
 const FUNCTION: Function = Function("drop_index");
 
-impl Store {
+impl Objects<'_> {
     /// Drops the index of a field, and says whether there was one. A host call that was asked before is answered as it was then.
-    pub async fn drop_index(&self, collection: &Name, field: &str, host_call: Option<&HostCallId>) -> Result<Asked<bool>, Error> {
+    pub async fn drop_index(self, collection: &Name, field: &str, host_call: Option<&HostCallId>) -> Result<Asked<bool>, Error> {
         self.call_drop_index(collection, field, "", host_call).await
     }
 
     /// Drops an index while it is being made.
-    pub async fn give_up_index(&self, collection: &Name, index: &Making) -> Result<bool, Error> {
+    pub async fn give_up_index(self, collection: &Name, index: &Making) -> Result<bool, Error> {
         Ok(self.call_drop_index(collection, &index.field, &index.mark, None).await? == Asked::Done(true))
     }
 
     async fn call_drop_index(
-        &self,
+        self,
         collection: &Name,
         field: &str,
         mark: &str,

@@ -6,7 +6,8 @@ use redis::Cmd;
 use crate::codec::{JobEnd, JobView, Text, json};
 use crate::fcall::{Function, list, word_if};
 use crate::layouts::LayoutQueues;
-use crate::{Audience, Claimed, Error, Store};
+use crate::views::{Jobs, Limits, Maintenance, Queues};
+use crate::{Audience, Claimed, Error};
 use hero_model::{ErrorKind, JobError, JobId, JobResult, Json, Output, ScriptType, Status, Timestamp, Usage};
 
 const FUNCTION: Function = Function("fetch");
@@ -129,20 +130,20 @@ pub struct Fetched {
     pub instances_left: bool,
 }
 
-impl Store {
+impl Queues<'_> {
     /// Records how attempts ended and takes new jobs, in one round trip. Waiters of this server are told.
     ///
     /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
-    /// refused. Jobs may have been taken of which this server does not know: [`Store::list_leases`] finds them.
-    pub async fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched, Error> {
+    /// refused. Jobs may have been taken of which this server does not know: [`Queues::list_leases`] finds them.
+    pub async fn fetch(self, fetch: &Fetch<'_>) -> Result<Fetched, Error> {
         Ok(self.fetch_with(fetch, &LayoutQueues::default(), false).await?.0)
     }
 
-    /// A [`Store::turn`] in which the callers of jobs take turns: the queues of the type and the group are sorted by caller, and each
+    /// A [`Queues::fetch`] in which the callers of jobs take turns: the queues of the type and the group are sorted by caller, and each
     /// caller gives one job at a time. Within a caller the oldest comes first.
     ///
     /// Jobs that are sorted already are taken so by every other fetch, too.
-    pub async fn fair_fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched, Error> {
+    pub async fn fair_fetch(self, fetch: &Fetch<'_>) -> Result<Fetched, Error> {
         Ok(self.fetch_with(fetch, &LayoutQueues::default(), true).await?.0)
     }
 
@@ -150,11 +151,11 @@ impl Store {
     /// there is more.
     ///
     /// That costs a second round trip, and only then.
-    pub async fn fetch_and_import(&self, fetch: &Fetch<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<Fetched, Error> {
+    pub async fn fetch_and_import(self, fetch: &Fetch<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<Fetched, Error> {
         let (mut fetched, importable) = self.fetch_with(fetch, layout_queues, fair).await?;
         if importable {
             let wanted: usize = fetch.actors.iter().map(|actor| actor.room).sum();
-            match self.import_queues(fetch.script_type, layout_queues, wanted.saturating_sub(fetched.taken.len())).await {
+            match self.import(fetch.script_type, layout_queues, wanted.saturating_sub(fetched.taken.len())).await {
                 Ok(found) => fetched.more |= found,
                 // What the fetch gave must not get lost; the next one finds what is left.
                 Err(error) => tracing::debug!(%error, "taking jobs of other layouts failed"),
@@ -164,11 +165,11 @@ impl Store {
     }
 
     /// A fetch, and whether there was room left although a queue of another layout holds something.
-    async fn fetch_with(&self, fetch: &Fetch<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<(Fetched, bool), Error> {
+    async fn fetch_with(self, fetch: &Fetch<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<(Fetched, bool), Error> {
         let store = &self.0;
         let now = store.clock.now();
         let call = self.encode_fetch(&FUNCTION, fetch, fetch.actors, layout_queues, fair, now);
-        let audience = self.inbox().audience();
+        let audience = self.0.inbox.audience();
         let answer: Result<Answer, Error> = store.fetches.function(&call).await;
         let (statuses, taken, stopped, more, releases, importable, instances_left, now) = match answer {
             Err(error) if error.out_of_memory() => {
@@ -189,14 +190,14 @@ impl Store {
         let now = Timestamp::from_millis(now);
         if more == 2 {
             // The call took long, or the clock of this server is wrong. What was recorded counts in either case.
-            drop(self.set_clock().await);
+            drop(Maintenance(self.0).set_clock().await);
         }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
         for (end, status) in fetch.ends.iter().zip(&statuses) {
             self.tell_waiters(end, *status, now, audience);
         }
         for job in stopped.iter().filter_map(|id| id.parse().ok()) {
-            self.tell_by_reading(job);
+            Jobs(self.0).tell_by_reading(job);
         }
         if releases > 0 {
             store.releases.notify_one();
@@ -206,7 +207,7 @@ impl Store {
     }
 
     fn encode_fetch(
-        &self,
+        self,
         function: &Function,
         fetch: &Fetch<'_>,
         actors: &[ActorRoom],
@@ -224,7 +225,7 @@ impl Store {
             call.arg(of_actor.room);
         }
         call.arg(list(fetch.queues.iter().map(|(queue, _)| queue))).arg(list(fetch.queues.iter().map(|(_, actor)| actor)));
-        call.arg(if fair { "fair" } else { "" }).arg(self.max_running());
+        call.arg(if fair { "fair" } else { "" }).arg(Limits(self.0).running());
         call.arg(layout_queues.queues.len());
         for key in layout_queues.keys() {
             call.arg(key);
@@ -233,8 +234,8 @@ impl Store {
     }
 
     /// Tells the waiters in this process how a job ended, if it did.
-    fn tell_waiters(&self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
-        let inbox = self.inbox();
+    fn tell_waiters(self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
+        let inbox = &self.0.inbox;
         if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
             return;
         }
@@ -245,11 +246,11 @@ impl Store {
                 JobEnd::Finished(JobResult::of(id, text, format, end.attempt, times, end.usage))
             }
             AttemptEnd::Failed { error, .. } | AttemptEnd::Refused(error) => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
-            AttemptEnd::Crashed | AttemptEnd::Requeued => return self.tell_by_reading(end.job.clone()),
+            AttemptEnd::Crashed | AttemptEnd::Requeued => return Jobs(self.0).tell_by_reading(end.job.clone()),
         };
         if inbox.deliver(&end.job, &JobView::Ended(job_end), audience) {
             // There are waiters that came later. The job may run again by now, or this is the end that they wait for.
-            self.tell_by_reading(end.job.clone());
+            Jobs(self.0).tell_by_reading(end.job.clone());
         }
     }
 }

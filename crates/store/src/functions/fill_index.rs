@@ -1,16 +1,17 @@
 use super::{Making, unexpected};
+use crate::Error;
 use crate::fcall::Function;
 use crate::objects::{IndexEntries, ReadObject, add_entries};
-use crate::{Error, Store};
+use crate::views::Objects;
 use hero_model::Name;
 
 const FUNCTION: Function = Function("fill_index");
 
-impl Store {
+impl Objects<'_> {
     /// Enters objects into indexes that are being made, unless they were stored anew since they were read: then they are in them.
     /// Afterwards, if that were all, the indexes are used. False: one of them was dropped meanwhile.
     pub async fn fill_index(
-        &self,
+        self,
         collection: &Name,
         indexes: &[Making],
         objects: &[(&ReadObject, IndexEntries)],

@@ -1,8 +1,9 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
 use crate::filter::Condition;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::JobId;
 
 const FIND: Function = Function("find");
@@ -21,10 +22,10 @@ pub(crate) struct Found {
     pub(crate) jobs: Vec<(usize, JobId)>,
 }
 
-impl Store {
+impl Jobs<'_> {
     /// Looks for jobs that may pass a filter among so many that stand before a position in the index of an hour, until so many were found.
     pub(crate) async fn find(
-        &self,
+        self,
         hour: &str,
         end: usize,
         look_at: usize,
@@ -44,7 +45,7 @@ impl Store {
     }
 
     /// The position in the index of an hour from which on all jobs came at a time or later, in milliseconds.
-    pub(crate) async fn position_of(&self, hour: &str, time: i64) -> Result<usize, Error> {
+    pub(crate) async fn position_of(self, hour: &str, time: i64) -> Result<usize, Error> {
         let mut call = self.0.call(&POSITION);
         call.arg(self.0.keys.index_of_hour(hour)).arg(time);
         self.0.commands.function(&call).await

@@ -1,17 +1,18 @@
 use std::ops::RangeInclusive;
 
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
 use crate::filter::Condition;
 use crate::of_status::{OfStatus, Since, add_since};
-use crate::{Error, Store};
+use crate::views::Jobs;
 
 const FUNCTION: Function = Function("find_failed");
 
-impl Store {
+impl Jobs<'_> {
     /// Looks for jobs that may pass a filter among those that ended in error, from one on and within a time. Nothing: some of them may not be known.
     pub(crate) async fn find_failed(
-        &self,
+        self,
         from: Option<&Since>,
         times: &RangeInclusive<i64>,
         look_at: usize,

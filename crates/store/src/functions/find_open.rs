@@ -1,19 +1,20 @@
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
 use crate::filter::Condition;
 use crate::of_status::{OfStatus, Since, add_since};
-use crate::{Error, Store};
+use crate::views::Jobs;
 
 const FUNCTION: Function = Function("find_open");
 
 /// How many jobs that have not ended are looked at for a page: they have to be sorted.
 const MOST_OPEN: usize = 4096;
 
-impl Store {
+impl Jobs<'_> {
     /// Looks for jobs that may pass a filter among those of a status that has not ended, from one on, where those are few. Nothing: they are many,
     /// or stand in no set.
     pub(crate) async fn find_open(
-        &self,
+        self,
         status: &str,
         from: Option<&Since>,
         wanted: usize,

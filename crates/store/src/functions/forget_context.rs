@@ -1,12 +1,13 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Contexts;
 use hero_model::ContextId;
 
 const FUNCTION: Function = Function("forget_context");
 
-impl Store {
+impl Contexts<'_> {
     /// Takes a context that is gone from the list of those that exist. For the store of context 0.
-    pub async fn forget_context(&self, context: ContextId) -> Result<(), Error> {
+    pub async fn forget(self, context: ContextId) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(context.0);
         self.0.commands.function::<i64>(&call).await.map(drop)

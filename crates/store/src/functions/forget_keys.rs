@@ -1,19 +1,19 @@
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("forget_keys");
 
 /// How many keys one call looks at.
 const CHUNK: usize = 128;
 
-impl Store {
+impl Inner {
     /// Takes keys out of a set that do not exist, and says how many. What comes at the same time stays.
     pub(crate) async fn forget_keys(&self, set: &str, keys: &[String]) -> Result<usize, Error> {
         let mut gone = 0;
         for keys in keys.chunks(CHUNK) {
-            let mut call = self.0.call(&FUNCTION);
+            let mut call = self.call(&FUNCTION);
             call.arg(set).arg(keys);
-            gone += self.0.commands.function::<usize>(&call).await?;
+            gone += self.commands.function::<usize>(&call).await?;
         }
         Ok(gone)
     }

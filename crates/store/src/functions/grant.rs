@@ -1,6 +1,7 @@
 use super::unexpected;
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Access;
 use hero_model::{IdentityId, Role};
 
 const FUNCTION: Function = Function("grant");
@@ -16,9 +17,9 @@ pub enum Granted {
     Full,
 }
 
-impl Store {
+impl Access<'_> {
     /// Gives an identity a role in this context, or takes it away.
-    pub async fn set_role(&self, identity: IdentityId, role: Role, granted: bool) -> Result<Granted, Error> {
+    pub async fn set_role(self, identity: IdentityId, role: Role, granted: bool) -> Result<Granted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(role.list()).arg(identity.0).arg(if granted { "grant" } else { "revoke" });
         match self.0.commands.function::<String>(&call).await?.as_str() {

@@ -1,7 +1,8 @@
 use super::unexpected;
 use crate::codec;
 use crate::fcall::Function;
-use crate::{ConveyorKeys, Error, Store};
+use crate::views::Conveyor;
+use crate::{ConveyorKeys, Error};
 use hero_model::{JobId, JobSpec};
 
 const FUNCTION: Function = Function("import_conveyor");
@@ -57,17 +58,11 @@ pub enum Imported {
     Lost,
 }
 
-impl Store {
+impl Conveyor<'_> {
     /// Takes elements out of a queue of the conveyor layout, each exactly once, and says what became of each.
     ///
     /// No work queue gets longer than `backlog` by it.
-    pub async fn import_conveyor(
-        &self,
-        keys: &ConveyorKeys,
-        queue: &str,
-        backlog: usize,
-        elements: &[Import],
-    ) -> Result<Vec<Imported>, Error> {
+    pub async fn import(self, keys: &ConveyorKeys, queue: &str, backlog: usize, elements: &[Import]) -> Result<Vec<Imported>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix()).arg(keys.queue(queue)).arg(backlog);
         for element in elements {

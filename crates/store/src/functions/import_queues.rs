@@ -1,17 +1,18 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
 use crate::layouts::LayoutQueues;
-use crate::{Error, Store};
+use crate::views::Queues;
 use hero_model::ScriptType;
 
 const FUNCTION: Function = Function("import_queues");
 
-impl Store {
+impl Queues<'_> {
     /// Imports at most `wanted` jobs of other layouts (and never more than 128) into our queues, where they are next. True: it found something.
     ///
     /// After an error it is unknown whether it did; nothing is lost either way.
-    pub async fn import_queues(&self, script_type: &ScriptType, layout_queues: &LayoutQueues, wanted: usize) -> Result<bool, Error> {
+    pub async fn import(self, script_type: &ScriptType, layout_queues: &LayoutQueues, wanted: usize) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(script_type.as_str()).arg(wanted).arg(layout_queues.queues.len());
         for (layout, key) in &layout_queues.queues {

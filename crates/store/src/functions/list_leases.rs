@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Queues;
 use hero_model::{JobId, Name, ScriptType};
 
 const FUNCTION: Function = Function("list_leases");
@@ -11,9 +12,9 @@ const FUNCTION: Function = Function("list_leases");
 /// How many leases one call looks at, about.
 const CHUNK: usize = 256;
 
-impl Store {
+impl Queues<'_> {
     /// The leases of a pool of this server: every job that it holds, with the claim, as Redis sees it. A fetch whose answer got lost may have taken some.
-    pub async fn list_leases(&self, script_type: &ScriptType, group: &Name) -> Result<Vec<(JobId, u32)>, Error> {
+    pub async fn list_leases(self, script_type: &ScriptType, group: &Name) -> Result<Vec<(JobId, u32)>, Error> {
         let (mut leases, mut from, pool) = (BTreeMap::new(), 0_u64, format!("{script_type}:{group}:"));
         loop {
             let mut call = self.0.call(&FUNCTION);

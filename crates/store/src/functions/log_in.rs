@@ -1,8 +1,9 @@
 use super::unexpected;
+use crate::Error;
 use crate::access::StoredToken;
 use crate::codec::json;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Access;
 use hero_model::{PublicKey, Timestamp};
 
 const FUNCTION: Function = Function("log_in");
@@ -22,9 +23,9 @@ pub enum LoginStored {
     Taken,
 }
 
-impl Store {
+impl Access<'_> {
     /// Uses a nonce, which is good until `end`, for the token of a login. Where the identity has 50 logins, the one that ends first gives way.
-    pub async fn log_in(&self, key: &PublicKey, nonce: &str, end: Timestamp, token: &StoredToken) -> Result<LoginStored, Error> {
+    pub async fn log_in(self, key: &PublicKey, nonce: &str, end: Timestamp, token: &StoredToken) -> Result<LoginStored, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(token.token.identity_id.0).arg(key.as_str()).arg(nonce).arg(end.as_millis());
         call.arg(token.token.token_id.as_str()).arg(json(token));

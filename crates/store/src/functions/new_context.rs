@@ -1,14 +1,15 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Contexts;
 use hero_model::ContextId;
 
 const FUNCTION: Function = Function("new_context");
 
-impl Store {
+impl Contexts<'_> {
     /// A number for a context that is to be made, where there are fewer than `most`; nothing if there are not. For the store of context 0.
-    pub async fn new_context(&self, most: usize) -> Result<Option<ContextId>, Error> {
+    pub async fn reserve(self, most: usize) -> Result<Option<ContextId>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(most);
         let answer: Text = self.0.commands.function(&call).await?;

@@ -1,12 +1,13 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Access;
 use hero_model::ContextId;
 
 const FUNCTION: Function = Function("note_access");
 
-impl Store {
+impl Access<'_> {
     /// Notes that rights have changed in a context, so that all servers look again. For the store of context 0.
-    pub async fn note_access(&self, context: ContextId) -> Result<(), Error> {
+    pub async fn note(self, context: ContextId) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(context.0);
         self.0.commands.function::<i64>(&call).await.map(drop)

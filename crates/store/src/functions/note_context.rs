@@ -1,26 +1,27 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Contexts;
 use hero_model::ContextId;
 
 const FUNCTION: Function = Function("note_context");
 
-impl Store {
+impl Contexts<'_> {
     /// Lists contexts that are not listed yet. For the store of context 0.
-    pub async fn list_contexts(&self, contexts: &[ContextId]) -> Result<(), Error> {
-        self.note_contexts("new", contexts).await
+    pub async fn note_new(self, contexts: &[ContextId]) -> Result<(), Error> {
+        self.note_all("new", contexts).await
     }
 
     /// Lists contexts that are in a Redis of their own, which only settings know.
-    pub async fn list_contexts_elsewhere(&self, contexts: &[ContextId]) -> Result<(), Error> {
-        self.note_contexts("elsewhere", contexts).await
+    pub async fn note_elsewhere(self, contexts: &[ContextId]) -> Result<(), Error> {
+        self.note_all("elsewhere", contexts).await
     }
 
     /// Notes that a context is there, or has changed, so that all servers read it again.
-    pub async fn note_context(&self, context: ContextId) -> Result<(), Error> {
-        self.note_contexts("changed", &[context]).await
+    pub async fn note(self, context: ContextId) -> Result<(), Error> {
+        self.note_all("changed", &[context]).await
     }
 
-    async fn note_contexts(&self, what: &str, contexts: &[ContextId]) -> Result<(), Error> {
+    async fn note_all(self, what: &str, contexts: &[ContextId]) -> Result<(), Error> {
         if contexts.is_empty() {
             return Ok(());
         }

@@ -1,13 +1,14 @@
 use crate::fcall::Function;
-use crate::{Error, PRESENCE, Store};
+use crate::views::Actors;
+use crate::{Error, PRESENCE};
 
 const FUNCTION: Function = Function("note_displaced");
 
-impl Store {
+impl Actors<'_> {
     /// Notes that this server lives although its actors have lost their registrations to others, so that nobody takes its jobs.
-    pub async fn note_displaced(&self) -> Result<(), Error> {
+    pub async fn note_displaced(self) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.keys().displaced(self.server().as_str())).arg(PRESENCE.as_secs());
+        call.arg(self.0.keys.displaced(self.0.server.as_str())).arg(PRESENCE.as_secs());
         let _: String = self.0.commands.function(&call).await?;
         Ok(())
     }

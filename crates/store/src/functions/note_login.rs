@@ -1,11 +1,12 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Access;
 
 const FUNCTION: Function = Function("note_login");
 
-impl Store {
+impl Access<'_> {
     /// Notes whether callers have to log in, for actors of other processes. For the store of context 0.
-    pub async fn note_login(&self, login: bool) -> Result<(), Error> {
+    pub async fn note_login(self, login: bool) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(if login { "on" } else { "off" });
         self.0.commands.function::<i64>(&call).await.map(drop)

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::JobId;
 
 const FUNCTION: Function = Function("number_job");
@@ -21,9 +22,9 @@ pub enum Numbered {
     Later,
 }
 
-impl Store {
+impl Jobs<'_> {
     /// Has a job be seen in the runner layout, too.
-    pub async fn number_job(&self, job: &JobId) -> Result<Numbered, Error> {
+    pub async fn number(self, job: &JobId) -> Result<Numbered, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());
         let answer: Vec<Text> = self.0.commands.function(&call).await?;

@@ -1,6 +1,7 @@
 use super::unexpected;
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Queues;
 use hero_model::Queue;
 
 const FUNCTION: Function = Function("pause");
@@ -17,9 +18,9 @@ pub enum Pausing {
     Many(usize),
 }
 
-impl Store {
+impl Queues<'_> {
     /// Has nothing taken from the queues of a type and target, whatever their priority. Jobs that run go on, and new ones wait.
-    pub async fn pause(&self, queue: &Queue) -> Result<Pausing, Error> {
+    pub async fn pause(self, queue: &Queue) -> Result<Pausing, Error> {
         match self.pause_or_resume(queue, "pause").await?.as_str() {
             "done" => Ok(Pausing::Paused),
             "many" => Ok(Pausing::Many(MOST_PAUSED)),
@@ -28,19 +29,19 @@ impl Store {
     }
 
     /// Has queues served again, at once, and says whether they were paused.
-    pub async fn resume(&self, queue: &Queue) -> Result<bool, Error> {
+    pub async fn resume(self, queue: &Queue) -> Result<bool, Error> {
         let resumed = match self.pause_or_resume(queue, "resume").await?.as_str() {
             "done" => true,
             "served" => false,
             reply => return Err(unexpected("pause", &reply)),
         };
-        self.wake_ups().wake(&queue.script_type);
+        self.0.wake_ups.wake(&queue.script_type);
         Ok(resumed)
     }
 
-    async fn pause_or_resume(&self, queue: &Queue, verb: &str) -> Result<String, Error> {
+    async fn pause_or_resume(self, queue: &Queue, verb: &str) -> Result<String, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.base(queue)).arg(queue.script_type.as_str()).arg(verb).arg(MOST_PAUSED);
+        call.arg(self.0.base(queue)).arg(queue.script_type.as_str()).arg(verb).arg(MOST_PAUSED);
         self.0.commands.function(&call).await
     }
 }

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::Timestamp;
 
 const FUNCTION: Function = Function("promote");
@@ -15,16 +16,16 @@ pub struct Promoted {
     pub next_due: Option<Timestamp>,
 }
 
-impl Store {
+impl Jobs<'_> {
     /// Puts jobs into their queues whose time has come, at most `limit`.
     ///
     /// An id whose hash does not come within five seconds is dropped.
-    pub async fn promote(&self, limit: usize) -> Result<Promoted, Error> {
+    pub async fn promote(self, limit: usize) -> Result<Promoted, Error> {
         self.promote_after(limit, false).await
     }
 
     /// The same. If no server looked for a while, as when the whole machine stood still, ids that were to be dropped get another five seconds.
-    pub async fn promote_after(&self, limit: usize, a_while: bool) -> Result<Promoted, Error> {
+    pub async fn promote_after(self, limit: usize, a_while: bool) -> Result<Promoted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(if a_while { "1" } else { "" });
         let answer: Vec<Text> = self.0.commands.function(&call).await?;

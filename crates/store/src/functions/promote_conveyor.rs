@@ -1,5 +1,6 @@
 use crate::fcall::Function;
-use crate::{ConveyorKeys, Error, Store};
+use crate::views::Conveyor;
+use crate::{ConveyorKeys, Error};
 
 const FUNCTION: Function = Function("promote_conveyor");
 
@@ -12,11 +13,11 @@ pub struct Due {
     pub queue: Option<String>,
 }
 
-impl Store {
+impl Conveyor<'_> {
     /// Moves due elements to their queues and says how many went; each goes once, whoever else looks.
     ///
     /// What is no job is set aside; what cannot be moved is tried again a minute later.
-    pub async fn promote_conveyor(&self, keys: &ConveyorKeys, due: &[Due]) -> Result<usize, Error> {
+    pub async fn promote(self, keys: &ConveyorKeys, due: &[Due]) -> Result<usize, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix());
         for element in due {

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Maintenance;
 
 const FUNCTION: Function = Function("prune");
 
@@ -19,12 +20,12 @@ pub struct Pruning {
     moves: bool,
 }
 
-impl Store {
+impl Maintenance<'_> {
     /// One step through the index of an hour, which takes ids out whose job is gone. Gives where to go on, or nothing at the end.
     ///
     /// At the front they go at once. Others stay until they are a quarter of those in the hour: then the whole list is gone through once more,
     /// which costs about 40 bytes of append-only file for each id that stays. No step depends on how long the list is.
-    pub async fn prune_index(&self, hour: &str, at: Pruning) -> Result<Option<Pruning>, Error> {
+    pub async fn prune(self, hour: &str, at: Pruning) -> Result<Option<Pruning>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.keys.index_of_hour(hour)).arg(if at.moves { "move" } else { "look" }).arg(at.from).arg(CHUNK);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;

@@ -1,17 +1,18 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Contexts;
 
 const FUNCTION: Function = Function("purge");
 /// How many keys are deleted by one call.
 const TOGETHER: usize = 500;
 
-impl Store {
+impl Contexts<'_> {
     /// Deletes a part of what is left of this context, which is being deleted: the keys behind `cursor`, about a thousand. Gives where to go on; 0 is the end.
     ///
     /// Only keys of hero and of the layouts that it serves are deleted. A database may hold what is somebody else's.
-    pub async fn purge(&self, cursor: u64) -> Result<(u64, u64), Error> {
-        let (next, keys) = self.scan_step(cursor, &format!("{}*", self.keys().prefix().replace(['[', ']', '?', '*', '\\'], "?"))).await?;
-        let own: Vec<String> = keys.into_iter().filter(|key| self.keys().is_own(key)).collect();
+    pub async fn purge(self, cursor: u64) -> Result<(u64, u64), Error> {
+        let (next, keys) = self.0.scan_step(cursor, &format!("{}*", self.0.keys.prefix().replace(['[', ']', '?', '*', '\\'], "?"))).await?;
+        let own: Vec<String> = keys.into_iter().filter(|key| self.0.keys.is_own(key)).collect();
         let mut gone = 0;
         for part in own.chunks(TOGETHER) {
             let mut call = self.0.call(&FUNCTION);

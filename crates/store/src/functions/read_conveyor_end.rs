@@ -1,6 +1,7 @@
 use super::unexpected;
 use crate::fcall::Function;
-use crate::{ConveyorKeys, Error, Store};
+use crate::views::Conveyor;
+use crate::{ConveyorKeys, Error};
 use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("read_conveyor_end");
@@ -24,9 +25,9 @@ pub struct ConveyorEnd {
     pub continuations: Vec<Vec<u8>>,
 }
 
-impl Store {
+impl Conveyor<'_> {
     /// Looks at a conveyor job that has ended, and at most `limit` of its children and continuations each.
-    pub async fn read_conveyor_end(&self, keys: &ConveyorKeys, id: &JobId, limit: usize) -> Result<ConveyorEnd, Error> {
+    pub async fn read_end(self, keys: &ConveyorKeys, id: &JobId, limit: usize) -> Result<ConveyorEnd, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix()).arg(id.as_str()).arg(limit);
         let answer: Vec<Vec<u8>> = self.0.commands.function(&call).await?;

@@ -1,6 +1,7 @@
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{JobId, LogLevel, LogLine, Timestamp};
 
 const FUNCTION: Function = Function("read_lines");
@@ -16,10 +17,10 @@ pub struct LogLines {
     pub full: bool,
 }
 
-impl Store {
+impl Jobs<'_> {
     /// The lines of a job's log behind `cursor`: at most `limit`, and about `bytes` of them unless the first is longer. Of a line of more than
     /// 256 KB, which no script of ours writes, only the beginning is read, and it says so.
-    pub async fn read_log(&self, job: &JobId, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<LogLines, Error> {
+    pub async fn read_lines(self, job: &JobId, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<LogLines, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str()).arg(cursor.unwrap_or_default()).arg(limit).arg(bytes);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::fcall::Function;
 use crate::objects::{EntryRange, ReadObject, ReadObjects};
-use crate::{Error, Store};
+use crate::views::Objects;
 use hero_model::{Name, ObjectId, StoredObject};
 
 const FUNCTION: Function = Function("read_objects");
@@ -17,10 +18,10 @@ pub struct Portion {
     pub revisions: bool,
 }
 
-impl Store {
+impl Objects<'_> {
     /// Reads objects in the order of an index or of their ids. Nothing: there is no such index, or it is being made.
-    pub async fn read_objects(
-        &self,
+    pub async fn read(
+        self,
         collection: &Name,
         range: &EntryRange,
         descending: bool,

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Queues;
 
 const FUNCTION: Function = Function("reap");
 
@@ -23,17 +24,17 @@ const HEAD: usize = 3;
 /// How many texts are told of each.
 const OF_ONE: usize = 4;
 
-impl Store {
+impl Queues<'_> {
     /// Returns jobs whose lease has run out to their queue, and looks after jobs in queues and with foreign actors, at most `limit` of
     /// each. Says how many it looked at; nothing, when the call was on its way for so long that renewals may be, too.
     ///
-    /// So a job may run twice: [`Store::fetch`] refuses the late result.
-    pub async fn reap(&self, limit: usize) -> Result<Option<usize>, Error> {
+    /// So a job may run twice: [`Queues::fetch`] refuses the late result.
+    pub async fn reap(self, limit: usize) -> Result<Option<usize>, Error> {
         Ok(self.reap_lost(limit).await?.map(|(looked, _)| looked))
     }
 
     /// The same, and says which jobs it took from who ran them.
-    pub async fn reap_lost(&self, limit: usize) -> Result<Option<(usize, Vec<Lost>)>, Error> {
+    pub async fn reap_lost(self, limit: usize) -> Result<Option<(usize, Vec<Lost>)>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(self.0.periods.lease.as_millis() as u64);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
@@ -42,10 +43,10 @@ impl Store {
         let taken = answer.get(1).and_then(Text::parse::<usize>).unwrap_or_default();
         let gone = answer.get(2).and_then(|keys| keys.0.as_deref()).unwrap_or_default();
         for key in gone.split_whitespace() {
-            self.tell_deleted(key);
+            self.0.tell_deleted(key);
         }
         if taken > 0 {
-            tracing::info!(jobs = taken, context = %self.context(), "jobs were taken from who ran them, because their leases ran out; they run again");
+            tracing::info!(jobs = taken, context = %self.0.keys.context(), "jobs were taken from who ran them, because their leases ran out; they run again");
         }
         if looked > 0 {
             self.0.releases.notify_one();

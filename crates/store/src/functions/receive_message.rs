@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 use hero_model::{ScriptType, SignerKey, Timestamp};
 
 const FUNCTION: Function = Function("receive_message");
@@ -128,9 +129,9 @@ pub(super) fn add_jobs(call: &mut redis::Cmd, jobs: &[RunnerJob]) {
     }
 }
 
-impl Store {
+impl Messages<'_> {
     /// Stores a message that came over a bus, with its jobs in their queues, or with its key in `msg_in`: all or nothing, and once.
-    pub async fn receive_message(&self, message: &NewMessage) -> Result<(Received, MadeJobs), Error> {
+    pub async fn receive(self, message: &NewMessage) -> Result<(Received, MadeJobs), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second());
         call.arg(&message.nonce).arg(message.signer.as_str()).arg(message.again.as_millis());

@@ -1,6 +1,7 @@
 use super::unexpected;
 use crate::fcall::Function;
-use crate::{Error, Lack, Received, Store};
+use crate::views::Messages;
+use crate::{Error, Lack, Received};
 use hero_model::{JobError, SignerKey};
 
 const FUNCTION: Function = Function("receive_result");
@@ -33,9 +34,9 @@ pub struct NewResult {
     pub fields: Vec<(&'static str, String)>,
 }
 
-impl Store {
+impl Messages<'_> {
     /// Takes the result of a job that was sent by a message, once.
-    pub async fn receive_result(&self, result: &NewResult) -> Result<Received, Error> {
+    pub async fn receive_result(self, result: &NewResult) -> Result<Received, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(&result.nonce).arg(result.caller).arg(result.number);
         call.arg(&result.awaited).arg(result.signer.as_str());

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 use hero_model::{JobId, SignerKey, Timestamp};
 
 const FUNCTION: Function = Function("receive_stop");
@@ -37,9 +38,9 @@ pub enum StopReceived {
     Crowded,
 }
 
-impl Store {
+impl Messages<'_> {
     /// Takes the stop of a message: its jobs that nobody has taken end, and those of a message that is yet to come will not run.
-    pub async fn receive_stop(&self, stop: &NewStop) -> Result<StopReceived, Error> {
+    pub async fn receive_stop(self, stop: &NewStop) -> Result<StopReceived, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(stop.signer.as_str()).arg(&stop.nonce).arg(stop.caller).arg(stop.number).arg(stop.again.as_millis());
         let answer: Vec<Text> = self.0.commands.function(&call).await?;

@@ -5,7 +5,8 @@ use redis::Pipeline;
 use super::unexpected;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Registration, Store};
+use crate::views::{Actors, Queues};
+use crate::{Error, Registration};
 
 const FUNCTION: Function = Function("recover");
 
@@ -23,10 +24,10 @@ pub struct Recovered {
     pub silent: BTreeSet<String>,
 }
 
-impl Store {
+impl Queues<'_> {
     /// Ends the leases of servers that are known to be dead: the reaper has each of their jobs run again within a second, and counts a crash. Also
     /// looks for other servers that hold jobs in the name of these registrations.
-    pub async fn recover(&self, registrations: &[Registration], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
+    pub async fn recover(self, registrations: &[Registration], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
         let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0_u64);
         loop {
             let mut call = self.0.call(&FUNCTION);
@@ -51,15 +52,15 @@ impl Store {
     }
 
     /// Which of these servers show that they live, by a presence or as displaced ones, and which do not.
-    async fn live_and_silent(&self, servers: BTreeSet<String>) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
+    async fn live_and_silent(self, servers: BTreeSet<String>) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
         let mut pipeline = Pipeline::with_capacity(servers.len());
         for server in &servers {
-            pipeline.cmd("EXISTS").arg(self.keys().displaced(server));
+            pipeline.cmd("EXISTS").arg(self.0.keys.displaced(server));
         }
         let displaced: Vec<bool> = self.0.commands.pipeline(&pipeline).await?;
         let mut live: BTreeSet<String> =
             servers.iter().zip(displaced).filter(|(_, lives)| *lives).map(|(server, _)| server.clone()).collect();
-        live.extend(self.actors().await?.into_iter().filter_map(|actor| actor.presence.incarnation));
+        live.extend(Actors(self.0).list().await?.into_iter().filter_map(|actor| actor.presence.incarnation));
         Ok(servers.into_iter().partition(|server| live.contains(server)))
     }
 }

@@ -1,14 +1,15 @@
 use crate::fcall::Function;
-use crate::{Error, Registration, Store};
+use crate::views::Actors;
+use crate::{Error, Registration};
 
 const FUNCTION: Function = Function("release_post");
 
-impl Store {
+impl Actors<'_> {
     /// Releases a registration, if this incarnation holds it.
-    pub async fn release_post(&self, registration: &Registration, incarnation: &str) -> Result<(), Error> {
+    pub async fn release_post(self, registration: &Registration, incarnation: &str) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(self.keys().presence(&registration.script_type, &registration.group, registration.instance))
-            .arg(self.keys().actors())
+        call.arg(self.0.keys.presence(&registration.script_type, &registration.group, registration.instance))
+            .arg(self.0.keys.actors())
             .arg(incarnation);
         self.0.commands.function(&call).await
     }

@@ -1,15 +1,16 @@
 use std::time::Duration;
 
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 
 const FUNCTION: Function = Function("release_relatives");
 
-impl Store {
+impl Jobs<'_> {
     /// Releases at most `limit` relatives of jobs that have ended, and says whether there are more.
-    pub async fn release_relatives(&self, limit: usize) -> Result<bool, Error> {
+    pub async fn release_relatives(self, limit: usize) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
@@ -19,7 +20,7 @@ impl Store {
     }
 
     /// Returns when a job with relatives ended in this process, or after `limit`.
-    pub async fn ended_with_relatives(&self, limit: Duration) {
+    pub async fn ended_with_relatives(self, limit: Duration) {
         // Running out of time is no failure: jobs also end elsewhere.
         let _ = tokio::time::timeout(limit, self.0.releases.notified()).await;
     }

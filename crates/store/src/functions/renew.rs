@@ -1,14 +1,15 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Queues;
 use hero_model::JobId;
 
 const FUNCTION: Function = Function("renew");
 
-impl Store {
+impl Queues<'_> {
     /// Keeps running jobs for another lease, and gives those that this server does not hold any more. Each is a job and the [claim](crate::Claimed::claim).
     ///
     /// The result of such a job will be refused, so it may as well end now.
-    pub async fn renew(&self, claims: &[(JobId, u32)]) -> Result<Vec<(JobId, u32)>, Error> {
+    pub async fn renew(self, claims: &[(JobId, u32)]) -> Result<Vec<(JobId, u32)>, Error> {
         let mut lost = Vec::new();
         for claims in claims.chunks(128) {
             let mut call = self.0.call(&FUNCTION);

@@ -1,7 +1,8 @@
 use super::{NO_LIST, unexpected};
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("retry");
@@ -34,9 +35,9 @@ pub enum Retried {
     Blocked(JobId),
 }
 
-impl Store {
+impl Jobs<'_> {
     /// Runs a job again that has ended. Its attempts count on, its failures and crashes from zero.
-    pub async fn retry(&self, job: &JobId) -> Result<Retried, Error> {
+    pub async fn retry(self, job: &JobId) -> Result<Retried, Error> {
         let answer = self.try_retry(job, Some(FEW)).await?;
         let more = answer.first().is_some_and(|word| word.0.as_deref() == Some("more"));
         let answer = if more { self.0.relation_budget.in_turn(RETRIES, self.try_retry(job, None)).await? } else { Some(answer) };
@@ -59,7 +60,7 @@ impl Store {
         }
     }
 
-    async fn try_retry(&self, job: &JobId, may_follow: Option<u32>) -> Result<Vec<Text>, Error> {
+    async fn try_retry(self, job: &JobId, may_follow: Option<u32>) -> Result<Vec<Text>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str()).arg(self.0.bounds.queue_length()).arg(may_follow.map_or_else(String::new, |most| most.to_string()));
         let mut answer: Vec<Text> = self.0.commands.function(&call).await?;

@@ -1,12 +1,13 @@
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Access;
 use hero_model::TokenId;
 
 const FUNCTION: Function = Function("revoke_token");
 
-impl Store {
+impl Access<'_> {
     /// Forgets a token. Says whether there was such a token.
-    pub async fn revoke_token(&self, id: &TokenId) -> Result<bool, Error> {
+    pub async fn revoke_token(self, id: &TokenId) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.as_str());
         self.0.commands.function(&call).await

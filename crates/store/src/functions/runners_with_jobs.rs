@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Runners;
 use hero_model::{Runner, RunnerId, ScriptType};
 
 const FUNCTION: Function = Function("runners_with_jobs");
@@ -10,9 +11,9 @@ const FUNCTION: Function = Function("runners_with_jobs");
 /// How many runners one call looks at, which takes two milliseconds.
 const TOGETHER: usize = 500;
 
-impl Store {
+impl Runners<'_> {
     /// Those of these runners that have jobs in their queues.
-    pub async fn runners_with_jobs(&self, runners: &[Runner]) -> Result<BTreeSet<RunnerId>, Error> {
+    pub async fn with_jobs(self, runners: &[Runner]) -> Result<BTreeSet<RunnerId>, Error> {
         let mut waiting = BTreeSet::new();
         for part in runners.chunks(TOGETHER) {
             let mut of_types: BTreeMap<&ScriptType, Vec<String>> = BTreeMap::new();

@@ -1,8 +1,9 @@
 use super::create::digest;
 use super::unexpected;
+use crate::Error;
 use crate::codec::json;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Schedules;
 use hero_model::{JobSpec, ScheduleId, ScheduleSpec, Timestamp};
 
 const FUNCTION: Function = Function("schedule");
@@ -25,10 +26,10 @@ pub enum Scheduling {
     Reused(ScheduleId),
 }
 
-impl Store {
+impl Schedules<'_> {
     /// Stores a schedule with its first occurrence, unless its idempotency key stands for one. `asked` is what its creator asked for, without what was added since.
     pub async fn schedule(
-        &self,
+        self,
         id: &ScheduleId,
         (asked, spec): (&ScheduleSpec, &ScheduleSpec),
         created_at: Timestamp,

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 
 const FUNCTION: Function = Function("send_message");
 /// How often a number is looked for: each call passes over half a million that others have taken.
@@ -20,9 +21,9 @@ pub enum MessageStored {
     NoNumber,
 }
 
-impl Store {
+impl Messages<'_> {
     /// Stores a message that is to go out, with these fields.
-    pub async fn send_message(&self, caller: u32, fields: &[(&str, String)]) -> Result<MessageStored, Error> {
+    pub async fn send(self, caller: u32, fields: &[(&str, String)]) -> Result<MessageStored, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(caller);
         for (field, value) in fields {
@@ -40,7 +41,7 @@ impl Store {
     }
 
     /// Calls a function that numbers what it makes, until it has found numbers that others have not taken, or looked for long.
-    pub(super) async fn numbered(&self, call: &redis::Cmd) -> Result<Vec<Text>, Error> {
+    pub(super) async fn numbered(self, call: &redis::Cmd) -> Result<Vec<Text>, Error> {
         let mut looks = 1;
         loop {
             let answer: Vec<Text> = self.0.commands.function(call).await?;

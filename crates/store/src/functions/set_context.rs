@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
 use super::unexpected;
+use crate::Error;
 use crate::codec::json;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Contexts;
 use hero_model::{ContextLimits, IdentityId};
 
 const FUNCTION: Function = Function("set_context");
@@ -21,9 +22,9 @@ pub struct ContextChange {
     pub admins: Option<BTreeSet<IdentityId>>,
 }
 
-impl Store {
+impl Contexts<'_> {
     /// Makes the hash of this context, or changes it. False: the context is being deleted, and nothing was done.
-    pub async fn set_context(&self, change: &ContextChange) -> Result<bool, Error> {
+    pub async fn set(self, change: &ContextChange) -> Result<bool, Error> {
         let leave = || LEAVE.to_owned();
         let mut call = self.0.call(&FUNCTION);
         call.arg(change.name.as_ref().map_or_else(leave, |name| format!("={name}")));

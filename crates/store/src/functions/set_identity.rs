@@ -4,9 +4,10 @@ use std::ops::RangeInclusive;
 use redis::Cmd;
 
 use super::unexpected;
+use crate::Error;
 use crate::codec::{Text, json};
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Access;
 use hero_model::{IdentityId, PublicKey};
 
 const FUNCTION: Function = Function("set_identity");
@@ -43,11 +44,11 @@ pub enum IdentityStored {
     Later,
 }
 
-impl Store {
+impl Access<'_> {
     /// Makes an identity. `holders` says which numbers of some have roles already, because another program has given them some: nobody gets such a number, and
     /// nothing is stored under one.
     pub async fn new_identity(
-        &self,
+        self,
         change: &IdentityChange,
         holders: impl Fn(RangeInclusive<IdentityId>) -> BTreeSet<IdentityId>,
     ) -> Result<IdentityStored, Error> {
@@ -65,17 +66,17 @@ impl Store {
     }
 
     /// Changes the identity that has this number.
-    pub async fn set_identity(&self, id: IdentityId, change: &IdentityChange) -> Result<IdentityStored, Error> {
+    pub async fn set_identity(self, id: IdentityId, change: &IdentityChange) -> Result<IdentityStored, Error> {
         self.identity_stored(&self.change_of(Some(id), change)).await
     }
 
     /// The last number that was given here; 0 where that is not known, which the function finds out.
-    async fn last_identity(&self) -> Result<u32, Error> {
-        let last: Text = self.unspoilt(self.0.commands.call(redis::cmd("HGET").arg(self.keys().access()).arg("last")).await)?;
+    async fn last_identity(self) -> Result<u32, Error> {
+        let last: Text = self.0.unspoilt(self.0.commands.call(redis::cmd("HGET").arg(self.0.keys.access()).arg("last")).await)?;
         Ok(last.parse().unwrap_or(0))
     }
 
-    fn change_of(&self, id: Option<IdentityId>, change: &IdentityChange) -> Cmd {
+    fn change_of(self, id: Option<IdentityId>, change: &IdentityChange) -> Cmd {
         let key = change.pubkey.as_ref().map_or(LEAVE, PublicKey::as_str);
         let address = match &change.address {
             Some(address) => json(address),
@@ -87,7 +88,7 @@ impl Store {
         call
     }
 
-    async fn identity_stored(&self, call: &Cmd) -> Result<IdentityStored, Error> {
+    async fn identity_stored(self, call: &Cmd) -> Result<IdentityStored, Error> {
         let answer: Vec<Text> = self.0.commands.function(call).await?;
         let number = answer.get(1).and_then(Text::parse);
         match (answer.first().and_then(|word| word.0.as_deref()), number) {

@@ -1,7 +1,8 @@
 use super::unexpected;
 use crate::fcall::Function;
 use crate::objects::{IndexEntries, add_entries};
-use crate::{Asked, Error, HostCallId, Store};
+use crate::views::Objects;
+use crate::{Asked, Error, HostCallId};
 use hero_model::{Name, StoredObject};
 
 const FUNCTION: Function = Function("set_object");
@@ -21,11 +22,11 @@ pub enum ObjectStored {
     Closed,
 }
 
-impl Store {
+impl Objects<'_> {
     /// Stores an object in place of the one that has its id, together with its entries in the indexes of the collection: one of each field
     /// that has an index. A host call that was asked before is answered as it was then.
-    pub async fn set_object(
-        &self,
+    pub async fn set(
+        self,
         collection: &Name,
         object: &StoredObject,
         entries: &IndexEntries,

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::{Messages, Runners};
 use hero_model::{RunnerChange, RunnerId};
 
 const FUNCTION: Function = Function("set_runner");
@@ -38,15 +39,15 @@ fn fields(change: &RunnerChange) -> impl Iterator<Item = (&'static str, String)>
     .filter_map(|(field, value)| Some((field, value?)))
 }
 
-impl Store {
+impl Runners<'_> {
     /// Makes a runner, or changes the one that has this number.
-    pub async fn set_runner(&self, id: Option<RunnerId>, change: &RunnerChange) -> Result<RunnerStored, Error> {
+    pub async fn set(self, id: Option<RunnerId>, change: &RunnerChange) -> Result<RunnerStored, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.map_or(0, |id| id.0));
         for (field, value) in fields(change) {
             call.arg(field).arg(value);
         }
-        let answer = self.numbered(&call).await?;
+        let answer = Messages(self.0).numbered(&call).await?;
         match (answer.first().and_then(|word| word.0.as_deref()), answer.get(1).and_then(Text::parse)) {
             (Some("stored"), Some(id)) => Ok(RunnerStored::Stored(id)),
             (Some("missing"), _) => Ok(RunnerStored::Missing),

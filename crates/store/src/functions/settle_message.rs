@@ -1,7 +1,8 @@
 use std::time::Duration;
 
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 use hero_model::{ErrorKind, MessageKey, SignerKey};
 
 const FUNCTION: Function = Function("settle_message");
@@ -19,9 +20,9 @@ pub enum Settled {
     Later(Duration),
 }
 
-impl Store {
+impl Messages<'_> {
     /// Records what became of a message that a node has in hand. Says whether that was news.
-    pub async fn settle_message(&self, node: &str, message: MessageKey, settled: &Settled) -> Result<bool, Error> {
+    pub async fn settle(self, node: &str, message: MessageKey, settled: &Settled) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(node).arg(message.to_string());
         match settled {

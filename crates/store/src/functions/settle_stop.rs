@@ -1,7 +1,8 @@
 use std::time::Duration;
 
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("settle_stop");
@@ -17,9 +18,9 @@ pub enum StopTold {
     Later(Duration),
 }
 
-impl Store {
+impl Messages<'_> {
     /// Records what became of telling the other side that the job of a message was stopped. Says whether it was to be told.
-    pub async fn settle_stop(&self, message: MessageKey, told: &StopTold) -> Result<bool, Error> {
+    pub async fn settle_stop(self, message: MessageKey, told: &StopTold) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(message.to_string());
         match told {

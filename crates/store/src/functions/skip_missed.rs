@@ -1,13 +1,14 @@
 use super::unexpected;
 use crate::fcall::Function;
-use crate::{Error, Firing, Store};
+use crate::views::Schedules;
+use crate::{Error, Firing};
 use hero_model::Overlap;
 
 const FUNCTION: Function = Function("skip_missed");
 
-impl Store {
+impl Schedules<'_> {
     /// Has a schedule move on without a job. False: it waits for another occurrence than was expected, or is gone.
-    pub async fn skip_missed(&self, firing: &Firing) -> Result<bool, Error> {
+    pub async fn skip_missed(self, firing: &Firing) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         // Without a job nothing overlaps.
         call.arg(Firing { overlap: Overlap::Allow, ..firing.clone() }.argument(1));

@@ -4,7 +4,8 @@ use super::{NO_LIST, unexpected};
 use crate::batch::{Batch, Request, Weight};
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Inner, Store};
+use crate::views::Jobs;
+use crate::{Error, Inner};
 use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("start");
@@ -22,9 +23,9 @@ pub enum Started {
     Full(u64),
 }
 
-impl Store {
+impl Jobs<'_> {
     /// Starts a created job.
-    pub async fn start(&self, job: &JobId) -> Result<Started, Error> {
+    pub async fn start(self, job: &JobId) -> Result<Started, Error> {
         self.0.start.ask(job.clone()).await
     }
 }

@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{JobId, Status};
 
 const FUNCTION: Function = Function("stop");
@@ -19,9 +20,9 @@ pub enum Stopping {
     Missing,
 }
 
-impl Store {
+impl Jobs<'_> {
     /// Stops a job that has not ended. Waiters of this server are told.
-    pub async fn stop(&self, job: &JobId) -> Result<Stopping, Error> {
+    pub async fn stop(self, job: &JobId) -> Result<Stopping, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
@@ -33,8 +34,8 @@ impl Store {
                 Ok(Stopping::Stopped)
             }
             Some("asked") => {
-                if text(2) == Some(self.server().as_str()) {
-                    self.inbox().stop(job.clone());
+                if text(2) == Some(self.0.server.as_str()) {
+                    self.0.inbox.stop(job.clone());
                 }
                 Ok(Stopping::Asked)
             }

@@ -1,8 +1,9 @@
 use super::create_flow::{NewFlow, NewFlowJob, whole};
 use super::unexpected;
+use crate::Error;
 use crate::codec::{Text, json};
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Flows;
 use hero_model::FlowId;
 
 const FUNCTION: Function = Function("store_flow_jobs");
@@ -10,9 +11,9 @@ const FUNCTION: Function = Function("store_flow_jobs");
 /// How many jobs, and about how many bytes, one call stores.
 const AT_ONCE: (usize, usize) = (64, 256 * 1024);
 
-impl Store {
+impl Flows<'_> {
     /// Stores the hashes of the jobs of a flow that was just made, in the runner layout. False: its making was given up.
-    pub async fn store_flow_jobs(&self, flow: FlowId, new: &NewFlow<'_>, numbers: &[u32]) -> Result<bool, Error> {
+    pub async fn store_jobs(self, flow: FlowId, new: &NewFlow<'_>, numbers: &[u32]) -> Result<bool, Error> {
         let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); new.jobs.len()];
         for (job, number) in new.jobs.iter().zip(numbers) {
             for place in &job.waits_for {

@@ -2,10 +2,11 @@ use std::collections::HashMap;
 
 use redis::Pipeline;
 
+use crate::Error;
 use crate::attempts::all;
 use crate::codec::{SHOWN, Text, job};
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Jobs;
 use hero_model::{Job, JobId};
 use hero_service::away;
 
@@ -17,14 +18,14 @@ const CHUNK: usize = 128;
 const BYTES: usize = 256 * 1024;
 /// No value in a summary is longer.
 const SUMMARY: usize = 1024;
-impl Store {
+impl Jobs<'_> {
     /// The first of these jobs, at least one, as they are shown in lists: without what is long, which `truncated` names.
-    pub async fn summaries(&self, jobs: &[JobId]) -> Result<Vec<Option<Job>>, Error> {
+    pub async fn summaries(self, jobs: &[JobId]) -> Result<Vec<Option<Job>>, Error> {
         Ok(self.read(jobs, &SHOWN, SUMMARY, BYTES).await?.0)
     }
 
     /// A few fields of these jobs. Everything else, and what is longer than `longest`, is as if it had never been set.
-    pub async fn parts(&self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<Vec<Option<Job>>, Error> {
+    pub async fn parts(self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<Vec<Option<Job>>, Error> {
         let mut parts = Vec::with_capacity(jobs.len());
         while parts.len() < jobs.len() {
             parts.extend(self.first_parts(&jobs[parts.len()..], fields, longest).await?.0);
@@ -33,12 +34,12 @@ impl Store {
     }
 
     /// The same of the first of these jobs, at least one, and how many bytes that was.
-    pub(crate) async fn first_parts(&self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
+    pub(crate) async fn first_parts(self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
         self.read(jobs, fields, longest, BYTES.max(longest)).await
     }
 
     /// A job whose values have so many bytes at most; of a larger one, how many they are.
-    pub async fn job_within(&self, id: &JobId, bytes: usize) -> Result<Option<Result<Job, usize>>, Error> {
+    pub async fn within(self, id: &JobId, bytes: usize) -> Result<Option<Result<Job, usize>>, Error> {
         let Some(job) = self.read(std::slice::from_ref(id), &SHOWN, bytes, bytes).await?.0.into_iter().flatten().next() else {
             return Ok(None);
         };
@@ -48,13 +49,13 @@ impl Store {
         }
         let mut sizes = Pipeline::with_capacity(SHOWN.len());
         for field in SHOWN {
-            sizes.cmd("HSTRLEN").arg(self.keys().job(id)).arg(field);
+            sizes.cmd("HSTRLEN").arg(self.0.keys.job(id)).arg(field);
         }
         let sizes: Vec<usize> = self.0.commands.pipeline(&sizes).await?;
         Ok(Some(Err(sizes.iter().sum())))
     }
 
-    async fn read(&self, jobs: &[JobId], fields: &[&str], short: usize, most: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
+    async fn read(self, jobs: &[JobId], fields: &[&str], short: usize, most: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
         let jobs = &jobs[..jobs.len().min(CHUNK)];
         if jobs.is_empty() {
             return Ok((Vec::new(), 0));

@@ -1,17 +1,17 @@
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::{Error, Inner};
 
 const FUNCTION: Function = Function("take_spoilt");
 
-impl Store {
+impl Inner {
     /// The keys of another type that functions have met since this was asked for last: those that they left out, and those that they deleted. Where Redis takes
     /// no library, scripts keep none beyond a call.
     pub(crate) async fn take_spoilt(&self) -> Result<[Vec<String>; 2], Error> {
-        if self.0.commands.home().library_refusal.lasts() {
+        if self.commands.home().library_refusal.lasts() {
             return Ok(Default::default());
         }
-        let answer: Vec<Text> = self.0.commands.function(&self.0.call(&FUNCTION)).await?;
+        let answer: Vec<Text> = self.commands.function(&self.call(&FUNCTION)).await?;
         let keys = |deleted: bool| -> Vec<String> {
             let pairs = answer.chunks_exact(2).filter(|pair| (pair[1].0.as_deref() == Some("1")) == deleted);
             pairs.filter_map(|pair| pair[0].0.clone()).collect()

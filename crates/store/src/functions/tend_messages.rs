@@ -1,7 +1,8 @@
 use super::unexpected;
+use crate::Error;
 use crate::codec::Text;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Messages;
 use hero_model::MessageKey;
 
 const FUNCTION: Function = Function("tend_messages");
@@ -21,9 +22,9 @@ pub struct Tended {
     pub in_hand: Vec<MessageKey>,
 }
 
-impl Store {
+impl Messages<'_> {
     /// Brings messages on, and takes some to be sent by a node, which has `most` in hand at most.
-    pub async fn tend_messages(&self, node: &str, most: usize) -> Result<Tended, Error> {
+    pub async fn tend(self, node: &str, most: usize) -> Result<Tended, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(node).arg(most);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;

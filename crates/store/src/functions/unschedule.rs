@@ -1,22 +1,23 @@
 use super::unexpected;
+use crate::Error;
 use crate::fcall::Function;
-use crate::{Error, Store};
+use crate::views::Schedules;
 use hero_model::ScheduleId;
 
 const FUNCTION: Function = Function("unschedule");
 
-impl Store {
+impl Schedules<'_> {
     /// Deletes a schedule, and says whether it existed. An occurrence of it that another server is firing right now has its job or has none.
-    pub async fn unschedule(&self, id: &ScheduleId) -> Result<bool, Error> {
+    pub async fn unschedule(self, id: &ScheduleId) -> Result<bool, Error> {
         self.call_unschedule(id, "").await
     }
 
     /// Deletes a schedule that has come to its end, or of which only the id is left.
-    pub async fn clear_schedule(&self, id: &ScheduleId) -> Result<bool, Error> {
+    pub async fn clear(self, id: &ScheduleId) -> Result<bool, Error> {
         self.call_unschedule(id, "over").await
     }
 
-    async fn call_unschedule(&self, id: &ScheduleId, when: &str) -> Result<bool, Error> {
+    async fn call_unschedule(self, id: &ScheduleId, when: &str) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(id.as_str()).arg(when);
         match self.0.commands.function::<String>(&call).await?.as_str() {

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -5,6 +6,7 @@ use redis::{Cmd, Pipeline, RedisResult};
 
 use crate::codec::{JobEnd, JobView, Text, look};
 use crate::fcall::Function;
+use crate::views::{Jobs, Maintenance};
 use crate::{Error, Store};
 use hero_model::{JobId, Status};
 
@@ -21,28 +23,28 @@ const FIELDS: usize = 14;
 const LONG: usize = 64 * 1024;
 /// How many read one of those at once.
 pub(crate) const READERS: usize = 4;
-/// How many calls of [`Store::look`] are on their way at once.
+/// How many calls of [`Jobs::look`] are on their way at once.
 const AT_ONCE: usize = 256;
 /// How long one waits to read a long output.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-impl Store {
+impl Jobs<'_> {
     /// How a job ended, if it has. If not, this server is told when it does.
-    pub async fn wait(&self, job: &JobId) -> Result<JobView, Error> {
+    pub async fn wait(self, job: &JobId) -> Result<JobView, Error> {
         let answer: Vec<Text> = self.0.commands.function(&self.call_to_look(job, "", LONG)).await?;
         if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
-            self.discover(std::slice::from_ref(job)).await?;
+            Maintenance(self.0).discover(std::slice::from_ref(job)).await?;
         }
         Ok(seen(job, answer))
     }
 
     /// How a job ended, if it has.
-    pub async fn look(&self, job: &JobId) -> Result<JobView, Error> {
+    pub async fn look(self, job: &JobId) -> Result<JobView, Error> {
         Ok(seen(job, self.0.commands.function(&self.call_to_look(job, "only look", LONG)).await?))
     }
 
     /// The status of a job, or nothing if there is none.
-    pub async fn status(&self, job: &JobId) -> Result<Option<Status>, Error> {
+    pub async fn status(self, job: &JobId) -> Result<Option<Status>, Error> {
         Ok(match self.look(job).await? {
             JobView::Long | JobView::Ended(JobEnd::Finished(_)) => Some(Status::Finished),
             JobView::Ended(JobEnd::Failed { .. }) => Some(Status::Error),
@@ -51,14 +53,14 @@ impl Store {
         })
     }
 
-    fn call_to_look(&self, job: &JobId, how: &str, longest: usize) -> Cmd {
+    fn call_to_look(self, job: &JobId, how: &str, longest: usize) -> Cmd {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str()).arg(how).arg(longest);
         call
     }
 
     /// How a job ended, if it has, with an output of so many bytes at most. Callers see to it that few ask for one client at once.
-    pub async fn whole(&self, job: &JobId, bytes: usize) -> Result<JobView, Error> {
+    pub async fn whole(self, job: &JobId, bytes: usize) -> Result<JobView, Error> {
         let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
         let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
         // Lua counts no further.
@@ -69,10 +71,10 @@ impl Store {
     /// Those of some jobs that have ended or are gone, and how.
     ///
     /// For most jobs one command shows that they have not ended. It costs Redis a fiftieth of the function.
-    pub async fn look_for_ends(&self, jobs: &[JobId]) -> Result<Vec<(JobId, JobView)>, Error> {
+    pub async fn look_for_ends(self, jobs: &[JobId]) -> Result<Vec<(JobId, JobView)>, Error> {
         let mut pipeline = Pipeline::with_capacity(jobs.len());
         for job in jobs {
-            pipeline.cmd("HGET").arg(self.keys().job(job)).arg("status");
+            pipeline.cmd("HGET").arg(self.0.keys.job(job)).arg("status");
         }
         // A key that is no hash is no job.
         pipeline.ignore_errors();
@@ -87,18 +89,18 @@ impl Store {
         Ok(doubtful.into_iter().zip(looks).filter(|(_, look)| !matches!(look, JobView::Open(_))).collect())
     }
 
-    async fn look_at_all(&self, jobs: &[JobId]) -> Result<Vec<JobView>, Error> {
+    async fn look_at_all(self, jobs: &[JobId]) -> Result<Vec<JobView>, Error> {
         stream::iter(jobs.to_vec()).map(|job| async move { self.look(&job).await }).buffered(AT_ONCE).try_collect().await
     }
 
     /// Tells the waiters in this process how a job ended, as its hash says. A failure is left to the sweeper.
-    pub(crate) fn tell_by_reading(&self, job: JobId) {
-        if !self.inbox().awaits(&job) {
+    pub(crate) fn tell_by_reading(self, job: JobId) {
+        if !self.0.inbox.awaits(&job) {
             return;
         }
-        let (store, audience) = (self.clone(), self.inbox().audience());
+        let (store, audience) = (Store(Arc::clone(self.0)), self.0.inbox.audience());
         tokio::spawn(async move {
-            match store.look(&job).await {
+            match store.jobs().look(&job).await {
                 Ok(JobView::Open(_)) => {}
                 Ok(look) => {
                     store.inbox().deliver(&job, &look, audience);

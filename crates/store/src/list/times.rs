@@ -1,8 +1,10 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::setback::set_back;
-use crate::{Error, Store};
+use crate::views::Maintenance;
+use crate::{Error, Inner};
 use hero_model::{JobFilter, Timestamp};
 
 /// How far jobs in an index may be out of order without a note of it, ms: servers of another version wrote times of their own clocks, and foreign jobs
@@ -25,14 +27,14 @@ pub(super) struct Times {
 
 impl Times {
     /// Those of a filter. Redis is asked only if it has bounds.
-    pub(super) async fn of(store: &Store, filter: &JobFilter) -> Result<Self, Error> {
+    pub(super) async fn of(store: &Arc<Inner>, filter: &JobFilter) -> Result<Self, Error> {
         let (since, until) = (filter.created_after.map(Timestamp::as_millis), filter.created_before.map(Timestamp::as_millis));
         if since.is_none() && until.is_none() {
             return Ok(Self::default());
         }
         // Whether it was set back a moment ago.
-        store.set_clock().await?;
-        let keys = store.keys();
+        Maintenance(store).set_clock().await?;
+        let keys = &store.keys;
         let noted = match store.noted_time_offsets().await {
             // A foreign program made something else of it, which the reaper takes away.
             Err(error) if !error.may_pass() => HashMap::new(),

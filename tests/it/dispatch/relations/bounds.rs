@@ -15,13 +15,13 @@ pub(super) fn new(spec: JobSpec) -> NewJob {
 pub(super) async fn create(store: &Store, spec: JobSpec) -> JobId {
     let job = new(spec);
     let id = job.id.clone();
-    assert_eq!(store.create(job).await.unwrap(), Created::Created(Status::Created));
+    assert_eq!(store.jobs().create(job).await.unwrap(), Created::Created(Status::Created));
     id
 }
 
 pub(super) async fn create_all(store: &Store, specs: impl IntoIterator<Item = JobSpec>) -> Vec<JobId> {
     let jobs: Vec<NewJob> = specs.into_iter().map(new).collect();
-    for answer in store.create_all_or_none(&jobs).await.unwrap() {
+    for answer in store.jobs().create_all_or_none(&jobs).await.unwrap() {
         assert_eq!(answer, Created::Created(Status::Created));
     }
     jobs.into_iter().map(|job| job.id).collect()
@@ -39,7 +39,7 @@ pub(super) async fn chain(store: &Store, length: usize) -> (JobId, JobId) {
 
 /// All at once. Where Redis itself is slow, as on a busy machine, a job that waits is told that instead of being told to come again.
 pub(super) async fn together(store: &Store, specs: Vec<JobSpec>) -> Vec<Created> {
-    let create = async |spec| match store.create(new(spec)).await {
+    let create = async |spec| match store.jobs().create(new(spec)).await {
         Err(Error::Deadline(_)) => Created::Busy,
         answer => answer.unwrap(),
     };
@@ -83,14 +83,14 @@ async fn a_job_that_thousands_name_as_their_dependent_is_not_written_anew_for_ea
         assert!(redis.run::<usize>(&["HSTRLEN", &key, field]).await < 5_000, "{field} grew");
     }
     // Who reads the job sees all of them, in order.
-    assert_eq!(store.job(&last).await.unwrap().unwrap().prerequisites, before);
+    assert_eq!(store.jobs().get(&last).await.unwrap().unwrap().prerequisites, before);
     // So does who looks for a cycle.
     let closing = JobSpec { dependents: vec![before[many - 1].clone()], ..after(&[&last]) };
-    assert!(matches!(store.create(new(closing)).await.unwrap(), Created::Cycle(_)));
+    assert!(matches!(store.jobs().create(new(closing)).await.unwrap(), Created::Cycle(_)));
     // It waits for each of them, and for no more than are worth a way back.
     let _: i64 = redis.run(&["HSET", &key, "more_prerequisites", "10000"]).await;
     let one_more = JobSpec { dependents: vec![last.clone()], ..spec("1") };
-    assert_eq!(store.create(new(one_more)).await.unwrap(), Created::Crowded(last.clone()));
+    assert_eq!(store.jobs().create(new(one_more)).await.unwrap(), Created::Crowded(last.clone()));
     assert_eq!(redis.run::<String>(&["HGET", &key, "open"]).await, many.to_string());
 }
 
@@ -102,25 +102,25 @@ async fn each_of_many_that_name_a_job_lets_it_go_and_blocks_its_retry() {
     let last = create(&store, spec("1")).await;
     let before = create_all(&store, (0..150).map(|_| JobSpec { dependents: vec![last.clone()], ..spec("1") })).await;
     for id in before.iter().chain([&last]) {
-        store.start(id).await.unwrap();
+        store.jobs().start(id).await.unwrap();
     }
-    let release = async || while store.release_relatives(128).await.unwrap() {};
+    let release = async || while store.jobs().release_relatives(128).await.unwrap() {};
     hand.take(&before[149]).await;
     for id in &before[..149] {
         hand.finish(id).await;
     }
     release().await;
-    assert_eq!(store.job(&last).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
+    assert_eq!(store.jobs().get(&last).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
     hand.finish(&before[149]).await;
     release().await;
     hand.finish(&last).await;
     // The last of them stands in no text.
-    assert!(matches!(store.retry(&before[149]).await.unwrap(), Retried::OnItsWay(_)));
+    assert!(matches!(store.jobs().retry(&before[149]).await.unwrap(), Retried::OnItsWay(_)));
     hand.fail(&before[149]).await;
     release().await;
-    assert!(matches!(store.retry(&last).await.unwrap(), Retried::Blocked(other) if other == before[149]));
-    assert!(matches!(store.retry(&before[149]).await.unwrap(), Retried::OnItsWay(_)));
-    assert!(matches!(store.retry(&last).await.unwrap(), Retried::OnItsWay(Status::WaitingForPrerequisites)));
+    assert!(matches!(store.jobs().retry(&last).await.unwrap(), Retried::Blocked(other) if other == before[149]));
+    assert!(matches!(store.jobs().retry(&before[149]).await.unwrap(), Retried::OnItsWay(_)));
+    assert!(matches!(store.jobs().retry(&last).await.unwrap(), Retried::OnItsWay(Status::WaitingForPrerequisites)));
     hand.finish(&before[149]).await;
     release().await;
     hand.finish(&last).await;
@@ -229,11 +229,11 @@ async fn more_relatives_than_can_be_followed_are_not_even_read() {
     let (predecessor, other) = (create(&store, spec("1")).await, create(&store, spec("1")).await);
     for _ in 0..5 {
         let children = create_all(&store, (0..1000).map(|_| child_of(&predecessor))).await;
-        join_all(children.iter().map(|id| store.start(id))).await;
+        join_all(children.iter().map(|id| store.jobs().start(id))).await;
     }
     let before = calls(&redis, "hmget").await;
     let continuation = JobSpec { dependents: vec![other], ..continuation_of(&predecessor) };
-    assert_eq!(store.create(new(continuation)).await.unwrap(), Created::Tangled);
+    assert_eq!(store.jobs().create(new(continuation)).await.unwrap(), Created::Tangled);
     let read = calls(&redis, "hmget").await - before;
     assert!(read < 100, "{read} jobs were read");
 }

@@ -22,12 +22,12 @@ async fn retries_that_make_redis_follow_many_relations_wait_for_its_time_and_say
     let store = redis.store().await;
     let end = chain(&store, 4_100).await.1;
     let id = create(&store, after(&[&end])).await;
-    store.stop(&id).await.unwrap();
+    store.jobs().stop(&id).await.unwrap();
     let other = create(&store, spec("1")).await;
-    store.stop(&other).await.unwrap();
+    store.jobs().stop(&other).await.unwrap();
     let began = std::time::Instant::now();
-    let many = join_all((0..100).map(|_| store.retry(&id)));
-    let (many, one) = tokio::join!(many, store.retry(&other));
+    let many = join_all((0..100).map(|_| store.jobs().retry(&id)));
+    let (many, one) = tokio::join!(many, store.jobs().retry(&other));
     let most = 2 + began.elapsed().as_millis() / 100;
     let followed = many.iter().filter(|answer| matches!(answer, Ok(Retried::Tangled))).count();
     assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} is what the budget allows");
@@ -53,7 +53,7 @@ async fn who_has_many_relations_followed_waits_for_himself() {
     let closes = of("alice", JobSpec { dependents: vec![other.clone()], ..after(&[&first]) });
     // Nothing has to be followed for one that only waits.
     let waits = of("mallory", after(&[&end]));
-    let (flood, closes, waits) = tokio::join!(together(&store, flood), store.create(new(closes)), store.create(new(waits)));
+    let (flood, closes, waits) = tokio::join!(together(&store, flood), store.jobs().create(new(closes)), store.jobs().create(new(waits)));
     assert!(flood.contains(&Created::Busy), "{flood:?}");
     assert_eq!(closes.unwrap(), STORED);
     assert_eq!(waits.unwrap(), STORED);
@@ -66,7 +66,7 @@ async fn creates_that_wait_for_a_redis_that_pauses_are_not_refused_for_relations
     let (other, first) = (create(&store, spec("1")).await, create(&store, spec("1")).await);
     let _: String = redis.run(&["CLIENT", "PAUSE", "3300", "WRITE"]).await;
     let specs = (0..130).map(|_| JobSpec { dependents: vec![other.clone()], ..after(&[&first]) });
-    for answer in join_all(specs.map(|spec| store.create(new(spec)))).await {
+    for answer in join_all(specs.map(|spec| store.jobs().create(new(spec)))).await {
         // Where Redis is slow besides, as on a busy machine, that is told, and not that others follow relations.
         assert!(matches!(answer, Ok(STORED) | Err(Error::Deadline(_))), "{answer:?}");
     }
@@ -79,11 +79,11 @@ async fn a_small_create_does_not_wait_for_large_ones_that_came_before_it() {
     let (text, done) = (Json::from("x".repeat(1_900_000)), AtomicUsize::new(0));
     let large = join_all((0..24).map(|_| async {
         let job = new(JobSpec { args: Some(text.clone()), ..spec("1") });
-        assert_eq!(store.create(job).await.unwrap(), STORED);
+        assert_eq!(store.jobs().create(job).await.unwrap(), STORED);
         done.fetch_add(1, Ordering::Relaxed);
     }));
     let small = async {
-        assert_eq!(store.create(new(spec("1"))).await.unwrap(), STORED);
+        assert_eq!(store.jobs().create(new(spec("1"))).await.unwrap(), STORED);
         done.load(Ordering::Relaxed)
     };
     let (_, before) = tokio::join!(large, small);
@@ -109,7 +109,7 @@ async fn foreign_jobs(redis: &Redis, store: &Store, chains: usize, of_each: usiz
 async fn indexed_once(redis: &Redis, store: &Store, ids: &[JobId]) {
     let index: Vec<String> = redis.run(&["LRANGE", &format!("hero:index:{}", store.clock().now().hour()), "0", "-1"]).await;
     for id in ids {
-        assert_eq!(store.job(id).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
+        assert_eq!(store.jobs().get(id).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
         assert_eq!(index.iter().filter(|other| *other == id.as_str()).count(), 1);
     }
 }
@@ -127,7 +127,7 @@ async fn a_fetch_follows_a_bounded_number_of_relations_for_foreign_jobs() {
     let mut more = true;
     while more {
         let before = calls(&redis, "hmget").await;
-        let fetched = store.fetch(&Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
+        let fetched = store.queues().fetch(&Fetch { script_type: &osis, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
         let read = calls(&redis, "hmget").await - before;
         assert!(read < 1_600, "{read} jobs were read in one fetch");
         assert!(fetched.taken.is_empty());
@@ -145,7 +145,7 @@ async fn what_is_too_much_for_one_look_at_foreign_jobs_is_discovered_by_a_later_
     let (mut discovered, mut looks) = (0, 0);
     while discovered < ids.len() {
         let before = calls(&redis, "hmget").await;
-        let new = store.discover(&ids).await.unwrap();
+        let new = store.maintenance().discover(&ids).await.unwrap();
         let read = calls(&redis, "hmget").await - before;
         assert!(new > 0 && read < 1_600, "{new} discovered, {read} jobs were read");
         (discovered, looks) = (discovered + new, looks + 1);

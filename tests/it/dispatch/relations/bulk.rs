@@ -246,13 +246,13 @@ async fn a_group_that_does_not_fit_into_its_queue_is_refused_as_a_whole() {
             .map(|_| NewJob { id: JobId::random(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None })
             .collect()
     };
-    let too_many = store.create_all_or_none(&group(4)).await.unwrap();
+    let too_many = store.jobs().create_all_or_none(&group(4)).await.unwrap();
     assert_eq!(too_many, [Created::None, Created::None, Created::None, Created::Full(3)]);
     assert!(jobs(&redis).await.is_empty());
-    let fits = store.create_all_or_none(&group(3)).await.unwrap();
+    let fits = store.jobs().create_all_or_none(&group(3)).await.unwrap();
     assert_eq!(fits, vec![Created::Created(Status::Dispatched); 3]);
     assert_eq!((jobs(&redis).await.len(), redis.run::<i64>(&["LLEN", "hero:q:work:type:osis"]).await), (3, 3));
-    assert_eq!(store.create_all_or_none(&group(1)).await.unwrap(), [Created::Full(3)]);
+    assert_eq!(store.jobs().create_all_or_none(&group(1)).await.unwrap(), [Created::Full(3)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

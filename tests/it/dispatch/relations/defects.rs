@@ -72,7 +72,7 @@ async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
     let hand = Hand::of(&store);
     let start = async |spec| {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
+        store.jobs().create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
         id
     };
     let job = start(spec("1")).await;
@@ -81,11 +81,11 @@ async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
         hand.take(&job).await;
         hand.forget().await;
         store.clock().advance(Duration::from_secs(31));
-        store.reap(128).await.unwrap();
+        store.queues().reap(128).await.unwrap();
     }
     crate::support::until("the release", || async {
-        store.release_relatives(128).await.unwrap();
-        (store.job(&dependent).await.unwrap()?.status == Status::Error).then_some(())
+        store.jobs().release_relatives(128).await.unwrap();
+        (store.jobs().get(&dependent).await.unwrap()?.status == Status::Error).then_some(())
     })
     .await;
     hand.take(&continuation).await;
@@ -99,7 +99,11 @@ async fn the_recovery_after_a_crash_does_not_stop_at_a_job_that_is_gone() {
     let mut jobs = Vec::new();
     for _ in 0..30 {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
+        store
+            .jobs()
+            .create(NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None })
+            .await
+            .unwrap();
         jobs.push(id);
     }
     assert_eq!(hand.take_all().await, 30);
@@ -114,10 +118,10 @@ async fn the_recovery_after_a_crash_does_not_stop_at_a_job_that_is_gone() {
     store.clock().advance(Duration::from_secs(31));
     let mut looked = 1;
     while looked > 0 {
-        looked = store.reap(5).await.unwrap().unwrap();
+        looked = store.queues().reap(5).await.unwrap().unwrap();
     }
     for (at, job) in jobs.iter().enumerate().filter(|(at, _)| at % 3 != 0) {
-        assert_eq!(store.job(job).await.unwrap().unwrap().status, Status::Dispatched, "{at}");
+        assert_eq!(store.jobs().get(job).await.unwrap().unwrap().status, Status::Dispatched, "{at}");
     }
     assert_eq!(redis.run::<i64>(&["EXISTS", "hero:q:leases"]).await, 0);
 }
@@ -191,7 +195,7 @@ async fn a_parent_is_not_forgotten_before_its_relatives_are_released() {
     let hand = Hand::of(&store);
     let create = async |spec| {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
+        store.jobs().create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
         id
     };
     let brief = |spec| JobSpec { retention: hero::model::Seconds::new(0.5), ..spec };
@@ -200,20 +204,20 @@ async fn a_parent_is_not_forgotten_before_its_relatives_are_released() {
     let (child, continuation) = (create(brief(child_of(&parent))).await, create(continuation_of(&grandparent)).await);
     let clock = create(brief(spec("1"))).await;
     hand.finish(&grandparent).await;
-    while store.release_relatives(1).await.unwrap() {}
+    while store.jobs().release_relatives(1).await.unwrap() {}
     hand.finish(&parent).await;
     hand.finish(&clock).await;
     // No server releases anything for longer than the parent is kept.
-    crate::support::until("the end of the retention", || async { store.job(&clock).await.unwrap().is_none().then_some(()) }).await;
-    while store.release_relatives(1).await.unwrap() {}
+    crate::support::until("the end of the retention", || async { store.jobs().get(&clock).await.unwrap().is_none().then_some(()) }).await;
+    while store.jobs().release_relatives(1).await.unwrap() {}
     // Whoever asks for the result does not make the parent go either.
-    store.look(&parent).await.unwrap();
-    store.wait(&parent).await.unwrap();
+    store.jobs().look(&parent).await.unwrap();
+    store.jobs().wait(&parent).await.unwrap();
     assert_eq!(redis.run::<i64>(&["TTL", &format!("hero:job:{parent}")]).await, -1);
     hand.finish(&child).await;
-    while store.release_relatives(1).await.unwrap() {}
+    while store.jobs().release_relatives(1).await.unwrap() {}
     hand.finish(&continuation).await;
-    while store.release_relatives(1).await.unwrap() {}
+    while store.jobs().release_relatives(1).await.unwrap() {}
     assert!(redis.run::<i64>(&["TTL", &format!("hero:job:{grandparent}")]).await > 0);
 }
 
@@ -224,6 +228,7 @@ async fn two_promoters_never_run_one_delayed_job_twice() {
     let due = stores[0].clock().now().plus(Duration::from_secs(60));
     let first = JobId::random();
     stores[0]
+        .jobs()
         .create(NewJob { id: first.clone(), spec: spec("1"), start: false, waited: false, occurrence: None, flow: None })
         .await
         .unwrap();
@@ -234,18 +239,22 @@ async fn two_promoters_never_run_one_delayed_job_twice() {
         if at % 3 == 0 {
             new.prerequisites = vec![first.clone()];
         }
-        stores[0].create(NewJob { id: id.clone(), spec: new, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
+        stores[0]
+            .jobs()
+            .create(NewJob { id: id.clone(), spec: new, start: true, waited: false, occurrence: None, flow: None })
+            .await
+            .unwrap();
         jobs.insert(id.to_string());
     }
-    stores[0].start(&first).await.unwrap();
+    stores[0].jobs().start(&first).await.unwrap();
     let hand = Hand::of(&stores[0]);
     hand.finish(&first).await;
-    while stores[0].release_relatives(128).await.unwrap() {}
+    while stores[0].jobs().release_relatives(128).await.unwrap() {}
     for store in &stores {
         store.clock().advance(Duration::from_secs(61));
     }
     let promoting = stores.iter().flat_map(|store| (0..4).map(move |_| store)).map(async |store| {
-        while store.promote(7).await.unwrap().handled > 0 {
+        while store.jobs().promote(7).await.unwrap().handled > 0 {
             tokio::task::yield_now().await;
         }
     });

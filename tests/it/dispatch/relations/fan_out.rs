@@ -14,7 +14,7 @@ async fn start_many(house: &House, spec: &JobSpec) -> Vec<JobId> {
         let (id, spec) = (JobId::random(), spec.clone());
         let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
         async move {
-            house.store.create(new).await.unwrap();
+            house.store.jobs().create(new).await.unwrap();
             id
         }
     });

@@ -122,7 +122,7 @@ impl Hand {
     async fn fetch(&self, ends: &[Ended], room: usize) -> hero::store::Fetched {
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
         let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-        self.store.fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
+        self.store.queues().fetch(&Fetch { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
     }
 }
 

@@ -33,7 +33,7 @@ async fn what_cannot_come_to_its_place_now_is_not_lost() {
     let server = a_process();
     let creating = server.spawn(async move { creator.create_many(group).await });
     is_created(&redis).await;
-    let refused = until("a releaser that is refused", || async { store.release_relatives(64).await.err() }).await;
+    let refused = until("a releaser that is refused", || async { store.jobs().release_relatives(64).await.err() }).await;
     assert!(refused.to_string().contains("can't run this command"), "{refused}");
     // Its creator ends here, too.
     server.shutdown_background();
@@ -81,7 +81,7 @@ async fn a_context_with_a_group_that_is_being_created_is_not_idle() {
     may_be_shown(&redis, false).await;
     let creating = tokio::spawn(async move { creator.create_many(vec![spec("1"); MANY]).await });
     is_created(&redis).await;
-    let open = store.close_context(false).await.unwrap().expect("it is idle");
+    let open = store.contexts().close(false).await.unwrap().expect("it is idle");
     assert_eq!(open.scheduled, MANY as u64);
     may_be_shown(&redis, true).await;
     assert_eq!(creating.await.unwrap().unwrap().len(), MANY);
@@ -109,7 +109,7 @@ async fn many_that_were_held_for_nothing_go_on_by_a_few_calls_one_behind_the_oth
     held_for(&redis, &group, &others).await;
     let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", &format!("{group} 1")]).await;
     let mut calls = 1;
-    while store.release_relatives(64).await.unwrap() {
+    while store.jobs().release_relatives(64).await.unwrap() {
         calls += 1;
     }
     assert_eq!(calls, MANY.div_ceil(64));
@@ -141,7 +141,7 @@ async fn who_is_held_for_a_group_goes_on_though_the_list_of_those_that_are_stage
 async fn a_group_with_keys_that_is_more_than_may_be_created_now_is_refused_by_its_first_slice() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    store.limit_jobs_per_second(10);
+    store.limits().set_jobs_per_second(10);
     let dispatcher = dispatcher([store], redis.directory());
     let keyed = |name: &str| (0..100).map(|at| JobSpec { idempotency_key: Some(format!("{name}{at}")), ..spec("1") }).collect::<Vec<_>>();
     dispatcher.create_many(keyed("a")).await.unwrap();
@@ -167,7 +167,7 @@ async fn who_gives_up_a_create_leaves_nothing_of_it_staged() {
             (is_created || keys(&redis, "hero:*staged*").await.is_empty() || !is_left).then_some(())
         })
         .await;
-        redis.store().await.release_relatives(2000).await.unwrap();
+        redis.store().await.jobs().release_relatives(2000).await.unwrap();
     }
 }
 
@@ -185,7 +185,7 @@ async fn what_another_program_makes_of_the_lists_of_groups_holds_up_nobody() {
     let _: usize = redis.run(&["RPUSH", "hero:q:created", group.as_str()]).await;
     let _: usize = redis.run(&["ZADD", "hero:q:staged", "1", &format!("{other} 5")]).await;
     // A call does a bounded part of it.
-    store.release_relatives(64).await.unwrap();
+    store.jobs().release_relatives(64).await.unwrap();
     let left: usize = redis.run(&["LLEN", &format!("hero:staged:{group}:lines")]).await;
     assert!(left >= 5003 - 64, "{left}");
     assert_eq!(dispatcher.create_many(vec![spec("1"); MANY]).await.unwrap().len(), MANY);
@@ -210,7 +210,7 @@ async fn a_line_with_an_impossible_time_leaves_those_beside_it_in_their_lists() 
     let text: String = redis.run(&["LINDEX", &lines, "0"]).await;
     let _: String = redis.run(&["LSET", &lines, "0", &format!("{text}\ncreated {foreign}:1 {id} n {}", "9".repeat(400))]).await;
     may_be_shown(&redis, true).await;
-    store.release_relatives(64).await.unwrap();
+    store.jobs().release_relatives(64).await.unwrap();
     let _: u8 = redis.run(&["DEL", &format!("hero:staged:{foreign}:1")]).await;
     finished(&redis, &store).await;
     assert_eq!(redis.run::<usize>(&["ZCARD", "hero:q:scheduled"]).await, MANY);
@@ -326,7 +326,7 @@ async fn what_is_no_group_keeps_no_group_from_being_taken_away() {
     let _: usize = redis.run(&["HSET", &format!("hero:staged:{group}:1"), "status", "created"]).await;
     finished(&redis, &store).await;
     until("nothing that is held", || async {
-        store.release_relatives(64).await.unwrap();
+        store.jobs().release_relatives(64).await.unwrap();
         keys(&redis, "hero:q:holding").await.is_empty().then_some(())
     })
     .await;

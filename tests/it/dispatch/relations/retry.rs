@@ -74,10 +74,10 @@ async fn the_end_of_an_attempt_before_the_retry_is_not_taken_for_the_new_one() {
     let (late, hand) = (super::Hand::of(&store), super::Hand::of(&store));
     let id = JobId::random();
     let new = hero::store::NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None };
-    store.create(new).await.unwrap();
+    store.jobs().create(new).await.unwrap();
     let first = late.take(&id).await;
     store.clock().advance(std::time::Duration::from_secs(31));
-    store.reap(128).await.unwrap();
+    store.queues().reap(128).await.unwrap();
     hand.fail(&id).await;
     let dispatcher = crate::support::dispatcher([store.clone()], redis.directory());
     dispatcher.retry(CONTEXT, &id).await.unwrap();
@@ -321,20 +321,24 @@ async fn an_end_that_was_taken_back_before_its_release_ends_nobody() {
     let hand = super::Hand::of(&store);
     let create = async |spec| {
         let id = JobId::random();
-        store.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
+        store
+            .jobs()
+            .create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None })
+            .await
+            .unwrap();
         id
     };
     let job = create(spec("1")).await;
     let before = create(after(&[&job])).await;
     hand.fail(&job).await;
-    store.retry(&job).await.unwrap();
+    store.jobs().retry(&job).await.unwrap();
     let behind = create(after(&[&job])).await;
-    store.release_relatives(128).await.unwrap();
+    store.jobs().release_relatives(128).await.unwrap();
     for waiting in [&before, &behind] {
-        assert_eq!(store.job(waiting).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
+        assert_eq!(store.jobs().get(waiting).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
     }
     hand.finish(&job).await;
-    store.release_relatives(128).await.unwrap();
+    store.jobs().release_relatives(128).await.unwrap();
     hand.finish(&before).await;
     hand.finish(&behind).await;
 }
@@ -346,18 +350,22 @@ async fn a_continuation_that_is_retried_does_not_bring_back_its_deleted_predeces
     let store = redis.store().await;
     let create = async |spec, start| {
         let id = JobId::random();
-        store.create(hero::store::NewJob { id: id.clone(), spec, start, waited: false, occurrence: None, flow: None }).await.unwrap();
+        store
+            .jobs()
+            .create(hero::store::NewJob { id: id.clone(), spec, start, waited: false, occurrence: None, flow: None })
+            .await
+            .unwrap();
         id
     };
     let predecessor = create(spec("1"), false).await;
     let continuation = create(continuation_of(&predecessor), true).await;
     create(child_of(&predecessor), true).await;
-    store.delete(&predecessor).await.unwrap();
-    store.stop(&continuation).await.unwrap();
-    store.retry(&continuation).await.unwrap();
-    assert!(store.job(&predecessor).await.unwrap().is_none());
-    while store.release_relatives(128).await.unwrap() {}
-    assert!(store.job(&predecessor).await.unwrap().is_none());
+    store.jobs().delete(&predecessor).await.unwrap();
+    store.jobs().stop(&continuation).await.unwrap();
+    store.jobs().retry(&continuation).await.unwrap();
+    assert!(store.jobs().get(&predecessor).await.unwrap().is_none());
+    while store.jobs().release_relatives(128).await.unwrap() {}
+    assert!(store.jobs().get(&predecessor).await.unwrap().is_none());
     super::Hand::of(&store).finish(&continuation).await;
     let left: Vec<String> = redis.run(&["KEYS", "hero:rel:*"]).await;
     assert!(left.is_empty(), "{left:?}");

@@ -18,7 +18,7 @@ async fn quiet() -> (Redis, Store, Hand) {
 
 async fn make(store: &Store, spec: JobSpec, start: bool) -> Created {
     let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-    store.create(NewJob { id, spec, start, waited: false, occurrence: None, flow: None }).await.unwrap()
+    store.jobs().create(NewJob { id, spec, start, waited: false, occurrence: None, flow: None }).await.unwrap()
 }
 
 /// Stores a job that starts, by an id of its own.
@@ -30,16 +30,16 @@ async fn started(store: &Store, spec: JobSpec) -> JobId {
 }
 
 async fn release(store: &Store) {
-    while store.release_relatives(128).await.unwrap() {}
+    while store.jobs().release_relatives(128).await.unwrap() {}
 }
 
 async fn now(store: &Store, id: &JobId) -> Status {
-    store.job(id).await.unwrap().unwrap().status
+    store.jobs().get(id).await.unwrap().unwrap().status
 }
 
 /// Stops a job, and has its time be over at once.
 async fn stopped_and_gone(redis: &Redis, store: &Store, id: &JobId) {
-    store.stop(id).await.unwrap();
+    store.jobs().stop(id).await.unwrap();
     release(store).await;
     assert_eq!(redis.run::<i64>(&["PEXPIRE", &format!("hero:job:{id}"), "0"]).await, 1);
 }
@@ -113,7 +113,7 @@ async fn a_parent_closes_when_a_child_was_deleted_and_its_id_used_again_before_i
     hand.finish(&parent).await;
     release(&store).await;
     hand.finish(&child).await;
-    assert_eq!(store.delete(&child).await.unwrap(), Deleted::Deleted);
+    assert_eq!(store.jobs().delete(&child).await.unwrap(), Deleted::Deleted);
     assert!(matches!(make(&store, named(&child, spec("1")), false).await, Created::Created(Status::Created)));
     release(&store).await;
     assert_eq!(relatives(&redis, &parent, "active").await, nobody());
@@ -126,7 +126,7 @@ async fn an_id_is_free_again_once_those_have_been_let_go_who_waited_for_the_form
     let first = started(&store, spec("1")).await;
     let dependent = started(&store, after(&[&first])).await;
     hand.finish(&first).await;
-    assert_eq!(store.delete(&first).await.unwrap(), Deleted::Deleted);
+    assert_eq!(store.jobs().delete(&first).await.unwrap(), Deleted::Deleted);
     assert_eq!(make(&store, named(&first, spec("1")), false).await, Created::Unreleased);
     release(&store).await;
     assert_eq!(now(&store, &dependent).await, Status::Dispatched);
@@ -160,8 +160,8 @@ async fn the_end_of_a_run_of_the_former_job_is_not_recorded_for_the_new_one() {
     hand.take(&id).await;
     // Its lease is lost and it is deleted, but its script runs on.
     let later = later(&redis).await;
-    assert_eq!(later.reap(128).await.unwrap(), Some(1));
-    assert_eq!(store.delete(&id).await.unwrap(), Deleted::Deleted);
+    assert_eq!(later.queues().reap(128).await.unwrap(), Some(1));
+    assert_eq!(store.jobs().delete(&id).await.unwrap(), Deleted::Deleted);
     started(&later, named(&id, spec("2"))).await;
     assert_eq!(hand.take_all().await, 1);
     assert_eq!((hand.try_finish(&id).await, now(&store, &id).await), (None, Status::Started));
@@ -181,7 +181,7 @@ async fn an_idempotency_key_of_the_former_job_does_not_stand_for_the_new_one() {
         let first = || named(&id, of("a", Some(first_key), "1"));
         assert!(matches!(make(&store, first(), false).await, Created::Created(_)));
         assert!(matches!(make(&store, first(), false).await, Created::Same(..)));
-        assert_eq!(store.delete(&id).await.unwrap(), Deleted::Deleted);
+        assert_eq!(store.jobs().delete(&id).await.unwrap(), Deleted::Deleted);
         assert!(matches!(make(&store, named(&id, of(caller, key, "2")), false).await, Created::Created(_)));
         assert_eq!(make(&store, first(), false).await, Created::Exists(Status::Created), "{caller} {key:?}");
         // Without that id a job of its own is made.
@@ -197,7 +197,7 @@ async fn a_new_job_has_neither_the_reply_nor_the_log_of_the_former_one() {
     for related in [false, true] {
         let id = started(&store, named(&JobId::random(), spec("1"))).await;
         hand.take(&id).await;
-        store.append_log(&id, &[(LogLevel::Info, "secret".into())]).await.unwrap();
+        store.jobs().append_log(&id, &[(LogLevel::Info, "secret".into())]).await.unwrap();
         hand.finish(&id).await;
         assert_eq!(redis.run::<i64>(&["PEXPIRE", &format!("hero:job:{id}"), "0"]).await, 1);
         let reply = format!("hero:q:reply:{id}");
@@ -205,7 +205,7 @@ async fn a_new_job_has_neither_the_reply_nor_the_log_of_the_former_one() {
         let before = started(&store, spec("1")).await;
         started(&store, named(&id, if related { after(&[&before]) } else { spec("1") })).await;
         assert_eq!(redis.run::<i64>(&["EXISTS", &reply]).await, 0);
-        assert!(store.read_log(&id, None, 9, 99).await.unwrap().lines.is_empty());
+        assert!(store.jobs().read_lines(&id, None, 9, 99).await.unwrap().lines.is_empty());
     }
 }
 
@@ -214,7 +214,7 @@ async fn a_log_of_an_attempt_that_failed_is_kept_no_longer_than_the_job() {
     let (redis, store, hand) = quiet().await;
     let id = started(&store, spec("1")).await;
     hand.take(&id).await;
-    store.append_log(&id, &[(LogLevel::Info, "of the first attempt".into())]).await.unwrap();
+    store.jobs().append_log(&id, &[(LogLevel::Info, "of the first attempt".into())]).await.unwrap();
     assert_eq!(hand.crash(&id).await, Status::Dispatched);
     // The second one logs nothing.
     hand.finish(&id).await;
@@ -229,16 +229,16 @@ async fn a_stop_of_the_former_job_does_not_stop_the_new_one() {
     for dies in [true, false] {
         let id = started(&store, named(&JobId::random(), spec("1"))).await;
         hand.take(&id).await;
-        assert_eq!(store.stop(&id).await.unwrap(), Stopping::Asked);
+        assert_eq!(store.jobs().stop(&id).await.unwrap(), Stopping::Asked);
         if dies {
             // Nobody looks at the request, and the hash may go before it does.
-            assert_eq!(later.reap(128).await.unwrap(), Some(1));
+            assert_eq!(later.queues().reap(128).await.unwrap(), Some(1));
             hand.forget().await;
             assert_eq!(redis.run::<i64>(&["PEXPIRE", &format!("hero:job:{id}"), "0"]).await, 1);
         } else {
             // It ends before anybody has looked.
             hand.finish(&id).await;
-            assert_eq!(store.delete(&id).await.unwrap(), Deleted::Deleted);
+            assert_eq!(store.jobs().delete(&id).await.unwrap(), Deleted::Deleted);
         }
         started(&store, named(&id, spec("2"))).await;
         assert_eq!(hand.take_all().await, 1, "the actor's server died: {dies}");

@@ -186,7 +186,7 @@ async fn a_server_that_ends_while_it_creates_many_has_created_all_or_none() {
         gone(&redis, clients).await;
         // Others go on with what was created.
         let many = until("all or none", || async {
-            store.release_relatives(64).await.unwrap();
+            store.jobs().release_relatives(64).await.unwrap();
             let many = keys(&redis, "hero:job:*").await.len();
             let is_done = redis.run::<usize>(&["LLEN", "hero:q:created"]).await == 0;
             (is_done && many % 200 == 0).then_some(many)
@@ -312,7 +312,7 @@ async fn a_follower_sees_each_of_many_that_were_created_together_from_whatever_c
     let dispatcher = dispatcher([store.clone()], redis.directory());
     let ids = dispatcher.create_many(vec![spec("1"); 250]).await.unwrap();
     let read = async |cursor: &str| {
-        let mut changes = Box::pin(store.replay(cursor).await.unwrap().unwrap());
+        let mut changes = Box::pin(store.events().replay(cursor).await.unwrap().unwrap());
         let mut seen = Vec::new();
         while let Some(moment) = changes.next().await {
             match moment.unwrap() {
@@ -334,7 +334,7 @@ async fn a_follower_sees_each_of_many_that_were_created_together_from_whatever_c
 async fn a_group_that_is_more_than_may_be_created_now_is_refused_before_anything_of_it_is_written() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    store.limit_jobs_per_second(10);
+    store.limits().set_jobs_per_second(10);
     let dispatcher = dispatcher([store], redis.directory());
     let keyed = || (0..100).map(|at| JobSpec { idempotency_key: Some(format!("k{at}")), ..spec("1") }).collect::<Vec<_>>();
     let first = dispatcher.create_many(keyed()).await.unwrap();
@@ -395,7 +395,7 @@ async fn those_whose_creator_ended_after_the_step_are_entered_by_the_releaser() 
     let _: usize = redis.run(&["RPUSH", "hero:q:created", "group"]).await;
     // Nobody comes to it before that one is deleted: each of them learns of it all the same.
     dispatcher.delete(CONTEXT, &other).await.unwrap();
-    while store.release_relatives(64).await.unwrap() {}
+    while store.jobs().release_relatives(64).await.unwrap() {}
     for id in [&ids[0], &ids[99]] {
         let error: String = redis.run(&["HGET", &format!("hero:job:{id}"), "error"]).await;
         assert!(error.contains("was deleted"), "{error}");

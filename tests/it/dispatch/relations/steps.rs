@@ -19,7 +19,7 @@ pub(super) async fn finished(redis: &Redis, store: &Store) {
         let _: usize = redis.run(&["ZADD", "hero:q:staged", "XX", "1", &group]).await;
     }
     until("nothing left to do", || async {
-        let more = store.release_relatives(64).await.unwrap();
+        let more = store.jobs().release_relatives(64).await.unwrap();
         let left = keys(redis, "hero:staged:*").await.len() + keys(redis, "hero:q:staged").await.len();
         (!more && left == 0).then_some(())
     })
@@ -156,7 +156,7 @@ async fn who_is_to_wait_for_a_large_group_waits_and_goes_on_with_it() {
         assert_eq!(begin(&house, id).await, Status::WaitingForPrerequisites);
     }
     assert_eq!(begin(&house, &waiting[2]).await, Status::Dispatched);
-    let job = house.store.job(&waiting[0]).await.unwrap().unwrap();
+    let job = house.store.jobs().get(&waiting[0]).await.unwrap().unwrap();
     assert_eq!(job.prerequisites, ids);
     for id in &ids {
         begin(&house, id).await;
@@ -240,6 +240,6 @@ async fn who_is_held_for_a_group_that_never_comes_goes_on() {
     let _: usize = redis.run(&words).await;
     assert_eq!(dispatcher.start(CONTEXT, &other).await.unwrap(), Status::WaitingForPrerequisites);
     finished(&redis, &store).await;
-    assert_eq!(store.job(&other).await.unwrap().unwrap().status, Status::Dispatched);
+    assert_eq!(store.jobs().get(&other).await.unwrap().unwrap().status, Status::Dispatched);
     assert_eq!(waits_for(&redis, &other).await, ("0".to_owned(), 0, 0));
 }

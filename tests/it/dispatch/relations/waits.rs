@@ -136,7 +136,7 @@ async fn whoever_is_linked_while_the_other_ends_is_released_or_not_blocked() {
                 let id = JobId::random();
                 let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
                 // The other server has its own connection, so that Redis alone decides who is first.
-                other.create(new).await.unwrap();
+                other.jobs().create(new).await.unwrap();
                 ids.push(id);
             }
             ids

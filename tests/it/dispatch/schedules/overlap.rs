@@ -53,7 +53,7 @@ async fn queue_has_each_job_wait_for_the_one_before() {
     assert_eq!(status(&jobs), [Status::Dispatched, Status::WaitingForPrerequisites, Status::WaitingForPrerequisites]);
     town.stop(&jobs[0]).await;
     crate::support::until("the next in line", || async {
-        town.store.release_relatives(128).await.unwrap();
+        town.store.jobs().release_relatives(128).await.unwrap();
         (status(&town.jobs(&id).await) == [Status::Error, Status::Dispatched, Status::WaitingForPrerequisites]).then_some(())
     })
     .await;

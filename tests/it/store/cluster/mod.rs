@@ -203,8 +203,8 @@ async fn five_contexts_of_a_cluster_work_each_in_its_slot() {
     let _: i64 = node.run(&["SADD", &key(context, "meta:actors"), "hero:meta:actor:inst:osis:default:1"]).await;
     let _: i64 = node.run(&["SADD", &key(context, "meta:queues"), "hero:q:work:type:osis"]).await;
     let store = server.dispatcher.opened(context).unwrap();
-    store.actors_now().await.unwrap();
-    store.tidy().await.unwrap();
+    store.actors().now().await.unwrap();
+    store.maintenance().tidy().await.unwrap();
     assert_eq!(server.dispatcher.actors(context).await.unwrap().len(), 1);
     assert_eq!(server.dispatcher.queues(context).await.unwrap().len(), 1);
     server.close().await;

@@ -135,8 +135,8 @@ async fn a_context_whose_slot_moves_is_followed() {
 
     // A function, a plain command, SCAN with a pipeline, a connection of its own, and the reader of the events.
     assert_eq!(dispatcher.start(context, &id).await.unwrap(), Status::Dispatched);
-    assert_eq!(asked.job(&id).await.unwrap().unwrap().job_id, id);
-    assert_eq!(listed.list(&Default::default(), None, 10, usize::MAX).await.unwrap().unwrap().jobs.len(), 1);
+    assert_eq!(asked.jobs().get(&id).await.unwrap().unwrap().job_id, id);
+    assert_eq!(listed.jobs().list(&Default::default(), None, 10, usize::MAX).await.unwrap().unwrap().jobs.len(), 1);
     let (peek, queue) = (tokio::sync::Mutex::new(Peek::new(peeked)), key(context, "q:work:type:osis"));
     until("the queue is seen", || async { peek.lock().await.wait(&queue).await.ok().filter(|there| *there) }).await;
     let event = tokio::time::timeout(PATIENCE, events.next()).await.unwrap();

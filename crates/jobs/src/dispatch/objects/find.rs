@@ -66,7 +66,7 @@ impl Objects {
         }
         let _call = self.call().await?;
         for _ in 0..ATTEMPTS {
-            let indexes = self.store().indexes(collection).await.map_err(failed)?;
+            let indexes = self.store().objects().indexes(collection).await.map_err(failed)?;
             let plan = plan(collection, query, &indexes)?;
             let used = plan.range.field().unwrap_or(ID).to_owned();
             if let Some(mut page) = self.page(collection, query, plan, limit, room).await? {
@@ -84,7 +84,7 @@ impl Objects {
         loop {
             let wanted = limit - page.objects.len();
             let portion = Portion { objects: wanted.max(least), bytes: BYTES, revisions: false };
-            let read = self.store().read_objects(collection, &range, query.descending, portion).await.map_err(failed)?;
+            let read = self.store().objects().read(collection, &range, query.descending, portion).await.map_err(failed)?;
             let Some(read) = read else { return Ok(None) };
             for object in read.objects {
                 if page.objects.len() == limit || page.looked_at == LOOKED_AT {

@@ -39,7 +39,7 @@ impl Objects {
 
     async fn make(&self, collection: &Name, fields: Vec<String>) -> Result<(), Error> {
         self.check_memory()?;
-        let declared = self.store().declare_indexes(collection, &fields).await.map_err(failed)?;
+        let declared = self.store().objects().declare_indexes(collection, &fields).await.map_err(failed)?;
         self.forget(collection);
         let making = match declared {
             IndexesDeclared::Declared(making) if making.is_empty() => return Ok(()),
@@ -50,8 +50,8 @@ impl Objects {
         let filled = self.fill(collection, &making).await;
         if filled.is_err() {
             for index in making.iter().filter(|index| index.new) {
-                // If that fails, too, the index stays until somebody makes it again or drops it.
-                let _ = self.store().give_up_index(collection, index).await;
+                // If that fails, too, it stays until somebody makes it again or drops it.
+                let _ = self.store().objects().give_up_index(collection, index).await;
             }
             self.forget(collection);
         }
@@ -64,7 +64,7 @@ impl Objects {
             self.check_memory()?;
             let read = {
                 let _call = self.call().await?;
-                self.store().read_objects(collection, &range, false, PORTION).await.map_err(failed)?
+                self.store().objects().read(collection, &range, false, PORTION).await.map_err(failed)?
             };
             let read = read.ok_or_else(|| gone(collection))?;
             // The limit of entries of an object includes its entries in existing indexes.
@@ -93,7 +93,7 @@ impl Objects {
     /// Writes entries. `all` marks the indexes as complete.
     async fn enter(&self, collection: &Name, making: &[Making], entered: &[(&ReadObject, IndexEntries)], all: bool) -> Result<(), Error> {
         let _call = self.call().await?;
-        match self.store().fill_index(collection, making, entered, all).await.map_err(failed)? {
+        match self.store().objects().fill_index(collection, making, entered, all).await.map_err(failed)? {
             true => Ok(()),
             false => Err(gone(collection)),
         }
@@ -108,7 +108,7 @@ impl Objects {
     pub async fn drop_index_once(&self, collection: &Name, field: &str, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         check_path(field).map_err(|wrong| Error::invalid("field", wrong))?;
         let _call = self.call().await?;
-        let dropped = done(self.store().drop_index(collection, field, host_call).await)?;
+        let dropped = done(self.store().objects().drop_index(collection, field, host_call).await)?;
         self.forget(collection);
         Ok(dropped)
     }

@@ -82,7 +82,7 @@ impl Objects {
             let fields = self.indexed(collection).await?;
             let entries = entries(&tree(&object.object)?, &fields).map_err(|wrong| Error::invalid("object", wrong))?;
             let _call = self.call().await?;
-            match done(self.store().set_object(collection, &object, &entries, host_call).await)? {
+            match done(self.store().objects().set(collection, &object, &entries, host_call).await)? {
                 ObjectStored::Stored => return Ok(object.id),
                 ObjectStored::Stale => self.forget(collection),
                 ObjectStored::Full => return Err(too_many_collections()),
@@ -129,13 +129,13 @@ impl Objects {
     /// Returns an object, if it exists.
     pub async fn get(&self, collection: &Name, id: &ObjectId) -> Result<Option<Json>, Error> {
         let _call = self.call().await?;
-        self.store().object(collection, id).await.map_err(failed)
+        self.store().objects().get(collection, id).await.map_err(failed)
     }
 
     /// True if the object exists.
     pub async fn exists(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
         let _call = self.call().await?;
-        self.store().has_object(collection, id).await.map_err(failed)
+        self.store().objects().has(collection, id).await.map_err(failed)
     }
 
     /// Deletes an object, and returns whether there was one.
@@ -146,13 +146,13 @@ impl Objects {
     /// Does the same for a host call of a script, which may be repeated and then gets the same answer.
     pub async fn delete_once(&self, collection: &Name, id: &ObjectId, host_call: Option<&HostCallId>) -> Result<bool, Error> {
         let _call = self.call().await?;
-        done(self.store().delete_object(collection, id, host_call).await)
+        done(self.store().objects().delete(collection, id, host_call).await)
     }
 
     /// Returns all collections, in the order of their names.
     pub async fn collections(&self) -> Result<Vec<Collection>, Error> {
         let _call = self.call().await?;
-        let found = self.store().collections().await.map_err(failed)?;
+        let found = self.store().objects().collections().await.map_err(failed)?;
         let of = |(name, objects, indexes)| Collection { typed: self.0.schemas.has(&name), name, objects, indexes };
         Ok(found.into_iter().map(of).collect())
     }
@@ -160,7 +160,7 @@ impl Objects {
     /// Deletes a collection with everything in it. Returns the number of its objects, or `None` if it did not exist.
     pub async fn drop_collection(&self, collection: &Name) -> Result<Option<u64>, Error> {
         let _call = self.call().await?;
-        self.store().drop_collection(collection).await.map_err(failed)
+        self.store().objects().drop_collection(collection).await.map_err(failed)
     }
 
     fn store(&self) -> &Store {
@@ -175,7 +175,7 @@ impl Objects {
 
     /// Fails if the remaining memory of Redis is reserved for jobs.
     fn check_memory(&self) -> Result<(), Error> {
-        if self.store().memory_share() < MOST_MEMORY {
+        if self.store().objects().memory_share() < MOST_MEMORY {
             return Ok(());
         }
         let what =
@@ -189,7 +189,7 @@ impl Objects {
         if let Some(known) = known {
             return Ok(known);
         }
-        let indexes = self.store().indexes(collection).await.map_err(failed)?;
+        let indexes = self.store().objects().indexes(collection).await.map_err(failed)?;
         let fields: Arc<[String]> = indexes.into_iter().map(|index| index.field).collect();
         let mut kept = self.0.indexed.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT {
