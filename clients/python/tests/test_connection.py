@@ -45,12 +45,23 @@ async def test_a_server_that_is_not_there_is_told_at_once_with_what_to_do(Hero: 
 
 
 @pytest.mark.parametrize(
-    "url", ["ws://me:secret@h:8700", "https://me:secret@h/hero", "me:secret@h:8700", "ws://:secret@h", "ftp://me:secret@h"]
+    "url",
+    [
+        "ws://me:secret@h:8700",
+        "https://me:secret@h/hero",
+        "me:secret@h:8700",
+        "me:secret@h",
+        "ws://:secret@h",
+        "ftp://me:secret@h",
+        "ws://me:se/secret@h",
+        "ws://me:12/secret@h",
+        "ws://me:?secret@h:0",
+    ],
 )
 def test_a_password_in_an_address_is_refused_and_not_repeated(Hero: Any, url: str) -> None:
     with pytest.raises(errors.ConnectError) as told:
         Hero(url)
-    assert "secret" not in str(told.value) and ("HERO_TOKEN" in str(told.value) or "***@h" in str(told.value))
+    assert "secret" not in str(told.value) and "'h" in str(told.value) and "HERO_TOKEN" in str(told.value)
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "mailto:x", "localhost", "localhost:", "ws://", "ws://a b", "a:800000000", "unix://"])

@@ -24,27 +24,20 @@ export const withToken = <O extends { token?: unknown; login?: unknown }>(option
  */
 export const addressOf = (given: string | undefined, overHttp = false): string => {
   const url = given ?? variable("HERO_SERVER") ?? "127.0.0.1:8700";
-  const [, scheme, rest] = /^(?:([a-z]+):\/\/)?(.*)$/is.exec(url) ?? [];
-  const known = scheme === undefined ? "ws" : schemes[scheme.toLowerCase() as keyof typeof schemes];
-  const whole = `${known}://${rest ?? ""}`;
-  // `URL` reads ws:///x as ws://x, and accepts the port 0.
-  const [, user, host] = /^(?:([^/?#]*)@)?([^/?#]*)/.exec(rest ?? "") ?? [];
-  if (
-    !known ||
-    !host ||
-    /:0*$/.test(host) ||
-    (scheme === undefined && !/^[^/]+:\d+$/.test(url)) ||
-    !URL.canParse(whole)
-  ) {
-    const shown = user === undefined ? url : url.replace(`${user}@`, "***@");
+  if (url.includes("@")) {
+    // Addresses are shown in errors. The text before the @ may be a password, so it is not repeated.
     throw new TypeError(
-      `${JSON.stringify(shown)} is no address of a server: write ws://127.0.0.1:8700, wss://host, or host:port`,
+      `the address of ${JSON.stringify(url.slice(url.lastIndexOf("@") + 1))} has a name or a password in it, which no server takes: remove what stands before the @, and give a token with \`token\` or HERO_TOKEN`,
     );
   }
-  if (user !== undefined) {
-    // Addresses are shown in errors. The password is not repeated here.
+  const [, scheme, rest = ""] = /^(?:([a-z]+):\/\/)?(.*)$/is.exec(url) ?? [];
+  const known = scheme === undefined ? "ws" : schemes[scheme.toLowerCase() as keyof typeof schemes];
+  const whole = `${known}://${rest}`;
+  // `URL` reads ws:///x as ws://x, and accepts the port 0.
+  const hasPlace = !/^[/?#]|^$|^[^/?#]*:0+(?:[/?#]|$)/.test(rest) && URL.canParse(whole);
+  if (!known || !hasPlace || (scheme === undefined && !/^[^/]+:\d+$/.test(url))) {
     throw new TypeError(
-      `the address of ${host} has a name or a password in it, which no server takes: remove what stands before the @, and give a token with \`token\` or HERO_TOKEN`,
+      `${JSON.stringify(url)} is no address of a server: write ws://127.0.0.1:8700, wss://host, or host:port`,
     );
   }
   return overHttp ? whole.replace(/^ws/, "http") : whole;

@@ -57,9 +57,6 @@ export class HttpClient implements Client {
     readonly url: string,
     options: HttpOptions = {},
   ) {
-    if (/^\w+:\/\/[^/?#]*@/.test(url)) {
-      throw new TypeError("the address of a server has no name and no password in it: give `token` or `login`");
-    }
     needNumbers({ maxMessage: options.maxMessage, ...options.reconnect });
     this.#options = options;
     this.maxMessage = options.maxMessage ?? 64e6;
@@ -316,8 +313,9 @@ const unanswered = (url: string, cause: Failure): Lost | ProtocolError => {
 const UNREACHED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /** Creates a client over HTTP, without subscriptions: for programs that live for one request. */
-export const createHttpClient = (url: string, options?: HttpOptions): Client => new HttpClient(url, options);
+export const createHttpClient = (url: string, options?: HttpOptions): Client =>
+  new HttpClient(addressOf(url, true), options);
 
 /** Returns the object with all calls, over HTTP. The defaults are those of `connect`. */
 export const connectHttp = (url?: string, options?: HttpOptions): Hero =>
-  new Hero(checked(createHttpClient(addressOf(url, true), withToken(options))));
+  new Hero(checked(new HttpClient(addressOf(url, true), withToken(options))));

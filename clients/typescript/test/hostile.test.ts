@@ -400,10 +400,6 @@ test("a token over HTTP that no header may have is told as such, without itself"
   expect(server.said).toEqual([]);
 });
 
-test("an address over HTTP with a password in it is refused at once, without showing it", () => {
-  expect(() => connectHttp("http://user:secret@127.0.0.1:8700")).toThrow(/^the address of a server has no name/);
-});
-
 test("an error that is printed does not show what was sent, which its reader can still have", async () => {
   await using server = await fake((_, socket) => {
     socket.terminate();

@@ -61,21 +61,20 @@ def address_of(url: str) -> str:
     """Returns the address for a WebSocket. Also reads `http`, `https` and a bare `host:port`."""
     if url.startswith("unix:///"):
         return url
+    if "@" in url:
+        # Addresses are shown in errors and in `repr`. What stands before the @ may be a password, so it is not repeated.
+        raise errors.ConnectError(
+            f"the address of {url.rpartition('@')[2]!r} has a name or a password in it, which no server takes:"
+            " remove what stands before the @, and give a token with `token` or HERO_TOKEN"
+        )
     whole = f"ws://{url}" if re.fullmatch(r"[^/]+:\d+", url) else url
     with contextlib.suppress(ValueError):
         parts = urlsplit(whole)
         scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
         if scheme in ("ws", "wss") and parts.hostname and parts.port != 0 and " " not in whole:
-            if "@" in parts.netloc:
-                # The address is printed in errors and in `repr`, so a password does not belong there, and is not repeated here.
-                raise errors.ConnectError(
-                    f"the address of {parts.hostname} has a name or a password in it, which no server takes: remove what stands before"
-                    " the @, and give a token with `token` or HERO_TOKEN"
-                )
             return urlunsplit(parts._replace(scheme=scheme))
-    shown = re.sub(r"//[^/]*@", "//***@", url)
     raise errors.ConnectError(
-        f"{shown!r} is no address of a server: write ws://127.0.0.1:8700, wss://host, host:port, or unix:///path/hero.sock"
+        f"{url!r} is no address of a server: write ws://127.0.0.1:8700, wss://host, host:port, or unix:///path/hero.sock"
     )
 
 
