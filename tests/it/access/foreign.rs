@@ -1,4 +1,4 @@
-//! Identities that other programs have written: which of them are some here, and what their numbers use up.
+//! Identities written by other programs: which of them count here, and which resources their numbers use up.
 
 use hero::model::PrivateKey;
 

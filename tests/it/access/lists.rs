@@ -1,4 +1,4 @@
-//! What the commands that list something show to those who may see only what is their own.
+//! List commands for callers that may see only their own items.
 
 use std::path::Path;
 

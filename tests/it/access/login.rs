@@ -1,4 +1,4 @@
-//! Login by a signature: what browsers and wallets do.
+//! Login by a signature, as browsers and wallets do it.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! A context elsewhere that does not answer, and what goes on without it.
+//! A remote context that does not answer, and the work that continues without it.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Every call in every role: `docs/permissions.md` is true.
+//! Every call in every role matches `docs/permissions.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

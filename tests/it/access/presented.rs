@@ -1,4 +1,4 @@
-//! A connection goes on with another token.
+//! A connection continues with another token.
 
 use super::*;
 use crate::support::{Stream, until};

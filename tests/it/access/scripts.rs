@@ -1,4 +1,4 @@
-//! What the callers of jobs may by their scripts.
+//! The rights that scripts have through the callers of their jobs.
 
 use hero::actor::PoolSettings;
 use hero::audit::{self, Audit, AuditKey};

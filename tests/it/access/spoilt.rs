@@ -1,4 +1,4 @@
-//! What other programs make of the keys, and what is lost.
+//! Keys that other programs damaged, and the resulting losses.
 
 use super::*;
 use crate::support::until;

@@ -1,4 +1,4 @@
-//! What somebody without a token may send: little, and nothing that keeps those waiting who have one.
+//! Limits for clients without a token: they may send little, and never delay clients with a token.
 
 use std::net::SocketAddr;
 use std::time::Duration;

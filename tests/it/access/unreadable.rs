@@ -1,4 +1,4 @@
-//! Who shows a good token is not told that it is none, because it cannot be read.
+//! A token that cannot be read is not reported as invalid.
 
 use super::*;
 

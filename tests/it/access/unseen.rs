@@ -1,4 +1,4 @@
-//! A change of rights is seen by every server, whatever becomes of the one that made it, and of Redis.
+//! Every server sees a change of rights, even if the server that made it or Redis fails.
 
 use std::time::Duration;
 

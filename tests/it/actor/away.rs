@@ -1,4 +1,4 @@
-//! What scripts ask while Redis does nothing at all: it is answered when Redis is back, and done once.
+//! Host calls of scripts while Redis does not respond: each is carried out once, and answered when Redis is back.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What happens to runs whose lease was lost, and to claims that the pool does not know of.
+//! Runs whose lease was lost, and claims that the pool does not know.
 
 use std::time::Duration;
 

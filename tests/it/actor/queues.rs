@@ -1,4 +1,4 @@
-//! Pools under a limit, under a pause, and with callers that take turns.
+//! Pools with limits, with pauses, and with callers that take turns.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! What shows: records that were removed, changed or put elsewhere, files and ends that are missing.
+//! Detection of records that were removed, changed or moved, and of missing files and ends.
 
 use super::*;
 use hero::audit::Error;

@@ -1,4 +1,4 @@
-//! The audit log: what is a record, and what shows that one is missing.
+//! The audit log: its records, and the detection of missing ones.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod beginning;

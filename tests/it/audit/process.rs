@@ -1,4 +1,4 @@
-//! The whole program: servers and actors that are killed, and the commands that look at the log.
+//! The whole program: killed servers and actors, and the commands that read the log.
 
 use std::process::Output;
 

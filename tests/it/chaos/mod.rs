@@ -1,5 +1,5 @@
-//! Everything is killed again and again, Redis is full, clocks jump, processes sleep, and the keys move from node to node of a cluster, at
-//! random moments under load, and nothing that was acknowledged gets lost.
+//! Chaos tests: at random moments under load, processes are killed or suspended, Redis is full, clocks jump, and keys
+//! move between the nodes of a cluster. Nothing that was acknowledged is lost.
 
 mod ground;
 mod hash_slot;

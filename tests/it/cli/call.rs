@@ -1,4 +1,4 @@
-//! `hero call`, against a server that has whatever the document names, and one that has nothing.
+//! `hero call`, against a server that has every item the document names, and an empty one.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! The commands that help to write scripts, and need no server: `hero functions`, `hero check`, `hero repl`.
+//! Commands for script authors that need no server: `hero functions`, `hero check`, `hero repl`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The program itself: arguments, settings, exit codes.
+//! The command line program: arguments, settings, exit codes.
 
 mod call;
 mod config;

@@ -1,4 +1,4 @@
-//! Whatever a server, a job or a foreign program says, nothing in it controls the terminal on which it is shown.
+//! Text from a server, a job or another program never controls the terminal that shows it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! What tools make of the committed `openrpc.json`, and of the document that a server gives of itself.
+//! Tools read the committed `openrpc.json`, and the document that a server returns.
 
 use serde_json::json;
 

@@ -1,7 +1,7 @@
-//! The guides, each from its first line to its last, as they are printed: files are written, commands run, and they print what stands below them.
-//!
-//! A block whose first line is a comment with the name of a file is that file. A block of the language `console` is typed: behind `$` stands a command,
-//! and below it what it prints, where `…` is anything. What is `before` belongs to another system and is only read by its language.
+//! Runs each guide from its first line to its last: writes the files, runs the commands, and compares their output with
+//! the guide. A block whose first line is a comment with a file name is that file. A block of the language `console` is
+//! typed: `$` starts a command, and its output follows, where `…` matches anything. A block marked `before` belongs to
+//! another system; only its syntax is checked.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,4 @@
-//! wscat at a terminal, as the README shows it.
+//! wscat at a terminal, as in the README.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};

@@ -1,4 +1,5 @@
-//! Programs that nobody here wrote, against a real server: what they are is pinned in `tests/clients`, and `docs/clients.md` has the table.
+//! Third-party programs against a real server. `tests/clients` pins their versions, and `docs/clients.md` has the
+//! table.
 
 mod browser;
 mod document;

@@ -1,4 +1,5 @@
-//! The examples of `docs/methods`, each as it is printed there: all of one language on a fresh server, in the order of the document.
+//! Runs the examples of `docs/methods` exactly as shown: all examples of one language on a fresh server, in document
+//! order.
 
 use std::collections::BTreeMap;
 

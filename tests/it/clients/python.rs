@@ -1,4 +1,4 @@
-//! The client in Python of `clients/python`: what it is made of, its own tests, and its worker.
+//! The Python client in `clients/python`: its dependencies, its own tests, and its worker.
 
 use std::path::PathBuf;
 

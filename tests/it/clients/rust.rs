@@ -1,4 +1,5 @@
-//! The first program in Rust, and jsonrpsee's own client: that ends a connection, with every call in flight, at an answer to nothing that it asked.
+//! The first program in Rust, and jsonrpsee's own client: an unexpected answer makes that client close the connection,
+//! with all calls in flight.
 
 use futures_util::future;
 use jsonrpsee::core::client::{ClientT as _, Error, Subscription, SubscriptionClientT as _};

@@ -1,4 +1,4 @@
-//! The client in TypeScript of `clients/typescript`: its own tests, and what they are held to.
+//! The TypeScript client in `clients/typescript`: its own tests, and the checks that they must pass.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

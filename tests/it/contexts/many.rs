@@ -1,4 +1,4 @@
-//! Many contexts at rest cost little, and what is due in them is done.
+//! Many idle contexts cost little, and their due work is done.
 
 use super::*;
 

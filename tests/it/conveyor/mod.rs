@@ -1,4 +1,4 @@
-//! The conveyor layout, from both sides: its clients here have plain Redis commands, and messages that they encode themselves.
+//! The conveyor layout, from both sides. The clients here use plain Redis commands, and encode messages themselves.
 
 mod add;
 mod consume;

@@ -1,4 +1,4 @@
-//! Contexts: every method works in each, and nothing of one is seen or reached from another.
+//! Contexts: every method works in each, and none sees or reaches the data of another.
 
 use serde_json::{Value, json};
 

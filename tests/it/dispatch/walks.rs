@@ -1,4 +1,4 @@
-//! What walks through all keys, where nothing happens.
+//! The cost of walks through all keys while nothing happens.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What documents and comments say of a decision leads to that decision.
+//! References to decisions in documents and comments lead to that decision.
 
 use std::collections::BTreeMap;
 

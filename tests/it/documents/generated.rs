@@ -1,4 +1,4 @@
-//! Tables that are made from what the program knows. `UPDATE=1` writes them.
+//! Tables that are generated from the program. `UPDATE=1` writes them.
 
 use hero::process::confine::{Call, Kind, calls};
 

@@ -1,4 +1,4 @@
-//! The first pages stay short, and lines fit a screen.
+//! The first pages stay short, and lines fit on a screen.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Links lead somewhere, and the files that documents and comments name exist.
+//! Links have a target, and the files that documents and comments name exist.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The documents as a server shows them: all are there, and every link of a page leads to one.
+//! The documents as a server shows them: all are present, and all links of a page work.
 
 use hero::docs;
 

@@ -1,4 +1,4 @@
-//! One word for one thing: words that were replaced do not come back.
+//! One word for one thing: replaced words do not come back.
 
 use super::*;
 

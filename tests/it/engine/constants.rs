@@ -1,4 +1,4 @@
-//! What scripts see of their job, wherever they look from.
+//! The constants that describe a job, visible everywhere in its script.
 
 use hero::model::{ErrorKind, Output};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Engines: what scripts get, what limits them, and what happens when the limits do not suffice.
+//! Engines: the environment of scripts, their limits, and the behavior when limits do not suffice.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod attacks;

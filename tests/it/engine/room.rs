@@ -1,4 +1,4 @@
-//! What a supervisor and its jobs see of the system: a root and processes of their own.
+//! The view of the system from a supervisor and its jobs: their own root and processes.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,5 +1,5 @@
-//! Which system calls each kind of child may make: what is on no list is refused, whoever hero is. Perl makes calls by their numbers, one after
-//! the other, and Python does from inside a job.
+//! The allowed system calls of each kind of child: calls that are on no list are refused, whatever user hero runs as.
+//! Perl makes all calls by number, one after the other, and Python does so from inside a job.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What tests must not rest on: chance, and sleep.
+//! Tests must not depend on chance or sleep.
 
 use super::rust_files;
 

@@ -1,4 +1,4 @@
-//! Which file uses which: by `use`, through what a module hands on, and by paths that are written out.
+//! Dependencies between files: through `use`, re-exports and full paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 

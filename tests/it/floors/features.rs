@@ -1,4 +1,5 @@
-//! A build and the tests ask the same features of each crate, so that `make test` after `make demo` compiles none again.
+//! A build and the tests request the same features of each crate, so that `make test` after `make demo` recompiles
+//! none.
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The client for programs in Rust brings no server along: whoever depends on it compiles no Redis, no HTTP server and no engine.
+//! The Rust client does not depend on the server: its users compile no Redis, no HTTP server and no engine.
 
 use super::features::tree;
 

@@ -1,5 +1,5 @@
-//! What the compiler does not say of the source: who names keys, circles, sizes, and words that do not belong there. That a crate uses only those
-//! below it, its `Cargo.toml` says.
+//! Rules for the source that the compiler does not check: places that name keys, cycles, sizes, and forbidden words.
+//! Each `Cargo.toml` already restricts a crate to the crates below it.
 
 mod chance;
 mod circles;

@@ -1,4 +1,4 @@
-//! Flows, as clients of a server meet them.
+//! Flows, as clients of a server see them.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod failures;

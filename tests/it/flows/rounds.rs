@@ -1,5 +1,5 @@
-//! What is done with all jobs of a flow is done in rounds: no call holds Redis for long, and where a server is killed between two, others
-//! go on.
+//! Operations on all jobs of a flow run in rounds: no call blocks Redis for long, and if a server is killed between two
+//! rounds, other servers continue.
 
 use std::time::Duration;
 

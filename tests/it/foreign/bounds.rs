@@ -1,4 +1,4 @@
-//! What actors in other languages may do by functions, and what is refused: fetches, time limits, sizes, secrets.
+//! Limits of the functions for actors in other languages: fetches, time limits, sizes, secrets.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Whatever another program makes of whichever key: all else goes on, and what does not says which key it is and what to do.
+//! If another program damages any key, everything else continues, and the error names the key and a fix.
 //!
 //! The keys are those of the table in `crates/store/src/keys.rs`.
 

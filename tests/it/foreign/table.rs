@@ -1,4 +1,4 @@
-//! The table of keys in `crates/store/src/keys.rs`, read by tests.
+//! Reads the table of keys in `crates/store/src/keys.rs` for tests.
 
 use hero::keys::Keys;
 use hero::model::Timestamp;

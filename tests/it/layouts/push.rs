@@ -1,4 +1,4 @@
-//! Where the dispatcher pushes while actors migrate: its own queues, the legacy ones, or both.
+//! The queues that the dispatcher uses during a migration of actors: its own, the legacy ones, or both.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `/mcp`: what an assistant may do there, and how its calls end.
+//! `/mcp`: the rights of an assistant there, and the ends of its calls.
 
 use std::sync::Arc;
 

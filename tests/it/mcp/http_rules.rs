@@ -1,4 +1,4 @@
-//! `/mcp`: who is let in from where, with how much, as `POST /` has it.
+//! `/mcp`: the allowed origins and sizes, the same as for `POST /`.
 
 use futures_util::future;
 use hero::rpc::Limits;

@@ -1,4 +1,4 @@
-//! Assistants: the methods as tools, as the client of the SDK meets them on stdin and stdout and over HTTP.
+//! Assistants: the methods as tools, with the client of the SDK, on stdin and stdout and over HTTP.
 
 mod http;
 mod http_rules;

@@ -1,4 +1,4 @@
-//! What every bus does.
+//! Behavior that all buses share.
 
 use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
 use hero::coordinator::envelope::{Envelope, Kind};

@@ -1,4 +1,4 @@
-//! What is known of envelopes and results that came, and how they are read.
+//! The format of received envelopes and results, and how they are read.
 
 use hero::coordinator::bus::{Boxes, Bus};
 use hero::coordinator::envelope::{Envelope, Kind};

@@ -1,4 +1,4 @@
-//! Messages between contexts and nodes: what is stored of them, the message loops, buses, and runners that are elsewhere.
+//! Messages between contexts and nodes: stored messages, message loops, buses, and remote runners.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod asleep;

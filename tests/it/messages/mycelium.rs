@@ -1,4 +1,4 @@
-//! What is true of nodes of Mycelium alone, whose stand-ins do as v0.7.10 does.
+//! Behavior specific to Mycelium nodes. The fakes behave as v0.7.10 does.
 
 use hero::coordinator::bus::{Api, Bus, BusError, Mycelium};
 use hero::coordinator::receipt::{Outcome, Receipt};

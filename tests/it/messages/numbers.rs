@@ -1,4 +1,5 @@
-//! Numbers that others have taken: nothing is overwritten, and nothing is lost where finding a free one takes more than one call.
+//! Job numbers that other programs have taken: nothing is overwritten, and nothing is lost if finding a free one takes
+//! more than one call.
 
 use hero::model::{FlowSpec, JobId, Status, Timestamp};
 use hero::store::{FarEnd, FlowCreated, Lack, MessageStored, NewFlow, NewFlowJob, NewMessage, NewResult, Received, RunnerJob};

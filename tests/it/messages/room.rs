@@ -1,4 +1,4 @@
-//! What jobs that are away, and their stops, take of the room of others: none of those that run here, and little of those of other runners.
+//! Remote jobs and their stops take no capacity from local jobs, and little from other runners.
 
 use hero::model::{JobId, JobSpec, Queue, Runner, Status, Target};
 use hero::store::{Settled, StopTold};

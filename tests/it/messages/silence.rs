@@ -1,4 +1,4 @@
-//! Other Redis that do not answer, or that nobody needs any more.
+//! Other Redis servers that do not answer, or are no longer needed.
 
 use tokio::net::{TcpListener, TcpStream};
 

@@ -1,4 +1,4 @@
-//! Messages that go out end in time, whoever has them.
+//! Outgoing messages end in time, wherever they are.
 
 use hero::coordinator::Error;
 use hero::model::{ErrorKind, JobId, JobSpec, Runner, Status};

@@ -1,4 +1,4 @@
-//! The plain model: what the functions promise, without Redis, time or concurrency.
+//! The plain model: the promises of the functions, without Redis, time or concurrency.
 
 mod create;
 mod fetch;

@@ -1,4 +1,4 @@
-//! What can happen, as proptest draws it and makes it smaller. Numbers stand for jobs and servers, modulo how many there are.
+//! The steps that proptest generates and shrinks. Numbers select jobs and servers, modulo their count.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

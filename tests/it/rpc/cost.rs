@@ -1,4 +1,4 @@
-//! What reading costs Redis.
+//! The cost of reads for Redis.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

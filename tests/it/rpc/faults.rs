@@ -1,4 +1,4 @@
-//! Redis goes away, connections break, engines die: what is acknowledged ends exactly once.
+//! Redis outages, broken connections and crashed engines: acknowledged jobs end exactly once.
 
 use std::collections::HashSet;
 use std::time::Duration;

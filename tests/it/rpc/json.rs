@@ -1,4 +1,4 @@
-//! JSON of clients and scripts comes through as it is, whatever is in it.
+//! JSON of clients and scripts is passed through unchanged.
 
 use hero::model::{JobSpec, Json};
 

@@ -1,4 +1,4 @@
-//! Jobs are found again.
+//! Listing and finding jobs.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Log files go with their jobs, and all together have a limit.
+//! Log files are deleted with their jobs, and their total size is limited.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! What the wire promises, asked of a real server by raw frames.
+//! The promises of the wire protocol, checked with raw frames on a real server.
 
 mod cost;
 mod docs;

@@ -1,4 +1,4 @@
-//! `openrpc.json` is true: its examples can be replayed, and its schemas fit what a server answers.
+//! `openrpc.json` is correct: its examples can be replayed, and its schemas match the answers of a server.
 
 use std::collections::BTreeSet;
 

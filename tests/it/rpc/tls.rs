@@ -1,4 +1,4 @@
-//! TLS on the port: who speaks it, who does not, and what becomes of a new certificate.
+//! TLS on the port: clients with and without TLS, and the reload of a new certificate.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Results that many wait for and nobody reads.
+//! Results that many callers wait for and none reads.
 
 use std::time::Duration;
 

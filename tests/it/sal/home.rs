@@ -1,4 +1,4 @@
-//! The directory in which the commands of a job are at home.
+//! The home directory of the commands of a job.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What scripts do outside of their engines, where it is granted, and what they cannot.
+//! Operations of scripts outside of their engines: granted ones work, others fail.
 
 mod files;
 mod home;

@@ -1,4 +1,4 @@
-//! Commands that scripts run: what they give, what they may, and that they end with their job.
+//! Commands that scripts run: their output, their rights, and that they end with their job.
 
 use hero::model::{JobSpec, Status};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Whose the files of a context and its commands are, and what these used.
+//! The owner of the files and commands of a context, and their resource usage.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;

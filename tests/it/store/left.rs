@@ -1,4 +1,4 @@
-//! A job that is taken out of the middle of a long queue leaves its id there, which is dropped when it comes out.
+//! Removing a job from the middle of a long queue leaves its id there. The id is dropped when it reaches the front.
 
 use futures_util::{StreamExt as _, stream};
 use hero::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target};

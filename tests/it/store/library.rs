@@ -1,4 +1,5 @@
-//! The library of Redis Functions: how it comes, what does its work where it cannot, and what its functions share.
+//! The library of Redis Functions: its installation, the fallback where it cannot be installed, and the code that its
+//! functions share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Lists of jobs cost what they show, however many others there are, and leave nothing out.
+//! Listing jobs costs only as much as the jobs shown, whatever the total, and skips none.
 
 use std::time::Duration;
 

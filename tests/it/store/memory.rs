@@ -1,4 +1,4 @@
-//! Redis does not grow: what jobs leave behind goes away with them.
+//! Redis does not grow: the data of jobs is deleted with them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

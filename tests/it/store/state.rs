@@ -1,4 +1,4 @@
-//! The table of `Status::on`, put to the real functions.
+//! The table of `Status::on`, checked against the real functions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Whose clock decides: that of Redis.
+//! The clock of Redis decides.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What shells offer for ids.
+//! Shell completion of ids.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Tables, words and names for people.
+//! Tables, words and names in output for people.
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! A user of Redis who may do what hero needs, and nothing else.
+//! A Redis user with exactly the rights that hero needs.
 
 use hero::client::Client;
 use hero::model::PrivateKey;

@@ -1,4 +1,4 @@
-//! `hero serve --check`: what a start would refuse, before it is one.
+//! `hero serve --check` reports the errors that a start would report, without starting.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Systems that do not let engines be confined, and what is said of that. The unit for systemd is not one of them.
+//! Systems that cannot confine engines, and the warnings about it. The systemd unit is not one of them.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Every way to a Redis of the operator's own, and what is said when it is barred.
+//! Every way to connect to the operator's own Redis, and the error messages for each failure.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What scripts are granted, by pool and by context, in a server as an operator starts it.
+//! Grants for scripts, by pool and by context, on a server as an operator starts it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};

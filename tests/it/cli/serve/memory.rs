@@ -1,4 +1,4 @@
-//! How much memory of the server requests take while they are answered.
+//! The memory that a server uses for requests in progress.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

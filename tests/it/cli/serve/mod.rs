@@ -1,4 +1,4 @@
-//! Whole processes: `hero serve` and `hero actor` as an operator starts, ends and kills them.
+//! Whole processes: an operator starts, ends and kills `hero serve` and `hero actor`.
 
 mod acl;
 mod backup;

@@ -1,4 +1,4 @@
-//! What one call of Redis does has a bound, however much is asked for at once.
+//! The work of one Redis call is bounded, whatever the size of the request.
 
 use futures_util::future::join_all;
 use hero::model::{JobId, JobSpec, Json, Status};

@@ -1,4 +1,4 @@
-//! However many wait, Redis is never kept busy for long.
+//! Redis is never busy for long, whatever the number of waiting jobs.
 
 use futures_util::StreamExt as _;
 use hero::model::{JobId, JobSpec, Status};

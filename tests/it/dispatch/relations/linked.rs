@@ -1,5 +1,5 @@
-//! What happens between the step that creates a large group and the moment when each of its jobs is at its place: whatever fails or ends meanwhile,
-//! nothing is lost, and nobody waits for what never comes.
+//! The time between the creation of a large group and the placement of each of its jobs: whatever fails or ends in
+//! between, nothing is lost, and no job waits for ever.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Many jobs that are created together are staged first, slice by slice, and created in one step that is short: all or none.
+//! Large groups are staged in slices, and then created in one short step: all or none.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Jobs that run again and again: when, how often, and whoever dies.
+//! Schedules: when and how often their jobs run, even when processes die.
 
 mod life;
 mod overlap;

@@ -1,4 +1,4 @@
-//! Several servers, and servers that die.
+//! Schedules with several servers, and with servers that die.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What jobs that are processes ask of their actor, in Python and by lines on a socket.
+//! Host calls of jobs that are processes, in Python and as lines on a socket.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

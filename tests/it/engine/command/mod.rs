@@ -1,4 +1,4 @@
-//! Jobs that are processes: what they get, how they end, and that nothing outlives them.
+//! Jobs that are processes: their input, their ends, and that none of their processes survives them.
 
 mod asking;
 mod ends;

@@ -1,4 +1,4 @@
-//! The scripts of `tests/hostile`, in a server as an operator starts it, beside jobs that do no harm.
+//! The scripts of `tests/hostile`, on a server as an operator starts it, next to harmless jobs.
 
 mod script;
 

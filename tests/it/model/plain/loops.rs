@@ -1,4 +1,4 @@
-//! Stops, retries and deletions, and what the loops of servers do, as the plain model has it.
+//! Stops, retries, deletions, and the loops of servers, in the plain model.
 
 use hero::model::JobId;
 

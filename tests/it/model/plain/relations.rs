@@ -1,4 +1,4 @@
-//! Who waits for whom, as the plain model has it.
+//! Dependencies between jobs, in the plain model.
 
 use hero::store::Created;
 

@@ -1,4 +1,4 @@
-//! A client that sends calls faster than they are answered, or reads answers more slowly, is slowed down and loses nothing.
+//! A client that sends calls or reads answers at the wrong speed is slowed down, and loses nothing.
 
 use futures_util::stream::SplitStream;
 use hero::rpc::Limits;

@@ -1,4 +1,5 @@
-//! Batches of which some answers are made while other calls wait: the memory of these answers is bounded, and other calls do not wait for it.
+//! Batches with some answers ready while other calls wait: the memory of these answers is bounded, and other calls do
+//! not wait for it.
 
 use super::readers::MB;
 use super::*;

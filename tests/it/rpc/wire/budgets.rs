@@ -1,4 +1,4 @@
-//! Memory that is used for some clients keeps no others out, and all of it is counted.
+//! Memory used for some clients does not lock out others, and all of it is counted.
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 

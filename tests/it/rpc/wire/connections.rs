@@ -1,4 +1,4 @@
-//! Many connections of one address, and probes and other clients that have to be served all the same.
+//! Many connections from one address, while probes and other clients must still be served.
 
 use tokio::net::TcpSocket;
 

@@ -1,4 +1,4 @@
-//! The wire itself, with a few methods of its own: what a server does with frames, bodies, batches and clients that may not use it.
+//! The wire protocol, with a few test methods: how a server handles frames, bodies, batches and clients without rights.
 
 mod backpressure;
 mod batches;

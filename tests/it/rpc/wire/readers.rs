@@ -1,4 +1,4 @@
-//! Clients that ask and do not read, in every way there is.
+//! Clients that send requests and do not read the answers, over every transport.
 
 use super::*;
 use hero::rpc::Limits;

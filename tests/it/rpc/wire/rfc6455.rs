@@ -1,4 +1,4 @@
-//! What RFC 6455 says of frames: what a client sends, byte for byte, and what the server says to it.
+//! Frames by RFC 6455: the client sends bytes, and the tests check the server's replies.
 
 use super::readers::upgraded;
 use super::*;
