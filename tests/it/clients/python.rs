@@ -1,4 +1,4 @@
-//! The Python client in `clients/python`: its dependencies, its own tests, and its worker.
+//! The Python client in `clients/python`: its generated code, its own tests, and its worker.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `/mcp`: the allowed origins and sizes, the same as for `POST /`.
+//! `/mcp`: the allowed origins, hosts, bodies and rates, the same as for `POST /`.
 
 use futures_util::future;
 use hero::rpc::Limits;

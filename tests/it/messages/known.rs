@@ -1,4 +1,4 @@
-//! The format of received envelopes and results, and how they are read.
+//! Received envelopes and results: the bounded memory of them, and how they are read.
 
 use hero::coordinator::bus::{Boxes, Bus};
 use hero::coordinator::envelope::{Envelope, Kind};

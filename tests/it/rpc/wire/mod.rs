@@ -1,4 +1,4 @@
-//! The wire protocol, with a few test methods: how a server handles frames, bodies, batches and clients without rights.
+//! The wire protocol, with a few test methods: how a server handles frames, bodies, batches and refused clients.
 
 mod backpressure;
 mod batches;

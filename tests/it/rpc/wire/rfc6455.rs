@@ -1,4 +1,4 @@
-//! Frames by RFC 6455: the client sends bytes, and the tests check the server's replies.
+//! Frames by RFC 6455: the tests send a client's bytes, and check the replies of the server.
 
 use super::readers::upgraded;
 use super::*;
