@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The path of a module: `["store", "home"]`.
 type Module = Vec<String>;
 
-/// What a file brings in: under which name, if it gets one, and from where.
+/// An import of a file: its name, if it gets one, and its source.
 struct Import {
     name: Option<String>,
     path: Vec<String>,
 }
 
-/// The files that each file uses. That a file uses what its own parents define is not among it.
+/// The files that each file uses, without the items that its own parents define.
 pub struct Graph(BTreeMap<Module, BTreeSet<Module>>);
 
 impl Graph {

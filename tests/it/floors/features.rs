@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Each crate that dependencies reach, such as these arguments of `cargo tree` choose, with its features.
+/// Each crate in the dependencies that these arguments of `cargo tree` select, with its features.
 pub(super) fn tree(chosen: &[&str]) -> BTreeMap<String, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let tree = ["tree", "--offline", "--locked", "--prefix", "none", "--format", "{p}\t{f}"];

@@ -2,9 +2,9 @@
 
 use super::features::tree;
 
-/// What only servers are made of.
+/// Crates that only servers need.
 const OF_SERVERS: [&str; 8] = ["axum", "hyper", "hyper-util", "jsonrpsee-server", "metrics", "redis", "rhai", "tower-http"];
-/// How many crates the client may come to, with those that its macros are made of.
+/// The maximum number of crates of the client, including those that its macros need.
 const MOST: usize = 160;
 
 #[test]
