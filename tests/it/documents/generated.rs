@@ -4,7 +4,7 @@ use hero::process::confine::{Call, Kind, calls};
 
 use super::*;
 
-/// Compares what stands in a document between two marks with what the program gives.
+/// Compares the part of a document between two marks with the output of the program.
 fn agrees(document: &str, mark: &str, fresh: &str) {
     let text = read(document);
     let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->"));
@@ -66,7 +66,7 @@ fn every_key_of_the_program_is_documented() {
     let keys = source.lines().filter_map(|line| line.strip_prefix("//! | `")?.split(" | ").next());
     let words: Vec<&str> = keys.flat_map(|cell| cell.split('`').step_by(2)).collect();
     assert!(words.len() > 40, "the table is not read right: {words:?}");
-    // What follows a name that is written out begins with a colon.
+    // The text after a full name begins with a colon.
     for word in words.into_iter().filter(|word| !word.is_empty() && !word.starts_with(':')) {
         let name = word.split(['[', '{']).next().unwrap();
         assert!(documents.contains(&format!("`{name}")), "{word} is neither in docs/protocol.md nor in docs/layouts.md");
@@ -78,7 +78,7 @@ fn the_functions_in_the_documents_are_those_of_the_program() {
     agrees("docs/functions.md", "functions", &hero::engine::reference::markdown());
 }
 
-/// The names of calls, with those that a pattern such as `io_uring_*` is for.
+/// The names of calls, including those that a pattern such as `io_uring_*` matches.
 fn named(pattern: &str) -> Vec<Call> {
     let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
     let is_it = |name: &str| if pattern.contains('*') { name.starts_with(before) && name.ends_with(after) } else { name == pattern };
@@ -116,7 +116,7 @@ fn what_the_documents_say_of_calls_that_take_something_is_what_the_program_does(
     assert!(rows.len() > 20, "{rows:?}");
     for row in rows {
         let [names, what] = row.trim_start_matches("| ").splitn(3, " | ").take(2).collect::<Vec<_>>()[..] else { panic!("{row}") };
-        // What is written in capitals is an argument.
+        // Words in capitals are arguments.
         let patterns = names.split('`').skip(1).step_by(2).filter(|name| name.chars().all(|c| !c.is_ascii_uppercase()));
         for call in patterns.flat_map(named) {
             // The kernel would do it, so a filter says that it cannot.

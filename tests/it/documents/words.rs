@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Words that are gone, and what is said now.
+/// Replaced words, and their replacements.
 const GONE: [(&str, &str); 11] = [
     ("foreman", "fetcher"),
     ("foremen", "fetchers"),
