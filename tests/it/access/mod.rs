@@ -65,7 +65,7 @@ impl Guarded {
         self.client(self.identity(roles).await).await
     }
 
-    /// A connection of nobody.
+    /// A connection without a login.
     async fn nobody(&self) -> Client {
         Client::connect(&self.server.url(), None).await.unwrap()
     }

@@ -16,7 +16,7 @@ async fn a_revocation_is_seen_whose_server_was_killed_before_it_could_tell() {
     guarded.authority.set_role(context, reader, Role::Reader, true).await.unwrap();
     let (_server, other) = Server::guarded(&guarded.house.dispatcher).await;
     assert!(other.has_role(reader, context, Role::Reader));
-    // All that a server does until it is killed.
+    // Everything that a server does before it is killed.
     let store = guarded.house.dispatcher.opened(context).unwrap();
     let token = guarded.house.store.announce_change(context).await.unwrap();
     store.set_role(reader, Role::Reader, false).await.unwrap();
