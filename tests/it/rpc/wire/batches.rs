@@ -15,7 +15,7 @@ async fn narrow() -> Server {
     .await
 }
 
-/// A batch with a call that waits, and answers of so many bytes.
+/// A batch with a call that waits, and answers of this number of bytes.
 fn batch(id: u32, answers: &[usize]) -> String {
     let wait = [call(id, "hold_long", json!([]))];
     let large = answers.iter().enumerate().map(|(at, bytes)| call(id + 1 + u32::try_from(at).unwrap(), "large", json!([bytes])));
