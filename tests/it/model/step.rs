@@ -50,7 +50,7 @@ pub enum Step {
     Pause(bool),
     Promote,
     Reap,
-    /// Until all is released, at most so many relatives at a time.
+    /// Releases all, at most this number of relatives at a time.
     Release(u8),
     /// Seconds.
     Advance(u8),
