@@ -6,7 +6,7 @@ use hero::store::{Settled, StopTold};
 use super::*;
 use crate::support::{PATIENCE, spec};
 
-/// A runner that is elsewhere, where nobody answers.
+/// A remote runner that never answers.
 async fn silent(house: &House) -> Runner {
     Runners::new(house.dispatcher.clone()).create(CONTEXT, &elsewhere("redis://127.0.0.1:1", CONTEXT)).await.unwrap()
 }

@@ -7,7 +7,7 @@ use hero::store::{Settled, Tended};
 use super::*;
 use crate::support::spec;
 
-/// A house without message loops, where nobody sends what is to go out.
+/// A house without message loops, so that nothing is sent.
 struct Quiet {
     house: House,
     messages: Messages,
