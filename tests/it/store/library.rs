@@ -131,7 +131,7 @@ async fn a_library_that_is_lost_while_redis_is_full_keeps_no_end_from_being_reco
     assert_eq!(store.create(new()).await.unwrap(), Created::Created(Status::Dispatched));
 }
 
-/// What some Lua behind the modules gives for an argument.
+/// Returns the result of Lua code after the modules, for an argument.
 async fn evaluated<T: redis::FromRedisValue>(redis: &Redis, code: &str, argument: &str) -> T {
     let script = script_behind_the_modules(code);
     redis.run(&["EVAL", &script, "0", "0 server 1 1 1", "=1000", "", argument]).await
