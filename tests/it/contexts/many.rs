@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// How many there are.
+/// The number of contexts.
 const MANY: u32 = 1000;
 
 /// Lists contexts as if another server had made them.

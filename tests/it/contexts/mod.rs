@@ -20,7 +20,7 @@ struct Town {
     home: TempDir,
 }
 
-/// What the tests start servers with.
+/// The settings of the servers in these tests.
 const POOL: [&str; 2] = ["--pool", "osis=1"];
 
 impl Town {
