@@ -30,7 +30,7 @@ use hero::model::{ContextId, ErrorKind, JobError, JobId, Limit};
 use hero::process::Spawner;
 use tokio_util::sync::CancellationToken;
 
-/// An engine of its own for a test, and what its scripts logged.
+/// A separate engine for a test, and the log of its scripts.
 struct Bench {
     settings: EngineSettings,
     spawner: Spawner,

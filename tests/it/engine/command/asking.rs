@@ -13,7 +13,7 @@ use super::super::python::bench as of_python;
 use super::super::{Bench, job};
 use super::bash;
 
-/// Answers by a function, and keeps what was asked and logged.
+/// Answers host calls by a function, and keeps calls and log lines.
 struct Asked<F> {
     answer: F,
     host_calls: Vec<HostCall>,

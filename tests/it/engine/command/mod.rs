@@ -28,7 +28,7 @@ fn bash() -> EngineSettings {
     command(&["/bin/bash", "{script}"])
 }
 
-/// Does something at the first line of a log.
+/// Runs an action at the first line of a log.
 pub(super) struct AtLine<F> {
     pub(super) line: &'static str,
     pub(super) then: F,
