@@ -43,7 +43,7 @@ const METHODS: [&str; 19] = [
     "delete_schedule",
 ];
 
-/// Every command that shows what a server says.
+/// Every command that shows text from a server.
 const COMMANDS: [&[&str]; 21] = [
     &["run", "a.rhai"],
     &["job", "create", "-e", "1", "--start"],
