@@ -28,7 +28,7 @@ impl Document {
         jsonschema::options().with_draft(jsonschema::Draft::Draft7).build(&root).unwrap()
     }
 
-    /// That `value` is what `schema` says.
+    /// Asserts that `value` matches `schema`.
     fn check(&self, what: &str, schema: &Value, value: &Value) {
         let errors: Vec<String> =
             self.validator(schema).iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
