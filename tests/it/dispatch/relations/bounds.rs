@@ -46,7 +46,7 @@ pub(super) async fn together(store: &Store, specs: Vec<JobSpec>) -> Vec<Created>
     join_all(specs.into_iter().map(create)).await
 }
 
-/// How often a command was called, by functions or from outside.
+/// The number of calls of a command, by functions or from outside.
 pub(super) async fn calls(redis: &Redis, command: &str) -> u64 {
     let info: String = redis.run(&["INFO", "commandstats"]).await;
     let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));

@@ -233,7 +233,7 @@ async fn a_create_whose_group_another_program_took_from_the_list_ends() {
     assert!(after - before < 100, "{before} {after}");
 }
 
-/// Another server stages so many groups.
+/// Another server stages this number of groups.
 async fn stage_elsewhere(redis: &Redis, many: usize) {
     for _ in 0..many {
         let _: usize = redis.run(&["ZADD", "hero:q:staged", "32503680000000", &format!("{} 1000", JobId::random())]).await;

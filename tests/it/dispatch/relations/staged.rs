@@ -23,7 +23,7 @@ pub(super) fn a_process() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
-/// How many are connected.
+/// The number of connections.
 pub(super) async fn clients(redis: &Redis) -> BTreeSet<String> {
     let all = redis.run::<String>(&["CLIENT", "LIST"]).await;
     // Without the one that asks.

@@ -33,7 +33,7 @@ async fn count(redis: &Redis) -> usize {
     jobs
 }
 
-/// The fields that say what a job waits for.
+/// The fields that list the prerequisites of a job.
 pub(super) async fn waits_for(redis: &Redis, id: &JobId) -> (String, usize, usize) {
     let words: Vec<String> = redis.run(&["HGETALL", &format!("hero:job:{id}")]).await;
     let fields: Vec<(&str, &str)> = words.chunks(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
