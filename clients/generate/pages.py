@@ -50,7 +50,10 @@ GROUPS = {
         "Runners and messages",
         "Runners execute jobs, locally or on other machines. Messages connect contexts and machines. See [Two machines](../two-machines.md).",
     ),
-    "operation": ("Operation", "Inspect a server, its actors and queues, and shut it down in an orderly way. See [Operations](../operations.md)."),
+    "operation": (
+        "Operation",
+        "Inspect a server, its actors and queues, and shut it down in an orderly way. See [Operations](../operations.md).",
+    ),
     "subscriptions": ("Subscriptions", "Follow jobs, flows, logs and events live."),
 }
 
@@ -103,8 +106,8 @@ def before(group: str) -> str:
         f'```python\nimport hero\nserver = hero.Hero("{WEBSOCKET}")\n```\n\n'
     )
     if group == "subscriptions":
-        text += "Items arrive on the WebSocket that made the subscription, so this page has no curl examples. The `type` of an item names its "
-        text += "variant. [json-rpc.md](../json-rpc.md#subscriptions) explains how to resume after a connection broke.\n\n"
+        text += "Items arrive on the WebSocket that made the subscription, so this page has no curl examples. The `type` of an item "
+        text += "names its variant. [json-rpc.md](../json-rpc.md#subscriptions) explains how to resume after a connection broke.\n\n"
     return text
 
 
@@ -142,7 +145,9 @@ def need(parameter: Field) -> str:
 def as_notification(document: Document, method: Method) -> str:
     ends = {each.subscription.unsubscribe for each in document.methods if each.subscription}
     if method.subscription or method.name in ends:
-        return "refused, because the server could not return the id." if method.subscription else "ends the subscription, without an answer."
+        return (
+            "refused, because the server could not return the id." if method.subscription else "ends the subscription, without an answer."
+        )
     if method.waits:
         return "creates and starts it, and does not wait." if method.again == KEYED else "does nothing."
     if method.again == KEYED:
